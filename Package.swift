@@ -26,6 +26,14 @@ var strict: [SwiftSetting] = [
 ]
 if isDevelopment { strict.append(.treatAllWarnings(as: .error)) }
 
+/// The privacy manifest of a target: the system interfaces that it uses, and the reasons. It is a resource on Apple's
+/// platforms alone, so that programs on Linux have no bundle.
+#if canImport(Darwin)
+  let (privacy, noPrivacy): ([Resource], [String]) = ([.copy("PrivacyInfo.xcprivacy")], [])
+#else
+  let (privacy, noPrivacy): ([Resource], [String]) = ([], ["PrivacyInfo.xcprivacy"])
+#endif
+
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -39,6 +47,7 @@ let asyncHTTPClient: [Target.Dependency] =
     .product(name: "AsyncHTTPClient", package: "async-http-client", condition: onLinux),
     .product(name: "NIOCore", package: "swift-nio", condition: onLinux),
     .product(name: "NIOHTTP1", package: "swift-nio", condition: onLinux),
+    .product(name: "NIOPosix", package: "swift-nio", condition: onLinux),
     .product(name: "NIOHTTPCompression", package: "swift-nio-extras", condition: onLinux),
   ]
 
@@ -74,11 +83,11 @@ let package = Package(
   targets: [
     .target(name: "BothyCore", dependencies: ["CBothyZlib"], swiftSettings: strict),
     .target(
-      name: "BothyStore", dependencies: ["BothyCore", grdb, sqlite, log, "CBothySQLite"],
-      swiftSettings: strict),
+      name: "BothyStore", dependencies: ["BothyCore", grdb, sqlite, log, "CBothySQLite"], exclude: noPrivacy,
+      resources: privacy, swiftSettings: strict),
     .target(
       name: "BothyProtocol", dependencies: ["BothyStore", .product(name: "Crypto", package: "swift-crypto")],
-      swiftSettings: strict),
+      exclude: noPrivacy, resources: privacy, swiftSettings: strict),
     .target(
       name: "BothySync",
       dependencies: [
@@ -97,19 +106,19 @@ let package = Package(
         "BothyStore", grdb, sqlite, httpTypes, log,
         .product(name: "Crypto", package: "swift-crypto"),
       ],
-      swiftSettings: strict),
+      exclude: noPrivacy, resources: privacy, swiftSettings: strict),
     .target(
-      name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", grdb, httpTypes],
-      swiftSettings: strict),
+      name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", grdb, httpTypes], exclude: noPrivacy,
+      resources: privacy, swiftSettings: strict),
     .target(name: "BothySettings", dependencies: ["BothyCore", "BothyStore", grdb], swiftSettings: strict),
     .target(
       name: "BothyPacks",
       dependencies: ["BothyStore", "BothyCache", grdb, .product(name: "Crypto", package: "swift-crypto")],
-      swiftSettings: strict),
+      exclude: noPrivacy, resources: privacy, swiftSettings: strict),
     .target(
       name: "BothyConfiguration",
       dependencies: ["BothyCache", .product(name: "Configuration", package: "swift-configuration")],
-      swiftSettings: strict),
+      exclude: noPrivacy, resources: privacy, swiftSettings: strict),
     .target(
       name: "BothyHTTP",
       dependencies: ["BothyStore", "BothySync", "BothyCache", httpTypes, log] + asyncHTTPClient,
@@ -238,22 +247,35 @@ if isDevelopment {
       name: "PrayerTimes", dependencies: ["Bothy", "BothyPacks"], path: "Examples/PrayerTimes",
       exclude: ["README.md", "Data"],
       swiftSettings: strict),
-    .testTarget(name: "BothyStoreTests", dependencies: ["BothyStore"], swiftSettings: strict),
+    .executableTarget(
+      name: "Hike", dependencies: ["Bothy", "BothyGeo"], path: "Examples/Hike",
+      exclude: ["README.md", "Data"], swiftSettings: strict),
+    .target(
+      name: "BothyTestSupport", dependencies: ["BothyStore"], path: "Tests/BothyTestSupport",
+      swiftSettings: strict),
+    .testTarget(
+      name: "BothyStoreTests", dependencies: ["BothyStore", "BothyTestSupport"], swiftSettings: strict),
     .testTarget(
       name: "BothyUITests",
-      dependencies: ["BothyStore", "BothySettings", "BothySync", "BothyUI", "BothyTesting"],
+      dependencies: [
+        "BothyStore", "BothySettings", "BothySync", "BothyUI", "BothyTesting", "BothyTestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "BothySettingsTests",
-      dependencies: ["BothyStore", "BothySettings", "BothySync", "BothyUI", "BothyTesting", grdb],
+      dependencies: [
+        "BothyStore", "BothySettings", "BothySync", "BothyUI", "BothyTesting", "BothyTestSupport", grdb,
+      ],
       swiftSettings: strict),
     .testTarget(
-      name: "BothyPacksTests", dependencies: ["BothyStore", "BothyCache", "BothyPacks", grdb, httpTypes],
+      name: "BothyPacksTests",
+      dependencies: ["BothyStore", "BothyCache", "BothyPacks", "BothyTestSupport", grdb, httpTypes],
       swiftSettings: strict),
     .testTarget(
       name: "BothySyncTests",
       dependencies: [
-        "BothyStore", "BothySync", "BothyLegacy", "BothySyncService", "BothyPostgres", "BothyTesting", grdb,
+        "BothyStore", "BothySync", "BothyLegacy", "BothySyncService", "BothyPostgres", "BothyTesting",
+        "BothyTestSupport", grdb,
         log,
       ],
       swiftSettings: strict),
@@ -262,19 +284,24 @@ if isDevelopment {
       path: "Tests/LedgerDriver", swiftSettings: strict),
     .testTarget(
       name: "BothyLedgerTests",
-      dependencies: ["BothyStore", "BothySync", "BothySyncService", "BothyPostgres", "BothyTesting"],
+      dependencies: [
+        "BothyStore", "BothySync", "BothySyncService", "BothyPostgres", "BothyTesting", "BothyTestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
-      name: "BothyCacheTests", dependencies: ["BothyStore", "BothyCache", "BothyTesting", httpTypes],
+      name: "BothyCacheTests",
+      dependencies: ["BothyStore", "BothyCache", "BothyTesting", "BothyTestSupport", httpTypes],
       swiftSettings: strict),
     .testTarget(
       name: "BothyGeoTests",
       dependencies: [
-        "BothyStore", "BothyCache", "BothyGeo", "BothyHTTP", "BothyTesting", "CBothyZlib", grdb, httpTypes,
+        "BothyStore", "BothyCache", "BothyGeo", "BothyHTTP", "BothyTesting", "BothyTestSupport", grdb,
+        httpTypes,
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "BothyLegacyTests", dependencies: ["BothyStore", "BothySync", "BothyCache", "BothyLegacy"],
+      name: "BothyLegacyTests",
+      dependencies: ["BothyStore", "BothySync", "BothyCache", "BothyLegacy", "BothyTestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "BothyConfigurationTests",
@@ -287,7 +314,7 @@ if isDevelopment {
       name: "BothyHTTPTests",
       dependencies: [
         "BothyStore", "BothySync", "BothySyncService", "BothyCache", "BothyHTTP", "BothyKinto", "BothyLegacy",
-        "BothyServer", "BothyTesting", httpTypes, log,
+        "BothyServer", "BothyTesting", "BothyTestSupport", httpTypes, log,
         lifecycle,
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
       ],
@@ -296,8 +323,7 @@ if isDevelopment {
       name: "BothyServerTests",
       dependencies: [
         "BothyStore", "BothySync", "BothySyncService", "BothyCache", "BothyGeo", "BothyServer",
-        "BothyPostgres", "BothyTesting",
-        "CBothyZlib",
+        "BothyPostgres", "BothyTesting", "BothyTestSupport",
         httpTypes, log,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdTesting", package: "hummingbird"),
@@ -316,7 +342,10 @@ if isDevelopment {
       dependencies: [
         "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothySyncService", "BothyCache",
         "BothyGeo", "BothyInspector",
-        "BothyTesting", httpTypes, log,
+        "BothyTesting", "BothyTestSupport", httpTypes, log,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: strict),
     .testTarget(

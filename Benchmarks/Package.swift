@@ -30,6 +30,8 @@ let package = Package(
       dependencies: [
         "Bars", "CDisk",
         .product(name: "BothyCache", package: "bothy"),
+        .product(name: "BothyGeo", package: "bothy"),
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: strict),

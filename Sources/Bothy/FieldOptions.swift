@@ -26,7 +26,7 @@ public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarke
 /// `.uniqueViolation`. Optional fields may be nil any number of times.
 ///
 /// Devices that are offline can give the same value twice in a synced type. A server with the schema rejects the later
-/// change, which waits in the inbox. Until it is resolved, or if the server has no schema, two records here may have
+/// change, which stays pending. Until it is resolved, or if the server has no schema, two records here may have
 /// the same value; both can be edited.
 @attached(peer)
 public macro UniqueValue() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")

@@ -3,7 +3,7 @@ package import Configuration
 package import Foundation
 
 /// A provider of swift-configuration over the objects of a property list, with keys flat or nested at the dots.
-package struct PropertyListProvider: ConfigProvider, ConfigSnapshot {
+package struct PropertyListProvider: PolledProvider, ConfigSnapshot {
   package let providerName: String
   private let values: [String: ConfigContent]
 
@@ -38,28 +38,7 @@ package struct PropertyListProvider: ConfigProvider, ConfigSnapshot {
     try LookupResult(key, type) { values[$0] }
   }
 
-  package func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
-    try value(forKey: key, type: type)
-  }
-
-  nonisolated(nonsending) package func watchValue<Return: ~Copyable>(
-    forKey key: AbsoluteConfigKey, type: ConfigType,
-    updatesHandler:
-      nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<Result<LookupResult, any Error>, Never>)
-      async throws -> Return
-  ) async throws -> Return {
-    try await watchValueFromValue(forKey: key, type: type, updatesHandler: updatesHandler)
-  }
-
   package func snapshot() -> any ConfigSnapshot { self }
-
-  nonisolated(nonsending) package func watchSnapshot<Return: ~Copyable>(
-    updatesHandler:
-      nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws
-      -> Return
-  ) async throws -> Return {
-    try await watchSnapshotFromSnapshot(updatesHandler: updatesHandler)
-  }
 
   private static func flatten(
     _ list: [String: Any], _ prefix: String, _ values: inout [String: ConfigContent]

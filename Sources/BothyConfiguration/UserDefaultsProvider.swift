@@ -8,7 +8,7 @@ package import Foundation
 ///
 /// The conformance is unchecked because any thread may use `UserDefaults`. Its documentation says so, but its
 /// declaration does not.
-package struct UserDefaultsProvider: ConfigProvider, @unchecked Sendable {
+package struct UserDefaultsProvider: PolledProvider, @unchecked Sendable {
   package let providerName = "user defaults"
   private let defaults: UserDefaults
 
@@ -26,28 +26,7 @@ package struct UserDefaultsProvider: ConfigProvider, @unchecked Sendable {
     }
   }
 
-  package func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
-    try value(forKey: key, type: type)
-  }
-
-  nonisolated(nonsending) package func watchValue<Return: ~Copyable>(
-    forKey key: AbsoluteConfigKey, type: ConfigType,
-    updatesHandler:
-      nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<Result<LookupResult, any Error>, Never>)
-      async throws -> Return
-  ) async throws -> Return {
-    try await watchValueFromValue(forKey: key, type: type, updatesHandler: updatesHandler)
-  }
-
   package func snapshot() -> any ConfigSnapshot {
     PropertyListProvider(providerName, propertyList: defaults.dictionaryRepresentation())
-  }
-
-  nonisolated(nonsending) package func watchSnapshot<Return: ~Copyable>(
-    updatesHandler:
-      nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws
-      -> Return
-  ) async throws -> Return {
-    try await watchSnapshotFromSnapshot(updatesHandler: updatesHandler)
   }
 }

@@ -7,7 +7,7 @@ extension BothyError {
       .invalidCoordinate, .invalidTile, .invalidKey, .zoomOutOfRange, .tooManyTiles, .notATile,
       .invalidCategories, .notAnArchive, .damagedArchive, .changedArchive, .unavailable, .damagedPlaces,
       .invalidSource, .invalidRegion, .bulkForbidden, .regionExists, .unknownRegion, .regionBusy,
-      .interrupted,
+      .interrupted, .signInRequired,
     ].contains(code)
   }
 

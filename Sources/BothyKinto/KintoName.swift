@@ -1,4 +1,5 @@
 import BothyHTTP
+
 /// The encoding of names as ids of Kinto.
 ///
 /// Kinto's ids have letters, digits, `-` and `_`, and begin with a letter or digit. Every other byte of a name becomes

@@ -215,9 +215,9 @@ private struct Judge {
     var whole = query
     whole.limit = nil
     whole.offset = 0
-    let records = Dictionary(found.map { ($0.0.id, $0.1) }, uniquingKeysWith: { $1 })
+    let records = Dictionary(found.map { ($0.0.recordID, $0.1) }, uniquingKeysWith: { $1 })
     do throws(BothyError) {
-      return try whole.evaluate(over: found.map(\.0), schema: type).compactMap { records[$0.id] }
+      return try whole.evaluate(over: found.map(\.0), schema: type).compactMap { records[$0.recordID] }
     } catch { throw RemoteError(.rejected, error.message, code: error.code.description) }
   }
 }

@@ -27,7 +27,7 @@ public import BothySync
 ///
 /// See `docs/kinto.md` for details. All methods may be called from any task. An exchange costs one request for each 25
 /// operations (the server's `batch_max_requests`) and one for each 24 types.
-public struct KintoRemote: RemoteStorage {
+public struct KintoRemote: RemoteStorage, CompleteRemote {
   private let client: KintoClient
   private let space: KintoSpace
   private let options: KintoOptions
@@ -57,7 +57,7 @@ public struct KintoRemote: RemoteStorage {
   }
 
   /// False, because a stock Kinto can't protect sensitive fields. They stay on the device.
-  public var isConfidential: Bool { false }
+  package var isConfidential: Bool { false }
 
   /// Sends the operations in their order, then reads the pages.
   ///
@@ -107,7 +107,7 @@ public struct KintoRemote: RemoteStorage {
   /// Returns the records of a query. Costs one request for each thousand records that Kinto's filters select.
   ///
   /// A query's further pages cost no listing as long as the type has not changed.
-  public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+  package func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try await client.checkPause()
     if query.offset > 0, let kept = try await shelf.records(of: query, space: space) {
       return Array(kept.dropFirst(query.offset).prefix(query.limit ?? .max))
@@ -120,22 +120,22 @@ public struct KintoRemote: RemoteStorage {
   /// Returns the number of records of a query. Costs one request for all of a type.
   ///
   /// With a condition the records are read, as for `query`.
-  public func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
+  package func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try await client.checkPause()
     return try await KintoQuery(space: space, schema: schema).count(query)
   }
 
   /// Computes the digest of a scope on the device. Reads every record of the space.
-  public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
+  package func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try await client.checkPause()
     return try await KintoQuery(space: space, schema: schema).digest(scope)
   }
 
   /// Returns an element after each `pollInterval`, or none without it, because Kinto sends no notifications.
-  public func hints() -> AsyncThrowingStream<Void, any Error> {
-    let (hints, continuation) = AsyncThrowingStream.makeStream(
+  public func notifications() -> AsyncThrowingStream<Void, any Error> {
+    let (notifications, continuation) = AsyncThrowingStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    guard let interval = options.pollInterval else { return hints }
+    guard let interval = options.pollInterval else { return notifications }
     let task = Task {
       do {
         while true {
@@ -145,7 +145,7 @@ public struct KintoRemote: RemoteStorage {
       } catch { continuation.finish(throwing: error) }
     }
     continuation.onTermination = { _ in task.cancel() }
-    return hints
+    return notifications
   }
 }
 

@@ -31,6 +31,7 @@ enum EntityProblem: DiagnosticMessage {
   case record(String, reference: String)
   case nullifyNeedsOptional(String)
   case optionNeedsType(option: String, type: String)
+  case otherAttribute(String, use: String)
   case settingsNotAStruct(kind: String)
   case settingsGeneric
   case settingsPrivateNested
@@ -109,6 +110,7 @@ enum EntityProblem: DiagnosticMessage {
       "'\(name)' must be optional, because it becomes nil when the record it refers to is deleted. "
         + "Or add @OnDelete(.cascade) or @OnDelete(.deny)."
     case .optionNeedsType(let option, let type): "@\(option) needs a field of type \(type)."
+    case .otherAttribute(let name, let use): "@\(name) is another library's. Here it is \(use)."
     default: settingsMessage
     }
   }

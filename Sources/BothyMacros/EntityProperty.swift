@@ -42,7 +42,18 @@ struct FieldOptions {
     "Named", "Indexed", "UniqueValue", "FullText", "Sensitive", "Merge", "OnDelete", "NotStored",
   ]
 
+  /// The attributes of SwiftData and Realm that have another name here, and what to write in their place.
+  static let otherAttributes = [
+    "Attribute": "@UniqueValue, or a field of type Blob", "Index": "@Indexed",
+    "Persisted": "left out: each stored property is a field", "Relationship": "a Reference with @OnDelete",
+    "Transient": "@NotStored", "Unique": "@UniqueValue",
+  ]
+
   init(_ attributes: AttributeListSyntax, problems: inout Problems) {
+    for case .attribute(let attribute) in attributes {
+      guard let use = Self.otherAttributes[attribute.plainName] else { continue }
+      problems.add(.otherAttribute(attribute.plainName, use: use), at: attribute)
+    }
     for attribute in attributes.fieldMarkers {
       let argument: ExprSyntax? =
         if case .argumentList(let list)? = attribute.arguments { list.first?.expression.trimmed } else { nil }

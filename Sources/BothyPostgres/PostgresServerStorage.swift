@@ -30,6 +30,12 @@ public final class PostgresServerStorage: ServerStorage {
     /// The time between two looks for other processes' writes, which make up for lost notifications. Where the database
     /// has none, these writes are noticed after this time at the latest.
     public var lookInterval = Duration.seconds(5)
+    /// The addresses of streaming standbys that answer reads, once `useReplicas` is called. Each may name several hosts.
+    public var replicas: [String] = []
+    /// The longest time a read waits for a replica that is behind, before the database itself answers it.
+    public var replicaWait = Duration.milliseconds(100)
+    /// The time between two looks at each replica.
+    package var replicaLookInterval = Duration.seconds(1)
     /// The most writes that share a commit.
     package var joinedWrites = 32
     /// The number of steps of the tables that the server knows, for tests of earlier servers.
@@ -51,9 +57,11 @@ public final class PostgresServerStorage: ServerStorage {
   private let readers: WorkerPool
   /// The threads and connections for long reads.
   private let searchers: WorkerPool
-  private let searchGate: Gate
+  private let searchPermits: AsyncSemaphore
   /// A connection for `check` alone.
   private let health: WorkerPool
+  /// The copies that answer reads; `nil` without any.
+  private let copies: ReplicaSet?
   private let lanes: WriteQueues
   private let news: NewsChannel
   /// The process's name in the spaces that it writes to, and the number of its last transaction.
@@ -67,8 +75,9 @@ public final class PostgresServerStorage: ServerStorage {
   ///
   /// `address` is a URL, `postgres://user@host:5432/database`, or a connection string of libpq. Several hosts are tried
   /// in order, and the first that accepts changes is used. A database that isn't available yet is tried for the time of
-  /// `patience`. Throws `StorageUnavailable`, or `BothyError` for a database that cannot be used: `.newerFile` if it needs a
-  /// newer server, `.schemaMismatch` if steps are missing and `migrates` is false, `.migrationFailed` for a slow step.
+  /// `patience`. Throws `StorageUnavailable`, or `BothyError` for a database that cannot be used: `.newerFile` if it
+  /// needs a newer server, `.schemaMismatch` if steps are missing and `migrates` is false, `.migrationFailed` for a slow
+  /// step.
   public static func open(
     _ address: String, configuration: Configuration = Configuration()
   ) async throws -> PostgresServerStorage {
@@ -95,14 +104,18 @@ public final class PostgresServerStorage: ServerStorage {
     readers = WorkerPool(settings, limit: max(1, configuration.connections))
     let width = max(1, configuration.queries ?? configuration.connections / 2)
     searchers = WorkerPool(settings, limit: width)
-    searchGate = Gate(width: width, queue: 16 * width)
+    searchPermits = AsyncSemaphore(width: width, queue: 16 * width)
     health = WorkerPool(settings, limit: 1)
     news = NewsChannel(settings, pause: configuration.lookInterval)
+    copies =
+      configuration.replicas.isEmpty
+      ? nil : ReplicaSet(configuration, primary: settings, queries: width)
   }
 
   /// Closes the connections after the running work.
   public func close() {
     news.finish()
+    copies?.close()
     writers.close()
     readers.close()
     searchers.close()
@@ -113,6 +126,7 @@ public final class PostgresServerStorage: ServerStorage {
     space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result {
     try check(space)
+    if let found = try await copies?.read(space, body) { return found }
     return try await readers.run { try Self.read(space, $0, body) }
   }
 
@@ -128,10 +142,15 @@ public final class PostgresServerStorage: ServerStorage {
     try check(space)
     let watch = SearchWatch(within: limit)
     return try await watch.ending {
-      try await searchGate.withGate {
+      if let found = try await copies?.search(space, watch, body) { return found }
+      return try await searchPermits.withPermit {
         // The server ends a statement after the limit, so its own answer is awaited.
-        try await searchers.run(CallTime(grace: limit + .seconds(2))) {
-          try Self.search(space, watch, $0, body)
+        try await searchers.run(CallTime(grace: limit + .seconds(2))) { connection in
+          try Self.search(watch, connection) {
+            try Self.beginSearch(in: space, watch, connection)
+          } body: {
+            try body($0)
+          }
         }
       }
     } isInterruption: {
@@ -140,24 +159,31 @@ public final class PostgresServerStorage: ServerStorage {
   }
 
   /// A statement was ended because its time was over, or because its caller was cancelled.
-  private struct Interrupted: Error {}
+  struct Interrupted: Error {}
 
-  private static func search<Result>(
-    _ space: String, _ watch: SearchWatch, _ connection: PostgresConnection,
-    _ body: (any ServerSnapshot) throws -> Result
+  private static func beginSearch(
+    in space: String, _ watch: SearchWatch, _ connection: PostgresConnection
+  ) throws -> PostgresTransaction {
+    let milliseconds = Int64(watch.left / .milliseconds(1))
+    let found = try connection.run([
+      PostgresStatement.command(StorageSQL.beginReading),
+      PostgresStatement.command("SET LOCAL statement_timeout TO \(max(1, milliseconds))"),
+      PostgresStatement(StorageSQL.state, in: space),
+    ])
+    return PostgresTransaction(connection, space: space, row: found[2])
+  }
+
+  /// Runs a search in the transaction that `begin` begins. Throws `Interrupted` at the end of the watch.
+  static func search<Result>(
+    _ watch: SearchWatch, _ connection: PostgresConnection, begin: () throws -> PostgresTransaction,
+    body: (any ServerSnapshot) throws -> Result
   ) throws -> Result {
     try watch.check()
     let canceller = connection.canceller()
     watch.setOnCancel { canceller?.cancel() }
     defer { watch.setOnCancel(nil) }
     do {
-      let milliseconds = Int64(watch.left / .milliseconds(1))
-      let found = try connection.run([
-        PostgresStatement.command(StorageSQL.beginReading),
-        PostgresStatement.command("SET LOCAL statement_timeout TO \(max(1, milliseconds))"),
-        PostgresStatement(StorageSQL.state, in: space),
-      ])
-      let transaction = PostgresTransaction(connection, space: space, row: found[2])
+      let transaction = try begin()
       transaction.watch = watch
       let result = try body(transaction)
       try connection.execute("COMMIT")
@@ -228,6 +254,16 @@ public final class PostgresServerStorage: ServerStorage {
     news.start(NewsChannel.Listener(followed: followed, receive: receive, report: report))
   }
 
+  /// Begins to use the replicas of the configuration for reads, as soon as each proves that it can be used. `report`
+  /// receives one sentence for a log whenever that changes.
+  ///
+  /// Each read then gets the position of the database first, together with others, and is answered by a replica that
+  /// has applied all up to there. The database answers where none has in time. Costs one connection to the database, and
+  /// to each replica one more than the database has for reads and queries. That one looks at it every second.
+  public func useReplicas(reporting report: @escaping @Sendable (String) -> Void = { _ in }) {
+    copies?.watch(identity, reporting: report)
+  }
+
   /// True if the database refused LISTEN or NOTIFY. Other processes' writes are then noticed within `lookInterval`.
   public var looksForNews: Bool { news.isLooking }
 
@@ -285,4 +321,8 @@ public final class PostgresServerStorage: ServerStorage {
       throw BothyError(.invalidValue, "The name of a space has no zero byte.")
     }
   }
+}
+
+extension PostgresServerStorage: ReplicatedStorage {
+  package var replicas: [ReplicaState] { copies?.present ?? [] }
 }

@@ -12,6 +12,7 @@ public final class BothyServer: Service {
   private let configuration: ServerConfiguration
   private let parts: ServerServices
   private let readiness = Readiness()
+  private let departures = Departures()
   private let schemaWatch: FileWatch?
 
   /// Creates a server. It opens and reads nothing before `run()`.
@@ -65,24 +66,21 @@ public final class BothyServer: Service {
 
   /// Runs the application. With a drain time, a shutdown reaches it only when that is over.
   private func serve() async throws {
-    let (application, phase, time) = (try application(), parts.phase, configuration.limits.drainTime)
-    guard time > .zero else {
+    let (application, phase, limits) = (try application(), parts.phase, configuration.limits)
+    let last = Countdown(limits.drainTime + limits.shutdownTime) { [departures] in departures.endAll() }
+    defer { last.cancel() }
+    guard limits.drainTime > .zero else {
       return try await withGracefulShutdownHandler {
         try await application.run()
       } onGracefulShutdown: {
         phase.drain()
+        last.begin()
       }
     }
     let group = ServiceGroup(
       configuration: .init(services: [application], logger: configuration.logger))
-    let shutdown = AsyncStream.makeStream(of: Void.self)
-    let timer = Task {
-      for await _ in shutdown.stream {
-        guard (try? await Task.sleep(for: time)) != nil else { return }  // the server has ended before
-        await group.triggerGracefulShutdown()
-      }
-    }
-    defer { timer.cancel() }
+    let drain = Countdown(limits.drainTime) { await group.triggerGracefulShutdown() }
+    defer { drain.cancel() }
     // A detached task doesn't learn of the shutdown by itself.
     let work = Task.detached { try await group.run() }
     try await withTaskCancellationHandler {
@@ -90,7 +88,8 @@ public final class BothyServer: Service {
         try await work.value
       } onGracefulShutdown: {
         phase.drain()
-        shutdown.continuation.yield()
+        drain.begin()
+        last.begin()
       }
     } onCancel: {
       work.cancel()
@@ -122,21 +121,20 @@ public final class BothyServer: Service {
   /// Returns the application behind `run()`. Tests call its responder without a socket. Throws for a certificate that
   /// can't be used.
   package func application() throws -> some ApplicationProtocol {
-    let departures = Departures()
-    let pipeline = RequestPipeline(
-      configuration, parts.service, routes: parts.routes(), metrics: parts.metrics, departures: departures)
+    let pipeline = RequestPipeline(configuration, parts, departures: departures)
     let (host, readiness, port, phase) = (configuration.host, readiness, configuration.port, parts.phase)
     let certificate = try configuration.tls.map { try ServerCertificate($0) }
     let isSecure = certificate != nil
     let webhooks: [any Service] = WebhookService(configuration, parts).map { [$0] } ?? []
     let traces: [any Service] = configuration.traces.map { [$0] } ?? []
     return Application(
-      responder: pipeline, server: connections(certificate, departures),
+      responder: pipeline.responder(), server: connections(certificate),
       configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
       services: [
-        Heartbeat(hub: configuration.hints, interval: .seconds(15)),
+        Heartbeat(hub: configuration.notifications, interval: .seconds(15)),
         Upkeep(parts.service, configuration, parts.metrics),
-        AccessWatch(access: configuration.access, hub: configuration.hints, logger: configuration.logger),
+        AccessWatch(
+          access: configuration.access, hub: configuration.notifications, logger: configuration.logger),
       ] + watches(certificate) + webhooks + traces,
       onServerRunning: { channel in
         phase.serve()
@@ -146,10 +144,8 @@ public final class BothyServer: Service {
   }
 
   /// Returns the builder of connections, each within the limits.
-  private func connections(
-    _ certificate: ServerCertificate?, _ departures: Departures
-  ) -> HTTPServerBuilder {
-    let limits = configuration.limits
+  private func connections(_ certificate: ServerCertificate?) -> HTTPServerBuilder {
+    let (limits, departures) = (configuration.limits, departures)
     let http = HTTP1Channel.Configuration(
       additionalChannelHandlers: [DepartureHandler(departures)],
       idleTimeout: .milliseconds(Int64(limits.idleTimeout / .milliseconds(1))),
@@ -159,11 +155,11 @@ public final class BothyServer: Service {
     return HTTPServerBuilder { [count = parts.metrics.connections] responder in
       GuardedChannel(
         base: HTTP1Channel(responder: responder, configuration: http), connections: count,
-        terms: ConnectionPace.Terms(limits), certificate: certificate)
+        terms: ConnectionPace.Terms(limits), departures: departures, certificate: certificate)
     }
   }
 
-  /// Returns the services that read the certificate and the schema again when their files change.
+  /// Returns the services that read the certificate, the schema and secrets again when their files change.
   private func watches(_ certificate: ServerCertificate?) -> [any Service] {
     var watches: [any Service] = []
     if let certificate, let tls = configuration.tls {
@@ -174,5 +170,9 @@ public final class BothyServer: Service {
     }
     if let schemaWatch { watches.append(schemaWatch) }
     return watches
+      + configuration.watchedFiles.map { files in
+        FileWatch(
+          files.paths, subject: files.subject, logger: configuration.logger, reload: files.reload)
+      }
   }
 }

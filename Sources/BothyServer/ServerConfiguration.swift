@@ -23,6 +23,10 @@ public struct ServerConfiguration: Sendable {
   ///
   /// Requests under other names are refused, because a web page can let its own name point here.
   public var allowedHosts: [String] = []
+  /// The addresses of reverse proxies, to which `Limits.addressConnections` doesn't apply. The default is this machine.
+  ///
+  /// All connections through a proxy have its address, so the proxy must limit those of each client.
+  public var proxies = AddressRange.loopback
   /// The certificate for TLS. With `nil` the server speaks plain HTTP, for a proxy on the same machine.
   public var tls: TLSFiles?
   /// The limits of bodies, request rates and silence.
@@ -31,6 +35,8 @@ public struct ServerConfiguration: Sendable {
   package var bounds: ServerBounds?
   /// The files of the schema in `rules`, to read again when they change. With `nil` the schema stays.
   public var schemaFiles: SchemaFiles?
+  /// Further files to read again when they change, such as those of secrets.
+  package var watchedFiles: [WatchedFiles] = []
   /// The files whose sizes `/metrics` prints.
   public var files = StorageFiles()
   /// The time for which data that isn't needed is kept.
@@ -49,7 +55,7 @@ public struct ServerConfiguration: Sendable {
   /// Sends spans to a collector while the server runs, or `nil`. Set `tracer` to its tracer too.
   public var traces: TraceExporter?
   /// Notifies open event streams of writes. A storage shared by several processes publishes to it too.
-  public var hints: ChangeNotifier
+  public var notifications: ChangeNotifier
   /// True if responses may be compressed for callers that accept it.
   public var compressesAnswers: Bool
   /// The server's clock, in milliseconds since 1970.
@@ -65,7 +71,7 @@ public struct ServerConfiguration: Sendable {
     tiles: TileLibrary? = nil,
     access: Authentication? = nil, tls: TLSFiles? = nil, limits: Limits = Limits(),
     logger: Logger = Logger(label: "bothy.server"), auditLogger: Logger = Logger(label: "bothy.audit"),
-    hints: ChangeNotifier = ChangeNotifier(), compressesAnswers: Bool = true,
+    notifications: ChangeNotifier = ChangeNotifier(), compressesAnswers: Bool = true,
     now: @escaping @Sendable () -> Int64 = ServerConfiguration.systemClock
   ) {
     self.host = host
@@ -79,7 +85,7 @@ public struct ServerConfiguration: Sendable {
     self.limits = limits
     self.logger = logger
     self.auditLogger = auditLogger
-    self.hints = hints
+    self.notifications = notifications
     self.compressesAnswers = compressesAnswers
     self.now = now
   }
@@ -134,15 +140,21 @@ public struct ServerConfiguration: Sendable {
     public var bodyRate = 1024
     /// The number of open connections. Further ones are closed at once.
     public var connections = 20_000
+    /// The number of open connections of one IPv4 address, or of one IPv6 network of 64 bits. Further ones are closed at
+    /// once. It doesn't apply to the addresses in `ServerConfiguration.proxies`.
+    public var addressConnections = 1000
     /// The number of open event streams of one user, or of one address if the server requires no token. Further ones
     /// receive 429.
     public var streams = 250
     /// The time from the beginning of a shutdown to the end of new connections. `/readyz` answers 503 meanwhile, so that
     /// load balancers choose other processes.
     public var drainTime: Duration = .zero
+    /// The time from the end of new connections to the end of queries that still run, which are answered 503. A service
+    /// group needs a longer `maximumGracefulShutdownDuration` for these answers.
+    public var shutdownTime: Duration = .seconds(75)
     /// The least time between two notifications of one event stream. The first is sent at once, and writes that arrive
     /// faster are combined into one.
-    public var hintInterval: Duration
+    public var notificationInterval: Duration
     /// The time that `/healthz` and `/readyz` wait for the database before they report that it doesn't respond.
     public var healthTime: Duration = .seconds(2)
     /// The time for which unfinished uploads and blobs that no record was ever pushed for are kept after the last
@@ -154,7 +166,7 @@ public struct ServerConfiguration: Sendable {
     public init(
       bodySize: Int = 8 << 20, requestsPerSecond: Double? = nil, requestBurst: Int = 100,
       spaceRequestsPerSecond: Double? = nil, spaceRequestBurst: Int = 1000,
-      idleTimeout: Duration = .seconds(75), hintInterval: Duration = .milliseconds(200),
+      idleTimeout: Duration = .seconds(75), notificationInterval: Duration = .milliseconds(200),
       unusedBlobAge: Duration = .seconds(7 * 86_400)
     ) {
       self.bodySize = bodySize
@@ -163,7 +175,7 @@ public struct ServerConfiguration: Sendable {
       self.spaceRequestsPerSecond = spaceRequestsPerSecond
       self.spaceRequestBurst = spaceRequestBurst
       self.idleTimeout = idleTimeout
-      self.hintInterval = hintInterval
+      self.notificationInterval = notificationInterval
       self.unusedBlobAge = unusedBlobAge
     }
   }

@@ -45,7 +45,7 @@ extension LocalStore {
 
   /// Returns the record with `id`, or nil. Reads one row by primary key on a kept connection, in a few microseconds.
   /// Inside a transaction's closure it joins that transaction. Throws as `ReadTransaction.fetch(_:id:)`.
-  public func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
+  package func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
     if let transaction = running.innermost { return try transaction.fetch(type, id: id) }
     do {
       let table = try catalog.table(E.typeName)
@@ -61,6 +61,11 @@ extension LocalStore {
         }
       }
     } catch { throw known(error) }
+  }
+
+  /// Looks up a record like `fetch(_:id:)`, for the benchmarks, which are a package of their own.
+  @_spi(Benchmarks) public func lookUp<E: Entity>(_ type: E.Type, id: String) throws -> E? {
+    try fetch(type, id: id)
   }
 
   /// Returns the metadata of a record of a synced type, or nil if it isn't on this device. Reads one row by primary
@@ -94,7 +99,7 @@ extension LocalStore {
     } catch { throw known(error) }
   }
 
-  /// Throws `.cannotOpen` if the file is gone, so that the next opening can't find new changes. Costs one system call.
+  /// Throws `cannotOpen` if the file is gone, so that the next opening can't find new changes. Costs one system call.
   private func checkFile() throws {
     guard file.isGone else { return }
     throw BothyError(
@@ -149,7 +154,7 @@ extension LocalStore {
   private struct Done: Sendable {
     var touched: TouchedRecords
     var events: [RecordChange]
-    var own: [RecordID: [OwnChange]]
+    var own: OwnChangesMade
     var secrets: [SavedSecret: Int]
     /// The number of the commit, taken just before it.
     var number: Int64

@@ -45,7 +45,7 @@ public final class LocalStore: Sendable {
     try self.init(at: nil, schema: schema, migrations: [], options: options, recorder: nil)
   }
 
-  /// Opens an existing file with its stored schema. Throws `.cannotOpen` if the file doesn't exist.
+  /// Opens an existing file with its stored schema. Throws `cannotOpen` if the file doesn't exist.
   package convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
     try self.init(
       at: path, schema: Self.storedSchema(at: path), migrations: [], options: options, recorder: nil)

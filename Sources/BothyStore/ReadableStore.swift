@@ -1,4 +1,6 @@
-/// The reading verbs of `LocalStore` and `SyncedStore`. All of them read the local file and make no request.
+/// The reading verbs of `LocalStore` and `SyncedStore`. They read the local file and make no request.
+///
+/// On a `SyncedStore`, `fetch` of records follows its read policy, which may send a request.
 ///
 /// ```swift
 /// func openTodos(_ store: some ReadableStore) async throws -> [Todo] {

@@ -3,7 +3,7 @@ public import Logging
 /// The options for opening a store.
 public struct StoreOptions: Sendable {
   /// The durability of a commit.
-  public enum Durability: String, Sendable, Hashable {
+  package enum Durability: String, Sendable, Hashable {
     /// A committed write survives a power cut (`PRAGMA synchronous = FULL`). The default.
     case full
     /// A committed write survives a crash of the process. A power cut may lose the last ones, whole transactions at a
@@ -34,33 +34,49 @@ public struct StoreOptions: Sendable {
   }
 
   /// The durability of a commit. Defaults to `.full`.
-  public var durability: Durability
+  package var durability: Durability
   /// The treatment of a damaged file. Under `.setAside` every page is checked once a day after opening, on a thread of
   /// its own, and whenever SQLite meets damage (`PRAGMA quick_check`). If damage is found, the next opening quarantines
   /// the file.
   package var damagedFile: DamagedFile = .setAside
   /// The other writers of the file. Defaults to `.many`.
-  public var processes: Processes
+  package var processes: Processes
   /// The number of connections for reading. Each has its own page cache.
   package var readers: Int
   /// The page cache of each connection, in bytes.
   package var cacheSize: Int
   /// The longest wait of a write for another process's write.
-  public var busyTimeout: Duration
+  package var busyTimeout: Duration
   /// The store for the values of sensitive fields until the server has them. If nil, they are in files beside the
   /// database that only their owner can read, or in memory for a store in memory.
-  public var secrets: (any SecretStore)?
+  package var secrets: (any SecretStore)?
   /// The clock that measures intervals.
   package var clock: any Clock<Duration>
   /// The logger for failures that no call can throw, for example that commits of other processes can't be watched and
   /// are polled or missed.
-  public var logger: Logger
+  package var logger: Logger
   /// The test kit's hook for each step of a write. Nil, and never called, in an app.
   package var onStep: (@Sendable (StoreStep, WriteOrigin) throws -> Void)?
 
-  /// Creates the options. The defaults suit an app: full durability, other processes watched, 4 readers with 8 MB of
-  /// page cache each, 5 s for another process's write.
+  /// Creates the options. The defaults suit an app.
+  ///
+  /// - Parameters:
+  ///   - processes: The other writers of the file.
+  ///   - busyTimeout: The longest wait of a write for another process's write.
+  ///   - secrets: The store for the values of sensitive fields until the server has them. If `nil`, they are in files
+  ///     beside the database that only their owner can read, or in memory for a store in memory.
+  ///   - logger: The logger for failures that no call can throw, for example that commits of other processes can't be
+  ///     watched and are polled or missed.
   public init(
+    processes: Processes = .many, busyTimeout: Duration = .seconds(5), secrets: (any SecretStore)? = nil,
+    logger: Logger = Logger(label: "bothy.store")
+  ) {
+    self.init(durability: .full, processes: processes, busyTimeout: busyTimeout, logger: logger)
+    self.secrets = secrets
+  }
+
+  /// Creates options with full durability and 4 readers with 8 MB of page cache each, unless given.
+  package init(
     durability: Durability = .full, processes: Processes = .many, readers: Int = 4, cacheSize: Int = 8 << 20,
     busyTimeout: Duration = .seconds(5),
     clock: any Clock<Duration> = ContinuousClock(),

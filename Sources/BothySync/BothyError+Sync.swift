@@ -36,8 +36,8 @@ extension BothyError {
 
   static let cacheDisabled = BothyError(
     .cacheDisabled,
-    "The cache is off, so nothing can be read from it or saved in it alone. Enable SyncOptions.cache, or use "
-      + "a network policy.")
+    "The store keeps no records, so nothing can be read from it or saved in it alone. Set `storesRecords` of "
+      + "`BothyLegacy`, or use `.remote`.")
 
   static let insideSync = BothyError(
     .insideSync,
@@ -54,37 +54,6 @@ extension BothyError {
   /// True if the file's server could not be used, so that a read may be answered from the file.
   var leavesTheFile: Bool { code == .unreachable || code == .otherServer }
 
-  /// Makes an error of another server whose message lists the ways out.
-  init(otherServer message: String, underlying: RemoteError? = nil) {
-    self.init(
-      .otherServer,
-      message
-        + " Sync with the first server again. Or call `adoptServer()`, which drops what came from the first one "
-        + "and sends pending changes. Or call `uploadMine()`, which gives this one what it lacks. Or call "
-        + "`keepApart()` and open another file for it.",
-      underlying: underlying)
-  }
-
-  /// Makes the sync error for an error of a remote.
-  init(_ error: RemoteError) {
-    switch SyncStop(error) {
-    case .otherServer(let message):
-      self.init(otherServer: message, underlying: error)
-      return
-    case .signedOut:
-      self.init(.signedOut, error.message, underlying: error)
-      return
-    default: break
-    }
-    let code: Code =
-      switch error.errorClass {
-      case .unreachable: .unreachable
-      case .unauthenticated: .signInRequired
-      case .forbidden, .notFound, .rejected: .rejected
-      case .conflict: .conflict
-      case .throttled: .throttled
-      case .serverError: .serverError
-      }
-    self.init(code, error.message, underlying: error)
-  }
+  /// Makes the error for an error of a remote, as for a sync that ends with it.
+  init(_ error: RemoteError) { self.init(SyncStop(error), underlying: error) }
 }

@@ -1,2 +1,2 @@
-// What apps see of the messages that clients and servers share.
+// The messages of clients and servers that apps see.
 @_exported public import BothyProtocol

@@ -1,9 +1,9 @@
-public import BothyStore
+package import BothyStore
 public import BothySync
 import Synchronization
 
 /// A remote between a device and its server that fails as networks do, by a script.
-public final class FaultyRemote: RemoteStorage {
+public final class FaultyRemote: RemoteStorage, CompleteRemote {
   /// The outcome of one exchange.
   public enum Fault: Sendable, Hashable {
     /// The request arrives, and so does the response.
@@ -43,7 +43,7 @@ public final class FaultyRemote: RemoteStorage {
     var blobScript: @Sendable (BlobRequest) -> Fault = { _ in .none }
     var afterBlobs: @Sendable (BlobRequest) async -> Void = { _ in }
     var blobRequests: [BlobRequest] = []
-    var hints: [Int: AsyncThrowingStream<Void, any Error>.Continuation] = [:]
+    var notifications: [Int: AsyncThrowingStream<Void, any Error>.Continuation] = [:]
     var nextListener = 0
   }
 
@@ -59,7 +59,7 @@ public final class FaultyRemote: RemoteStorage {
     set { state.withLock { $0.cut = newValue } }
   }
 
-  public var isConfidential: Bool { remote.isConfidential }
+  package var isConfidential: Bool { remote.isConfidential }
 
   /// While true, nothing gets through.
   public var isOffline: Bool {
@@ -105,7 +105,7 @@ public final class FaultyRemote: RemoteStorage {
     state.withLock { $0.afterBlobs = body }
   }
 
-  public var blobs: (any BlobRemote)? {
+  package var blobs: (any BlobRemote)? {
     guard let blobs = remote.blobs else { return nil }
     return FaultyBlobs(
       remote: blobs,
@@ -161,34 +161,39 @@ public final class FaultyRemote: RemoteStorage {
     for request in late { _ = try? await remote.exchange(request) }
   }
 
-  public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+  package func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try failRead()
     return try await remote.query(query)
   }
 
-  public func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
+  package func page(_ query: AnyQuery, after cursor: String?) async throws(RemoteError) -> RemotePage {
+    try failRead()
+    return try await remote.page(query, after: cursor)
+  }
+
+  package func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try failRead()
     return try await remote.count(query)
   }
 
-  public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
+  package func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try failRead()
     return try await remote.digest(scope)
   }
 
-  public func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  package func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     try failRead()
     return try await remote.digest(scope, parts: parts)
   }
 
-  public func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+  package func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
     -> [RecordStamp]?
   {
     try failRead()
     return try await remote.stamps(scope, parts: parts, in: chosen)
   }
 
-  public func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+  package func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
     try failRead()
     return try await remote.history(query)
   }
@@ -207,35 +212,37 @@ public final class FaultyRemote: RemoteStorage {
     }
   }
 
-  /// A stream of notifications that `hint()` sends.
+  /// A stream of notifications that `notify()` sends.
   ///
   /// Like the stream of a server, it begins with one notification, and it can't be opened while the network is cut.
-  public func hints() -> AsyncThrowingStream<Void, any Error> {
+  public func notifications() -> AsyncThrowingStream<Void, any Error> {
     AsyncThrowingStream { continuation in
       guard cut == .none else { return continuation.finish(throwing: Self.unreachable) }
       defer { continuation.yield() }
       let id = state.withLock { state in
         state.nextListener += 1
-        state.hints[state.nextListener] = continuation
+        state.notifications[state.nextListener] = continuation
         return state.nextListener
       }
       continuation.onTermination = { [weak self] _ in
-        self?.state.withLock { state in state.hints[id] = nil }
+        self?.state.withLock { state in state.notifications[id] = nil }
       }
     }
   }
 
   /// The number of open streams of notifications.
-  package var listeners: Int { state.withLock { $0.hints.count } }
+  package var listeners: Int { state.withLock { $0.notifications.count } }
 
   /// Sends a notification to every open stream.
-  public func hint() {
-    for listener in state.withLock({ Array($0.hints.values) }) { listener.yield() }
+  public func notify() {
+    for listener in state.withLock({ Array($0.notifications.values) }) { listener.yield() }
   }
 
   /// Ends every stream of notifications, as a lost connection does.
-  package func dropHints() {
-    for listener in state.withLock({ Array($0.hints.values) }) { listener.finish(throwing: Self.unreachable) }
+  package func dropNotifications() {
+    for listener in state.withLock({ Array($0.notifications.values) }) {
+      listener.finish(throwing: Self.unreachable)
+    }
   }
 
   private static func error(_ status: Int, _ retryAfter: Double?) -> RemoteError {

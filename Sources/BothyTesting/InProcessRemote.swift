@@ -1,10 +1,10 @@
-public import BothyStore
+package import BothyStore
 public import BothySync
 public import BothySyncService
 import Foundation
 
 /// A server in this process. Every request and response is converted to JSON and back, as over a network.
-public struct InProcessRemote: RemoteStorage {
+public struct InProcessRemote: RemoteStorage, CompleteRemote {
   private let current: @Sendable () -> SyncService
   /// The space of every request.
   package let space: String
@@ -40,7 +40,7 @@ public struct InProcessRemote: RemoteStorage {
     }
   }
 
-  public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+  package func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try await mapped {
       var records: [ServerRecord] = []
       var page = query
@@ -56,19 +56,26 @@ public struct InProcessRemote: RemoteStorage {
     }
   }
 
-  public func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
+  package func page(_ query: AnyQuery, after cursor: String?) async throws(RemoteError) -> RemotePage {
+    try await mapped {
+      let page = try await service.queryPage(space: space, principal: principal, query, after: cursor)
+      return RemotePage(page.records, next: page.next, more: page.more)
+    }
+  }
+
+  package func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try await mapped { try await service.count(space: space, principal: principal, query) }
   }
 
-  public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
+  package func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try await mapped { try await service.digest(space: space, principal: principal, scope) }
   }
 
-  public func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  package func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     try await mapped { try await service.digest(space: space, principal: principal, scope, parts: parts) }
   }
 
-  public func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+  package func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
     -> [RecordStamp]?
   {
     try await mapped {
@@ -76,16 +83,14 @@ public struct InProcessRemote: RemoteStorage {
     }
   }
 
-  public func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+  package func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
     try await mapped { try await service.history(space: space, principal: principal, query) }
   }
 
-  public var givesHints: Bool { false }
-
-  public func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
+  package var hasNotifications: Bool { false }
 
   /// The blobs of the space, if the authority keeps any.
-  public var blobs: (any BlobRemote)? { service.blobs == nil ? nil : InProcessBlobs(remote: self) }
+  package var blobs: (any BlobRemote)? { service.blobs == nil ? nil : InProcessBlobs(remote: self) }
 
   func mapped<Value>(_ body: () async throws -> Value) async throws(RemoteError) -> Value {
     do {

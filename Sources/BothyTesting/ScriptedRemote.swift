@@ -1,4 +1,4 @@
-public import BothyStore
+package import BothyStore
 public import BothySync
 import Synchronization
 
@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// After the last step it can't be reached. Use it for responses that a real server never gives, or gives too seldom.
 /// Queries, counts and digests are not scripted and can't be reached.
-public final class ScriptedRemote: RemoteStorage {
+public final class ScriptedRemote: RemoteStorage, CompleteRemote {
   /// The response to one exchange.
   public enum Step: Sendable {
     /// Returns this response, whatever the request.
@@ -55,12 +55,10 @@ public final class ScriptedRemote: RemoteStorage {
     }
   }
 
-  public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+  package func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     throw Self.unscripted
   }
-  public func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw Self.unscripted }
-  public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { throw Self.unscripted }
-  public func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
-
+  package func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw Self.unscripted }
+  package func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { throw Self.unscripted }
   private static let unscripted = RemoteError(.unreachable, "The script has exchanges only.")
 }

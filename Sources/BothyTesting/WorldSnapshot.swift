@@ -19,7 +19,7 @@ public struct WorldSnapshot: Sendable, Hashable {
     /// The pending changes, by type and id.
     public var pending: [Outbox.Entry] = []
     /// The containers that were pulled, with their positions.
-    public var containers: [StoreSubscriptions.ScopeStatus] = []
+    package var containers: [StoreSubscriptions.ScopeStatus] = []
   }
 
   /// The server's live records.
@@ -38,7 +38,7 @@ public struct WorldSnapshot: Sendable, Hashable {
   /// The reasons why the world is not even, in sentences.
   public var unevenness: [String] {
     devices.sorted { $0.key < $1.key }.flatMap { name, device in
-      device.pending.map { "\(name) has \($0.kind) of \($0.record) pending." }
+      device.pending.map { "\(name) has \($0.change) of \($0.id) pending." }
         + Self.difference(device.records, server, "\(name)'s", "the server's")
     }
   }
@@ -57,7 +57,7 @@ public struct WorldSnapshot: Sendable, Hashable {
       found += Self.difference(mine.records, theirs.records, "\(name)'s", "the other \(name)'s")
       if mine.pending != theirs.pending {
         found.append(
-          "\(name) has pending \(mine.pending.map(\.record)), the other \(theirs.pending.map(\.record)).")
+          "\(name) has pending \(mine.pending.map(\.id)), the other \(theirs.pending.map(\.id)).")
       }
       if mine.versions != theirs.versions { found.append("\(name) knows other versions.") }
       if mine.containers != theirs.containers { found.append("\(name) has pulled to another place.") }

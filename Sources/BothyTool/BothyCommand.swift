@@ -18,7 +18,7 @@ struct BothyCommand: AsyncParsableCommand {
       Ship static data:   bothy pack build times.pack times.csv --shard-by city
       See what is inside: bothy inspect notes.bothy --open
       Know what is near:  bothy places near oslo.places --lat 59.91 --lon 10.75
-      An app's settings:  bothy settings set app.bothy Locale timeFormat 24
+      An app's settings:  bothy settings set app.bothy LocaleSettings timeFormat 24
 
       Every command takes --json: one JSON document on standard output. Logs and
       progress go to standard error. Exit status: 0 done, 1 failed (the reason is on
@@ -34,8 +34,9 @@ struct BothyCommand: AsyncParsableCommand {
       CommandGroup(
         name: "Sync",
         subcommands: [
-          SyncCommand.self, StatusCommand.self, OutboxCommand.self, InboxCommand.self, ResolveCommand.self,
-          JournalCommand.self, PurgeCommand.self, ResetCommand.self, DigestCommand.self, ListsCommand.self,
+          SyncCommand.self, StatusCommand.self, OutboxCommand.self, RejectedCommand.self, ResolveCommand.self,
+          ReleaseCommand.self, JournalCommand.self, PurgeCommand.self, ResetCommand.self, DigestCommand.self,
+          ListsCommand.self,
           DoctorCommand.self,
         ]),
       CommandGroup(name: "Server administration", subcommands: [AdminCommand.self]),

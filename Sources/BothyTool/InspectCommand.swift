@@ -90,7 +90,7 @@ struct InspectCommand: AsyncParsableCommand {
   private func inspect(_ subjects: InspectorSubjects) async throws {
     var logger = Logger(label: "bothy.inspector")
     logger.logLevel = .error
-    let inspector = Inspector(subjects, port: port, logger: logger)
+    let inspector = LoopbackServer(InspectorApp(subjects, logger: logger), port: port, logger: logger)
     let (output, open) = (output, open)
     let running = RunningService(host: "127.0.0.1", port: port, portOption: "--port", logger: logger)
     try await running.run(inspector) {

@@ -19,15 +19,15 @@ struct ServeCommand: AsyncParsableCommand {
       Such a server answers under IP addresses, localhost and --host only; --allow-host
       adds names.
       JSON Web Tokens are signed by RSA, ECDSA, EdDSA or HS256, have an exp, and name
-      the principal, its groups and its spaces by claims. Files of tokens, keys, schemas
-      and certificates are read again when they change, keys at an address when their
+      the principal, its groups and its spaces by claims. Files of tokens, keys, secrets,
+      schemas and certificates are read again when they change, keys at an address when their
       time is over. A file that can't be used, and a schema that devices or records don't
       fit, is refused with a log line; what was read before stays in force. With --schema
       records are checked against it, its permissions hold, values of unique fields are
       unique in their space, and what refers to a record that is not there is refused (--no-check-references takes it). With --older-schema
       devices of older versions of the app go on: what they could not live with is
       refused at the start. --limits prints every limit with its value. SIGINT and
-      SIGTERM let requests that are under way finish. The API describes itself at
+      SIGTERM let requests that are under way finish, within --shutdown-time. The API describes itself at
       /openapi.json.
 
       With --database postgres://… any number of processes may serve the same spaces.
@@ -36,9 +36,14 @@ struct ServeCommand: AsyncParsableCommand {
       Keep a password out of the address: PGPASSWORD or ~/.pgpass hold it. Blobs need
       a folder that all processes share then, or a bucket: --blobs.
 
+      --replica postgres://… names a streaming standby of that database. It answers
+      pulls and queries when it has all that the database had as they came. The
+      database answers while it is behind or away; /readyz and /metrics say so.
+
       --blobs s3://bucket/prefix keeps blobs on S3, or on any storage that speaks its
       protocol: --s3-endpoint. The key is in AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
-      and, for a temporary one, AWS_SESSION_TOKEN.
+      and, for a temporary one, AWS_SESSION_TOKEN: in the environment, or in the lines of
+      a file --s3-key.
 
       --feed-group lets back ends read all changes of a space in their order, at
       /v1/spaces/NAME/feed. --webhook sends them, signed and in the order of each
@@ -74,6 +79,10 @@ struct ServeCommand: AsyncParsableCommand {
       "The file that keeps all spaces, or postgres://user@host/database.", valueName: "path"),
     completion: .file())
   var database = "./bothy-server.sqlite"
+  @Option(
+    help: ArgumentHelp(
+      "A streaming standby of --database that answers pulls and queries; may be repeated.", valueName: "url"))
+  var replica: [String] = []
   @Option(
     help: ArgumentHelp(
       "The folder of the blobs, or s3://bucket/prefix; of a file, PATH-blobs by default.", valueName: "dir"),
@@ -123,6 +132,12 @@ struct ServeCommand: AsyncParsableCommand {
     guard maxAge != nil else {
       throw ValidationError("--tiles-max-age is a time such as 7d, 12h or 0s.")
     }
+    if !replica.isEmpty, !ServedStorage.isPostgres(database) {
+      throw ValidationError("--replica needs a --database on PostgreSQL, whose standby it names.")
+    }
+    guard replica.allSatisfy(ServedStorage.isPostgres) else {
+      throw ValidationError("--replica is an address such as postgres://user@host/database.")
+    }
     let bounds = try bounds()
     guard bounds.rules.recordSizeLimit <= bounds.server.bodySize else {
       throw ValidationError("--record-size is at most --body-size, as a body has at least one record.")
@@ -136,6 +151,10 @@ struct ServeCommand: AsyncParsableCommand {
       connectionLimits, requestLimits, answerLimits, storageLimits, decisionLimits,
     ]
     for group in groups { try group.set(&bounds) }
+    if connectionLimits.shutdownTime == nil {
+      let longest = max(bounds.server.bodyTime, bounds.rules.scanTime)
+      bounds.server.shutdownTime = max(bounds.server.shutdownTime, longest)
+    }
     return bounds
   }
 
@@ -153,8 +172,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
     let clock = try CLIClock()
     let served = try await ServedStorage.open(
-      database, blobs: ServedBlobs(blobs, s3), bounds: bounds, migrates: !noMigrate, logger: logger(),
-      now: { clock.now() })
+      database, replicas: replica, blobs: ServedBlobs(blobs, s3), bounds: bounds, migrates: !noMigrate,
+      logger: logger(), now: { clock.now() })
     do {
       try await serve(served, bounds, clock)
     } catch {
@@ -167,7 +186,8 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func serve(_ served: ServedStorage, _ bounds: ServerBounds, _ clock: CLIClock) async throws {
     let configuration = try await serverConfiguration(served, bounds, clock)
-    served.passNews(to: configuration.hints, logger())
+    served.passNews(to: configuration.notifications, logger())
+    served.useReplicas(logger())
     // Archives are checked in the background, so a slow check delays nothing else.
     let check = Task { [tiles = configuration.tiles] in
       for problem in await tiles?.problems() ?? [] { StandardStreams.note(problem) }
@@ -176,7 +196,8 @@ struct ServeCommand: AsyncParsableCommand {
     let server = BothyServer(configuration)
     let output = output
     var running = RunningService(host: host, port: port, portOption: "--port", logger: logger())
-    running.shutdownTime += bounds.server.drainTime
+    // A moment more, for the answers to requests that end with the time.
+    running.shutdownTime = bounds.server.drainTime + bounds.server.shutdownTime + .seconds(2)
     try await running.run(server) {
       // If the server fails to start, its own task reports why.
       guard let address = try? await server.ready() else { return }
@@ -201,7 +222,9 @@ struct ServeCommand: AsyncParsableCommand {
     try await served.adoptSecrets()
     rules.receiveSecrets = served.secretReceiver
     rules.secretVault = served.secrets
-    try decisions.set(&rules, bounds.decisions, now: { clock.now() })
+    rules.secretStaging = served.secrets
+    try await SyncService(storage: served.storage, rules: rules, now: { clock.now() }).recoverSecrets()
+    let decideSecret = try decisions.set(&rules, bounds.decisions, now: { clock.now() })
     let control = try await access.control { clock.now() }
     if control == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {
       StandardStreams.note(
@@ -217,9 +240,11 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.upkeep = keeping.terms
     configuration.bounds = bounds
     configuration.schemaFiles = schemaFiles
+    configuration.watchedFiles = [decideSecret, s3.watch(served.blobs)].compactMap(\.self)
     configuration.files = served.files
     try backEnds.set(&configuration, isAlone: !ServedStorage.isPostgres(database))
     configuration.allowedHosts = access.allowHost
+    if !access.proxy.isEmpty { configuration.proxies = access.proxy }
     configuration.auditLogger.logLevel = logLevel
     try traces.set(&configuration)
     return configuration

@@ -3,6 +3,7 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -25,11 +26,10 @@ struct BlobEndToEndTests {
     vault: Bool = true, tokens: String? = nil,
     _ body: @escaping @Sendable (RunningServer, String) async throws -> Void
   ) async throws {
-    let folder = NSTemporaryDirectory() + "bothy-blobs-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }  // a folder left behind has no effect
-    let blobs = vault ? FolderBlobStorage(at: folder + "/vault", now: ServerConfiguration.systemClock) : nil
-    try await RunningServer.run(tokens: tokens, blobs: blobs) { try await body($0, folder) }
+    let folder = try TemporaryFolder()
+    let blobs =
+      vault ? FolderBlobStorage(at: folder.file("vault"), now: ServerConfiguration.systemClock) : nil
+    try await RunningServer.run(tokens: tokens, blobs: blobs) { try await body($0, folder.path) }
   }
 
   /// Promises: S-78, S-76

@@ -117,19 +117,19 @@ struct EndToEndTests {
   }
 
   @Test("A notification follows another device's write, and the stream ends with the server")
-  func hints() async throws {
+  func notifications() async throws {
     try await RunningServer.run { server in
       let remote = server.remote()
-      var hints = remote.hints().makeAsyncIterator()
+      var notifications = remote.notifications().makeAsyncIterator()
       let gauge = "bothy_event_streams 1"
       while !server.server.metrics.prometheusText.contains(gauge) { await Task.yield() }
-      let opening: Void? = try await hints.next()
+      let opening: Void? = try await notifications.next()
       #expect(opening != nil, "what happened before the stream was open is told by nobody else")
       _ = try await server.remote().exchange(SyncRequest(device: "a", operations: [insert("1")]))
-      let hint: Void? = try await hints.next()
-      #expect(hint != nil)
+      let notification: Void? = try await notifications.next()
+      #expect(notification != nil)
       await server.group.triggerGracefulShutdown()
-      while try await hints.next() != nil {}
+      while try await notifications.next() != nil {}
     }
   }
 
@@ -193,7 +193,7 @@ struct EndToEndTests {
       let remote = server.remote()
       let task = Task { () -> RemoteError? in
         do {
-          for try await _ in remote.hints() {}
+          for try await _ in remote.notifications() {}
           return nil
         } catch {
           return error as? RemoteError

@@ -28,7 +28,7 @@ struct NetworkErrorTests {
   }
 
   private func isPending(_ store: SyncedStore, _ id: String) throws -> Bool {
-    try store.outboxEntries().contains { $0.record.id == id }
+    try store.outboxEntries().contains { $0.id.id == id }
   }
 
   /// Promises: H-22
@@ -48,6 +48,18 @@ struct NetworkErrorTests {
       }
     }
   }
+
+  #if !canImport(Darwin)
+    @Test("The error for a closed port has the system's words")
+    func refusedConnection() async throws {
+      let remote = BothyRemote(
+        url: "http://127.0.0.1:1", space: "hut", transport: platformTransport(),
+        patience: RetryAfterPolicy(retries: 0), allowsHTTP: true)
+      let error = await #expect(throws: RemoteError.self) { try await remote.query(AnyQuery("Card")) }
+      #expect(
+        error?.message.hasSuffix("No answer came: Connection refused.") == true, "\(error?.message ?? "")")
+    }
+  #endif
 
   /// Promises: H-22, H-30
   @Test(
@@ -111,7 +123,7 @@ struct NetworkErrorTests {
         #expect(try isPending(store, "new"))
         #expect(network.requests.count == 1)
         clock.advance(by: .seconds(2))
-        _ = try await store.caughtUp()
+        _ = try await store.syncCompletely()
         #expect(try store.outboxEntries().isEmpty)
         loop.cancel()
         await loop.value

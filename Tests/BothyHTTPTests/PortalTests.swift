@@ -2,6 +2,7 @@ import BothyHTTP
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -94,11 +95,9 @@ struct PortalTests {
     let remote = BothyRemote(
       url: "https://example.org", space: "hut", transport: transport, token: { "good" })
     let schema = StoreSchema(types: [TypeSchema("Photo", fields: [FieldSchema("picture", .blob)])])
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUIDv7.make())
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let folder = try TemporaryFolder()
     let store = try SyncedStore(
-      at: folder.path + "/a.sqlite", schema: schema, remote: remote, configuration: .quiet)
+      at: folder.file("a.sqlite"), schema: schema, remote: remote, configuration: .quiet)
     await store.sync()
     let blob = try await store.blobs.add(Data("a picture".utf8))
     try await store.save(AnyRecord("Photo", id: "P1", ["picture": FieldValue(blob)]))

@@ -3,10 +3,10 @@ import BothyLegacy
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 
 @Suite("Tokens", .timeLimit(.minutes(5)))
@@ -30,11 +30,11 @@ struct TokenTests {
     let transport = AuthorityTransport(
       SyncService(storage: try SQLiteServerStorage(), now: time.reader()),
       principals: ["good": "ann", "better": "ann"])
-    let count = Count()
+    let calls = Calls()
     let remote = BothyRemote(
       url: url, space: "hut", transport: transport, patience: RetryAfterPolicy(clock: clock),
       now: time.reader(),
-      accessToken: { try await token(count.next(), time) })
+      accessToken: { try await token(calls.add(), time) })
     let schema = StoreSchema(types: [TypeSchema("Todo", fields: [FieldSchema("title", .text)])])
     let store = try SyncedStore(
       at: nil, schema: schema, remote: remote, configuration: configuration,
@@ -44,18 +44,7 @@ struct TokenTests {
         try transaction.insert(AnyRecord("Todo", id: "T\(number)", ["title": "x"]))
       }
     }
-    return Parts(transport: transport, store: store, time: time, clock: clock, asked: { count.total })
-  }
-
-  private final class Count: Sendable {
-    private let number = Mutex(0)
-    var total: Int { number.withLock { $0 } }
-    func next() -> Int {
-      number.withLock { number in
-        number += 1
-        return number
-      }
-    }
+    return Parts(transport: transport, store: store, time: time, clock: clock, asked: { calls.count })
   }
 
   private static func small(_ preset: SyncOptions = .quiet) -> SyncOptions {

@@ -5,6 +5,7 @@ import BothyPacks
 import BothySettings
 import BothyStore
 import BothySync
+import BothyTestSupport
 import Foundation
 import HTTPTypes
 import Testing
@@ -30,8 +31,8 @@ struct CopiesAnswerTests {
 
   @Test("A cache shows its sources, their freshness, pins, limits and all readers' counts")
   func caches() async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "bothy-cache-\(UUIDv7.make())")
-    defer { try? FileManager.default.removeItem(at: folder) }  // a leftover folder harms nothing
+    let temporary = try TemporaryFolder()
+    let folder = temporary.url("cache")
     let used = try await Self.cache(in: folder)
     _ = try await used.value(ResourceKey("hills", zoom: 3, x: 1, y: 2))
     try await used.close()
@@ -71,8 +72,8 @@ struct CopiesAnswerTests {
 
   @Test("The map shows tiles by freshness, places, and records with a position")
   func map() async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "bothy-map-\(UUIDv7.make())")
-    defer { try? FileManager.default.removeItem(at: folder) }  // a leftover folder harms nothing
+    let temporary = try TemporaryFolder()
+    let folder = temporary.url("map")
     let cache = try await Self.cache(in: folder)
     let payload = """
       {"type":"FeatureCollection","features":[{"type":"Feature","feature_type":"amenity","feature_value":"cafe",

@@ -2,6 +2,7 @@ import BothyInspector
 import BothyStore
 import BothySync
 import HTTPTypes
+import Hummingbird
 import Testing
 
 @Suite("The inspector's access control", .timeLimit(.minutes(5)))
@@ -12,14 +13,14 @@ struct DoorTests {
     let address = device.front.address
     #expect(address.hasPrefix("http://127.0.0.1:7000/?token="))
     let target = try #require(address.split(separator: "/").last.map { "/" + $0 })
-    let first = await device.front.answer(InspectorCall(.get, target, host: Visitor.host))
+    let first = await device.front.answer(HTTPRequest(.get, target, host: Visitor.host))
     #expect(first.status == .ok)
     let cookie = try #require(first.headers[.setCookie])
     #expect(
       cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict")
         && cookie.hasPrefix("bothy-inspector-7000="))
     #expect(!device.front.address.contains("token"))
-    let again = await device.front.answer(InspectorCall(.get, target, host: Visitor.host))
+    let again = await device.front.answer(HTTPRequest(.get, target, host: Visitor.host))
     #expect(again.status == .unauthorized && again.headers[.setCookie] == nil)
     #expect(again.text.contains("Run `bothy inspect` again"))
     let visitor = Visitor(device.front.answer, cookie: cookie.split(separator: ";").first.map(String.init))
@@ -31,7 +32,7 @@ struct DoorTests {
   func wrongToken() async throws {
     let device = try InspectedDevice()
     for token in ["", "0", String(repeating: "0", count: 64)] {
-      let answer = await device.front.answer(InspectorCall(.get, "/?token=" + token, host: Visitor.host))
+      let answer = await device.front.answer(HTTPRequest(.get, "/?token=" + token, host: Visitor.host))
       #expect(answer.status == .unauthorized)
     }
     #expect(try await device.visitor().get("/").status == .ok)
@@ -59,12 +60,12 @@ struct DoorTests {
   func rebinding(_ host: String?) async throws {
     let device = try InspectedDevice()
     let token = try #require(device.front.address.split(separator: "?").last)
-    let before = await device.front.answer(InspectorCall(.get, "/?\(token)", host: host))
+    let before = await device.front.answer(HTTPRequest(.get, "/?\(token)", host: host))
     #expect(before.status == .misdirectedRequest && before.headers[.setCookie] == nil)
     let visitor = try await device.visitor()
     var headers: HTTPFields = [:]
     headers[.cookie] = visitor.cookie
-    let after = await device.front.answer(InspectorCall(.get, "/api/overview", headers: headers, host: host))
+    let after = await device.front.answer(HTTPRequest(.get, "/api/overview", headers: headers, host: host))
     #expect(after.status == .misdirectedRequest)
   }
 
@@ -88,9 +89,44 @@ struct DoorTests {
     #expect(await visitor.get("/api/pause").status == .notFound)
   }
 
+  @Test("Other methods and large bodies are refused, and HEAD has no body")
+  func limits() async throws {
+    let visitor = try await InspectedDevice().visitor()
+    let name = try #require(HTTPField.Name("X-Bothy-Inspector"))
+    let own: HTTPFields = [.origin: "http://" + Visitor.host, name: "1"]
+    for method in [HTTPRequest.Method.put, .delete, .patch] {
+      let reply = await visitor.send(method, "/api/overview", own)
+      #expect(reply.status == .methodNotAllowed && reply.text.contains("changed with POST"))
+    }
+    let large = await visitor.post("/api/resolve", String(repeating: " ", count: 1 << 16) + "{}")
+    #expect(large.status == .contentTooLarge)
+    for target in ["/", "/assets/app.js", "/api/nothing"] {
+      let (head, whole) = (await visitor.send(.head, target), await visitor.get(target))
+      #expect(head.text.isEmpty && head.status == whole.status, "\(target)")
+      #expect(head.headers[.contentLength] == String(whole.text.utf8.count), "\(target)")
+    }
+  }
+
+  @Test("In a group of another router, the page guards its own routes alone")
+  func group() async throws {
+    let device = try InspectedDevice()
+    let router = Router()
+    router.get("/other") { _, _ in "open" }
+    device.front.add(to: router.group())
+    #expect(await router.reply(to: HTTPRequest(.get, "/other", host: "bothy.example")).text == "open")
+    for target in ["/", "/api/overview", "/assets/app.js"] {
+      let foreign = await router.reply(to: HTTPRequest(.get, target, host: "bothy.example"))
+      #expect(foreign.status == .misdirectedRequest, "\(target)")
+      let stranger = await router.reply(to: HTTPRequest(.get, target, host: Visitor.host))
+      #expect(stranger.status == .unauthorized, "\(target)")
+    }
+  }
+
   @Test("Another local page can open the page by a link, and nothing else")
   func links() async throws {
-    let visitor = try await InspectedDevice().visitor()
+    let device = try InspectedDevice()
+    defer { withExtendedLifetime(device) {} }
+    let visitor = try await device.visitor()
     let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
     let destination = try #require(HTTPField.Name("Sec-Fetch-Dest"))
     #expect(await visitor.get("/", [site: "same-site", destination: "document"]).status == .ok)
@@ -102,6 +138,10 @@ struct DoorTests {
       await visitor.get("/api/overview", [site: "same-site", destination: "document"]).status == .forbidden)
     #expect(await visitor.post("/api/pause") { $0[site] = "same-site" }.status == .forbidden)
     #expect(await visitor.get("/%zz").status == .notFound)
+    #expect(await visitor.get("/api/overview").status == .ok)
+    for target in ["//api/overview", "/api//overview", "/api/overview/", "/api/overview/?x=1", "//"] {
+      #expect(await visitor.get(target).status == .notFound, "\(target)")
+    }
   }
 
   @Test("Every response forbids foreign content, frames, caches and guesses of its type")

@@ -2,6 +2,7 @@ import BothyInspector
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -12,7 +13,7 @@ final class InspectedDevice: Sendable {
   let store: SyncedStore
   let front: InspectorApp
   let path: String
-  private let folder: URL
+  private let folder: TemporaryFolder
 
   static let trip = TypeSchema(
     "Trip",
@@ -33,9 +34,8 @@ final class InspectedDevice: Sendable {
     rejections: SyncOptions.RejectionPolicy = .keepPending,
     _ subjects: (inout InspectorSubjects, URL) throws -> Void = { _, _ in }
   ) throws {
-    folder = FileManager.default.temporaryDirectory.appending(path: "bothy-inspected-\(UUIDv7.make())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    path = folder.appending(path: "trips.bothy").path
+    folder = try TemporaryFolder()
+    path = folder.file("trips.bothy")
     var strict = Self.schema
     strict.types[0].fields[1].isOptional = false
     let service = SyncService(storage: try SQLiteServerStorage(), rules: AccessRules(schema: strict)) {
@@ -49,14 +49,13 @@ final class InspectedDevice: Sendable {
       at: path, schema: Self.schema, remote: InProcessRemote(service), configuration: configuration)
     var looked = InspectorSubjects(
       store, server: InspectorSubjects.Server(url: "http://hut.test", space: "hut") { true })
-    try subjects(&looked, folder)
+    try subjects(&looked, folder.url)
     front = InspectorApp(looked, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     front.opens(at: 7000)
   }
 
   deinit {
     try? store.store.close()  // a failed test may still use it
-    try? FileManager.default.removeItem(at: folder)  // a leftover folder harms nothing
   }
 
   func put(_ id: String, of type: String = "Trip", _ fields: [String: FieldValue]) async throws {
@@ -75,57 +74,6 @@ final class InspectedDevice: Sendable {
 
   /// Returns an admitted browser.
   func visitor() async throws -> Visitor { await Visitor(entering: front.address, front.answer) }
-}
-
-/// An admitted browser.
-struct Visitor: Sendable {
-  static let host = "127.0.0.1:7000"
-  /// The function that responds to requests.
-  let ask: @Sendable (InspectorCall) async -> Answer
-  var cookie: String?
-
-  init(_ ask: @escaping @Sendable (InspectorCall) async -> Answer, cookie: String? = nil) {
-    self.ask = ask
-    self.cookie = cookie
-  }
-
-  /// Opens the printed address, and keeps the cookie.
-  init(entering address: String, _ ask: @escaping @Sendable (InspectorCall) async -> Answer) async {
-    let token = address.split(separator: "?").last.map(String.init) ?? ""
-    let answer = await ask(InspectorCall(.get, "/?" + token, host: Self.host))
-    self.init(ask, cookie: answer.headers[.setCookie]?.split(separator: ";").first.map(String.init))
-  }
-
-  func get(_ target: String, _ headers: HTTPFields = [:]) async -> Answer {
-    var headers = headers
-    if let cookie { headers[.cookie] = cookie }
-    return await ask(InspectorCall(.get, target, headers: headers, host: Self.host))
-  }
-
-  /// Sends a change like the page's own script, except for the alterations of `change`.
-  func post(_ target: String, _ body: String = "{}", _ change: (inout HTTPFields) -> Void = { _ in }) async
-    -> Answer
-  {
-    var headers: HTTPFields = [.origin: "http://" + Self.host, .contentType: "application/json"]
-    if let name = HTTPField.Name("X-Bothy-Inspector") { headers[name] = "1" }
-    if let cookie { headers[.cookie] = cookie }
-    change(&headers)
-    return await ask(
-      InspectorCall(.post, target, headers: headers, host: Self.host) { Array(body.utf8) })
-  }
-
-  func json(_ target: String) async throws -> JSONValue { try await get(target).json }
-}
-
-extension Answer {
-  var text: String {
-    guard case .bytes(let bytes) = body else { return "" }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  var json: JSONValue {
-    get throws { try JSONValue(parsing: text) }
-  }
 }
 
 extension JSONValue {

@@ -31,6 +31,16 @@ struct JournalAnswerTests {
     #expect(numbers.count == 4 && numbers == numbers.sorted(by: >))
   }
 
+  @Test("The journal of one record has its entries alone")
+  func ofOneRecord() async throws {
+    let (device, visitor) = try await reverted()
+    defer { withExtendedLifetime(device) {} }
+    let oslo = try await visitor.json("/api/journal?type=Trip&id=oslo").all("entries", "id")
+    #expect(oslo.count > 1 && oslo.allSatisfy { $0 == "oslo" })
+    #expect(try await visitor.json("/api/journal?type=Trip&id=gone")["entries"] == [])
+    #expect(await visitor.get("/api/journal?type=Trip").status == .badRequest)
+  }
+
   @Test("Restoring returns the lost fields once, and only from the page itself")
   func restore() async throws {
     let (device, visitor) = try await reverted()

@@ -26,7 +26,9 @@ struct OperatorPageTests {
   @Test("The page has the inspector's access control, and names its own command")
   func door() async throws {
     let (front, visitor) = await page()
-    #expect(await visitor.get("/").text.contains("Bothy operator"))
+    let page = await visitor.get("/").text
+    #expect(page.contains("<title>Bothy operator</title>") && page.contains(#"src="/assets/operator.js""#))
+    #expect(page.contains(#"<html lang="en" data-command="bothy admin page""#) && !page.contains("$"))
     let stranger = Visitor(front.answer)
     for target in ["/", "/assets/operator.js", "/api/operator/spaces", "/events"] {
       let answer = await stranger.get(target)
@@ -35,7 +37,7 @@ struct OperatorPageTests {
     }
     let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
     #expect(await visitor.get("/api/operator/spaces", [site: "cross-site"]).status == .forbidden)
-    let foreign = await front.answer(InspectorCall(.get, "/", host: "bothy.example:7000"))
+    let foreign = await front.answer(HTTPRequest(.get, "/", host: "bothy.example:7000"))
     #expect(foreign.status == .misdirectedRequest)
   }
 

@@ -34,7 +34,10 @@ struct PlaygroundTests {
   func door() async throws {
     let (world, visitor) = try await play()
     defer { withExtendedLifetime(world) {} }
-    #expect(await visitor.get("/").text.contains("two devices"))
+    let page = await visitor.get("/").text
+    #expect(page.contains("two devices") && page.contains(#"src="/assets/play.js""#) && !page.contains("$"))
+    #expect(page.contains(#"href="/assets/play.css""#) && page.contains(#"<body class="play">"#))
+    #expect(!page.contains("<nav"))
     #expect(await visitor.get("/assets/play.js").status == .ok)
     let stranger = await Visitor(visitor.ask).get("/")
     #expect(stranger.status == .unauthorized && stranger.text.contains("Run `bothy demo --open` again"))
@@ -58,10 +61,14 @@ struct PlaygroundTests {
     var json = try await visitor.json("/api/play")
     #expect(json["server"]?.all("trips", "id") == [.string(id)])
     #expect(json.first("devices", where: "name", is: "Ben")?.all("trips", "id") == [.string(id)])
+    let told = json.first("devices", where: "name", is: "Ada")
+    #expect(told?["syncs"]?.arrayValue?.contains { $0["pushed"] == 1 } == true)
+    #expect(told?.all("decisions", "verdict") == ["accepted"])
     _ = await visitor.post("/api/play/put", #"{"device":"Ben","id":"\#(id)","fields":{"country":null}}"#)
     await devices[1].store.sync()
     json = try await visitor.json("/api/play")
-    #expect(json.first("devices", where: "name", is: "Ben")?["inbox"] == 1)
+    let ben = json.first("devices", where: "name", is: "Ben")
+    #expect(ben?["inbox"] == 1)
     #expect(await visitor.post("/api/play/delete", #"{"device":"Ada","id":"\#(id)"}"#).status == .ok)
     ada = try #require(try await visitor.json("/api/play").first("devices", where: "name", is: "Ada"))
     #expect(ada["trips"] == [])

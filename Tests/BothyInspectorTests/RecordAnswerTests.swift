@@ -92,4 +92,37 @@ struct RecordAnswerTests {
     let none = await visitor.get("/api/record?type=Trip&id=none")
     #expect(none.status == .notFound && none.text.contains("Go back"))
   }
+
+  @Test("An edit keeps fields that aren't given, and a new record gets an id")
+  func put() async throws {
+    let device = try InspectedDevice()
+    try await device.put("oslo", ["title": "Oslo", "country": "Norway", "nights": 2])
+    let visitor = try await device.visitor()
+    let edit = await visitor.post("/api/put", #"{"type":"Trip","id":"oslo","fields":{"nights":3}}"#)
+    #expect(try edit.json["state"] == "pending")
+    let oslo = try #require(try device.store.store.record(RecordID(type: "Trip", id: "oslo")))
+    #expect(oslo["title"] == "Oslo" && oslo["country"] == "Norway" && oslo["nights"] == 3)
+    let made = try await visitor.post("/api/put", #"{"type":"Trip","fields":{"title":"Rum"}}"#).json
+    let id = try #require(made["id"]?.stringValue)
+    #expect(try device.store.store.record(RecordID(type: "Trip", id: id))?["title"] == "Rum")
+  }
+
+  @Test("A record that can't be saved is refused with its reason, and nothing changes")
+  func badPut() async throws {
+    let device = try InspectedDevice()
+    let visitor = try await device.visitor()
+    for (body, reason) in [
+      (#"{"type":"Trip","fields":{"nights":"three"}}"#, "nights"),
+      (#"{"type":"Trip","fields":{"colour":"red"}}"#, "colour"), (#"{"type":"Trip"}"#, "fields"),
+      (#"{"type":"Boat","fields":{}}"#, "Boat"),
+    ] {
+      let answer = await visitor.post("/api/put", body)
+      #expect((400...404).contains(answer.status.code) && answer.text.contains(reason), "\(body)")
+    }
+    let foreign = await visitor.post("/api/put", #"{"type":"Trip","fields":{"title":"x"}}"#) {
+      $0[.origin] = "http://evil.example"
+    }
+    #expect(foreign.status == .forbidden)
+    #expect(try await visitor.json("/api/outbox")["total"] == 0)
+  }
 }

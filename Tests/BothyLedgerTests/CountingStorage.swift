@@ -2,7 +2,7 @@ import BothyStore
 import BothySyncService
 import Synchronization
 
-/// A storage that counts what searches read.
+/// A storage that counts what searches read, and other reads too if it is told to.
 final class CountingStorage: ServerStorage {
   struct Reads: Equatable {
     /// The records that were read by their ids or as changes.
@@ -13,9 +13,13 @@ final class CountingStorage: ServerStorage {
   }
 
   let base: any ServerStorage
+  private let countsReads: Bool
   private let counted = Mutex(Reads())
 
-  init(_ base: any ServerStorage) { self.base = base }
+  init(_ base: any ServerStorage, countsReads: Bool = false) {
+    self.base = base
+    self.countsReads = countsReads
+  }
 
   var identity: String { base.identity }
 
@@ -38,7 +42,8 @@ final class CountingStorage: ServerStorage {
   func read<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result {
-    try await base.read(space: space, body)
+    guard countsReads else { return try await base.read(space: space, body) }
+    return try await base.read(space: space) { try body(CountingSnapshot(storage: self, base: $0)) }
   }
 
   func search<Result: Sendable>(
@@ -126,7 +131,9 @@ private struct CountingSnapshot: ServerSnapshot {
   }
   func lists(of principal: String) throws -> Set<String> { try base.lists(of: principal) }
   func members(of list: String) throws -> Set<String> { try base.members(of: list) }
-  func records(sharedWith list: String) throws -> [RecordID] { try base.records(sharedWith: list) }
+  func records(sharedWith list: String, limit: Int) throws -> [RecordID] {
+    try base.records(sharedWith: list, limit: limit)
+  }
   func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
     try base.notices(for: principal, after: position, limit: limit)
   }

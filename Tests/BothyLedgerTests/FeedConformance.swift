@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Testing
 
 /// The requirements of every storage that keeps the progress of webhooks. Each check gets a storage without spaces.
@@ -33,6 +34,9 @@ struct FeedConformance: Sendable {
   static let checks: [Check] = [
     Check("Heads come by name, a page at a time") { storage in
       for space in ["b", "a", "c"] { try await put(storage, space) }
+      // A refused operation makes a space without a change.
+      let refused = Outcome(operation: "o", .rejected(Rejection(code: "forbidden", message: "no")))
+      try await storage.write(space: "bare") { try $0.remember([refused], device: "d", at: 1) }
       let first = try await storage.heads(after: "", limit: 2)
       #expect(first.map(\.space) == ["a", "b"])
       #expect(first.map(\.head.position) == [1, 1] && first.allSatisfy { !$0.head.epoch.isEmpty })

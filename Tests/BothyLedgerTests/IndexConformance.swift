@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Testing
 
 /// Random queries by indexes and in pages, while indexes are built, records change, and other servers write. Every

@@ -1,11 +1,13 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Foundation
 import Testing
 
 @Suite("Ledgers in SQLite", .timeLimit(.minutes(5)))
 struct SQLiteServerStorageTests {
+  /// Promises
   @Test("A SQLite storage in memory conforms", arguments: ServerStorageConformance.checks)
   func memory(check: ServerStorageConformance.Check) async throws {
     try await check.run(SQLiteServerStorage())
@@ -19,6 +21,7 @@ struct SQLiteServerStorageTests {
     try storage.close()
   }
 
+  /// Promises: A-3
   @Test("A SQLite storage answers queries as the reference does", arguments: 0..<20 as Range<UInt64>)
   func queries(seed: UInt64) async throws {
     try await QueryConformance(seed: seed).run(SQLiteServerStorage())

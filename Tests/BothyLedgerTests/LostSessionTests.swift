@@ -2,6 +2,7 @@ import BothyPostgres
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -13,10 +14,10 @@ struct LostSessionTests {
   /// Ends sessions of one application as their commits are sent: before, or at about that time.
   private final class Saboteur: Sendable {
     let name = RealPostgres.newSchema()
-    private let random: Mutex<SeededGenerator>
+    private let random: Mutex<SeededChoices>
     private let ended = Atomic<Int>(0)
 
-    init(seed: UInt64) { random = Mutex(SeededGenerator(seed: seed)) }
+    init(seed: UInt64) { random = Mutex(SeededChoices(seed: seed)) }
 
     var endedCount: Int { ended.load(ordering: .relaxed) }
 

@@ -9,7 +9,8 @@ import Testing
 struct PostgresErrorTests {
   @Test(
     "A write that fails because of others is repeated until it succeeds",
-    .enabled(if: RealPostgres.url != nil, RealPostgres.hint), arguments: ["40001", "40P01", "55P03", "57014"])
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint),
+    arguments: ["40001", "40P01", "55P03", "57014"])
   func conflict(code: String) async throws {
     let inserts = try await FailingInserts(code, count: 2)
     defer { inserts.storage.close() }

@@ -56,6 +56,17 @@ struct PostgresFailureTests {
     }
   }
 
+  @Test("The warning of a cancelled wait for a standby is known in every language")
+  func cancelledWait() {
+    let message = "canceling wait for synchronous replication due to user request"
+    #expect(PostgresFailure(code: "01000", message: message).isCancelledWait)
+    #expect(
+      PostgresFailure(code: "01000", message: "in another language", routine: "SyncRepWaitForLSN")
+        .isCancelledWait)
+    #expect(!PostgresFailure(code: "01000", message: "made for a test").isCancelledWait)
+    #expect(!PostgresFailure(code: "42P07", message: "a table exists, skipping").isCancelledWait)
+  }
+
   @Test("An error names what helps")
   func words() {
     let pooled = PostgresFailure(code: "42P05", message: "prepared statement exists").storeError

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Testing
 
 /// Random queries over random records. A storage must return and count the records of the reference evaluator.

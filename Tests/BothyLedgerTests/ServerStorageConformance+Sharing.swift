@@ -25,7 +25,7 @@ extension ServerStorageConformance {
       }
       let found = try await storage.read(space: "s") { storage in
         let lists = try ["bob", "cid", "dan"].map { try storage.lists(of: $0) }
-        let shared = try ["L1", "L2"].map { try storage.records(sharedWith: $0) }
+        let shared = try ["L1", "L2"].map { try storage.records(sharedWith: $0, limit: 9) }
         return (lists, try storage.members(of: "L1"), shared)
       }
       #expect(found.0 == [["L2"], ["L1"], ["L1"]])

@@ -123,6 +123,53 @@ extension ServerStorageConformance {
       #expect(try await storage.spaces() == ["B", "b", "s", "é"])
       try await storage.check()
     },
+    Check("Spaces whose names only look alike stay apart when they are written at once") { storage in
+      let spaces = ["caf\u{E9}", "cafe\u{301}"]
+      try await withThrowingTaskGroup(of: Void.self) { tasks in
+        for number in 0..<60 {
+          tasks.addTask {
+            try await storage.write(space: spaces[number % 2]) {
+              try $0.put([entry($0.head + 1, "\(number % 2)-\(number)")])
+            }
+          }
+        }
+        try await tasks.waitForAll()
+      }
+      for (index, space) in spaces.enumerated() {
+        let found = try await storage.read(space: space) {
+          try $0.changes(after: 0, in: .everything, limit: 99).map(\.record.id.id)
+        }
+        #expect(found.count == 30 && found.allSatisfy { $0.hasPrefix("\(index)-") })
+      }
+    },
+    Check("Containers whose paths only look alike are counted and left each on its own") { storage in
+      let (composed, marked) = ("k/caf\u{E9}", "k/cafe\u{301}")
+      try await storage.write(space: "s") {
+        try $0.put([
+          entry(1, "a", in: marked), entry(2, "b", in: composed), entry(3, "c", in: composed),
+        ])
+      }
+      let service = SyncService(storage: storage, rules: AccessRules(schema: nil), now: { 1000 })
+      let ann = Principal("ann")
+      @Sendable func containers() async throws -> [[UInt8]: Int] {
+        let found = try await service.containers(space: "s", principal: ann, .everything)
+        return Dictionary(found.map { (Array($0.container.utf8), $0.count) }, uniquingKeysWith: +)
+      }
+      #expect(try await containers() == [Array(marked.utf8): 1, Array(composed.utf8): 2])
+      let move = SyncOperation(
+        id: "move", kind: .update, record: .note("c"), container: marked, base: "3", fields: [:])
+      #expect(try await service.perform(space: "s", principal: ann, move).isApplied)
+      #expect(try await containers() == [Array(marked.utf8): 2, Array(composed.utf8): 1])
+      let left = try await storage.read(space: "s") {
+        try $0.departures(after: 3, upTo: 4, from: SyncScope(container: composed), limit: 9)
+      }
+      #expect(left.map(\.id) == [.note("c")])
+      for (scope, isInside) in [(composed, false), (marked, true)] {
+        let pull = SyncRequest(device: "d", pulls: [.init(SyncScope(container: scope))])
+        let page = try await service.sync(space: "s", principal: ann, pull).pages.first
+        #expect(page?.changes.contains { $0.id == .note("c") } == isInside)
+      }
+    },
     Check("Compaction forgets tombstones, departures and notices up to a position") { storage in
       var moved = entry(3, "c", in: "y")
       moved.leaves = "x"

@@ -72,6 +72,21 @@ extension ServerStorageConformance {
           "applied", "applied", "applied", "applied", "uniqueViolation email u8",
         ])
     },
+    Check("Unique values that only look alike are different, and so are records") { storage in
+      let (composed, marked) = ("caf\u{E9}", "cafe\u{301}")
+      #expect(try await send([insert("u1", ["email": .string(marked)])], to: storage) == ["applied"])
+      let both = [insert("u2", ["email": .string(composed)]), insert("u3", ["email": .string(marked)])]
+      #expect(try await send(both, to: storage) == ["applied", "uniqueViolation email u1"])
+      let change = operation("u1", .update, base: "1", ["email": .string("cafe\u{301}s")])
+      #expect(try await send([change], to: storage) == ["applied"])
+      let swap = [operation("u2", .update, base: "2", ["email": .string(marked)])]
+      #expect(try await send(swap, to: storage) == ["applied"])
+      let late = [insert("u4", ["email": .string(composed)]), insert("u5", ["email": .string(marked)])]
+      #expect(try await send(late, to: storage) == ["applied", "uniqueViolation email u2"])
+      #expect(try await send([insert(composed, ["email": "x"])], to: storage) == ["applied"])
+      let twin = try await send([insert(marked, ["email": "x"])], to: storage)
+      #expect(twin == ["uniqueViolation email \(composed)"])
+    },
     Check("A note of a unique value is forgotten for its record alone") { storage in
       @Sendable func holder(_ value: String, _ id: String) -> UniqueHolder {
         UniqueHolder(value: UniqueFieldValue(type: "User", field: "email", value: value), id: id)
@@ -82,9 +97,10 @@ extension ServerStorageConformance {
       try await storage.write(space: "s") { try $0.note(first, forgetting: []) }
       try await storage.write(space: "s") { try $0.note(moved.new, forgetting: moved.gone) }
       let found = try await storage.read(space: "s") { try $0.holders(of: [x, y], marked: "m") }
-      #expect(found == UniqueHolders(position: 0, ids: [x: ["u2"], y: ["u1", "u2"]]))
+      let (u1, u2) = (RecordID(type: "User", id: "u1"), RecordID(type: "User", id: "u2"))
+      #expect(found == UniqueHolders(position: 0, records: [x: [u2], y: [u1, u2]]))
       try await storage.write(space: "s") { try $0.note([], forgetting: [holder("x", "u2")]) }
-      #expect(try await storage.read(space: "s") { try $0.holders(of: [x], marked: "m").ids.isEmpty })
+      #expect(try await storage.read(space: "s") { try $0.holders(of: [x], marked: "m").records.isEmpty })
     },
     Check("A value is free when its record is deleted or has another, also later in the request") { storage in
       _ = try await send([insert("u1", ["email": "x"]), insert("u2", ["email": "y"])], to: storage)

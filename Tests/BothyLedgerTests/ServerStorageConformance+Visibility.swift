@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Testing
 
 /// The checks of the indexes by which a storage finds what a user may see.
@@ -146,7 +147,7 @@ private struct RandomVisibility {
   private static let lists = ["L", "M"]
 
   func run(_ storage: any ServerStorage) async throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChoices(seed: seed)
     var entries: [RecordID: StoredRecord] = [:]
     var head: Int64 = 0
     for _ in 0..<30 {
@@ -160,7 +161,7 @@ private struct RandomVisibility {
     }
   }
 
-  private func entry(_ position: Int64, _ random: inout SeededGenerator) -> StoredRecord {
+  private func entry(_ position: Int64, _ random: inout SeededChoices) -> StoredRecord {
     var audience = Audience.nobody
     if random.chance(0.3) { audience = .users(random.pick(Self.users)) }
     if random.chance(0.2) { audience = audience.union(.lists(random.pick(Self.lists))) }
@@ -171,7 +172,7 @@ private struct RandomVisibility {
   }
 
   private func compare(
-    _ storage: any ServerStorage, _ entries: [StoredRecord], _ head: Int64, _ random: inout SeededGenerator
+    _ storage: any ServerStorage, _ entries: [StoredRecord], _ head: Int64, _ random: inout SeededChoices
   ) async throws {
     let name = random.pick(Self.users)
     let filter = ServerStorageConformance.filter(

@@ -33,6 +33,8 @@ struct ServerStorageConformance: Sendable {
   static let checks =
     recordChecks + sharingChecks + transactionChecks + historyChecks + upkeepChecks + uniqueChecks
     + decisionChecks + visibilityChecks + entryChecks + indexChecks + queryChecks + permissionChecks
+    + sightChecks
+    + secretChecks + sharingRowChecks
 
   private static let recordChecks: [Check] = [
     Check("A new space is empty, and writing to it gives it an epoch") { storage in

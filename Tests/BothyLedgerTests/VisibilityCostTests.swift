@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Synchronization
 import Testing
 
@@ -97,6 +98,43 @@ struct VisibilityCostTests {
     expectFew("a list of containers")
     _ = try await service.validator(space: "s", principal: bob, .everything)
     expectFew("a validator")
+  }
+
+  @Test("A condition costs a member the records of its projects")
+  func members() async throws {
+    let condition = "EXISTS(Member WHERE project = record.project AND user = principal.name)"
+    let schema = StoreSchema(types: [
+      TypeSchema(
+        "Doc", fields: [FieldSchema("project", .text, indexed: true)],
+        permissions: Permissions().where(read: condition)),
+      TypeSchema(
+        "Member", fields: [FieldSchema("user", .text, indexed: true), FieldSchema("project", .text)]),
+    ])
+    let storage = CountingStorage(base: try SQLiteServerStorage())
+    let service = SyncService(storage: storage, rules: AccessRules(schema: schema), now: { 1000 })
+    func record(_ type: String, _ id: String, _ fields: [String: JSONValue]) -> ServerRecord {
+      ServerRecord(
+        id: RecordID(type: type, id: id), container: type, version: "", modified: 1, created: 1, owner: "ann",
+        fields: FieldsDocument(fields))
+    }
+    for start in stride(from: 0, to: Self.hidden, by: 1000) {
+      let docs = (start..<start + 1000).map { record("Doc", "d\($0)", ["project": .string("P\($0 / 20)")]) }
+      _ = try await service.restore(docs, into: "s")
+    }
+    _ = try await service.restore([record("Member", "m", ["user": "bob", "project": "P70"])], into: "s")
+    let bob = Principal("bob")
+    _ = storage.steps.take()
+    for scope in [SyncScope.everything, SyncScope(container: "Doc")] {
+      let request = SyncRequest(device: "d", pulls: [.init(scope)])
+      let page = try await service.sync(space: "s", principal: bob, request).pages.first
+      #expect(page?.changes.filter { $0.id.type == "Doc" }.count == 20 && page?.more == false)
+      let thousands = storage.steps.take()
+      #expect(thousands <= 3, "a pull of \(scope): \(thousands)")
+    }
+    #expect(try await service.query(space: "s", principal: bob, AnyQuery("Doc")).count == 20)
+    #expect(try await service.digest(space: "s", principal: bob, .everything).count == 21)
+    let thousands = storage.steps.take()
+    #expect(thousands <= 5, "a query and a digest: \(thousands)")
   }
 
   @Test("A scan of all records costs far more steps")

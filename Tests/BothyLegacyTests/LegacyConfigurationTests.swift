@@ -1,5 +1,6 @@
 import BothyCache
 import BothyLegacy
+import BothyTestSupport
 import Foundation
 import Testing
 
@@ -63,10 +64,8 @@ struct LegacyConfigurationTests {
 
   @Test("A file is read, and a file that isn't a property list throws")
   func file() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appending(path: "routeme.plist")
+    let folder = try TemporaryFolder()
+    let file = folder.url("routeme.plist")
     let list = ["caches": [["type": "memory-cache", "capacity": 7]]]
     try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0).write(to: file)
     #expect(try LegacyCacheConfiguration(contentsOf: file).memory?.count == 7)

@@ -153,6 +153,11 @@ struct EntityDiagnosticsTests {
   static let options: [Mistake] = [
     .property("@FullText var n: Int", "@FullText needs a field of type String.", 3),
     .property("@OnDelete(.deny) var n: Int?", "@OnDelete needs a field of type Reference.", 3),
+    .property("@Transient var n = 1", "@Transient is another library's. Here it is @NotStored.", 3),
+    .property("@Unique var code: String", "@Unique is another library's. Here it is @UniqueValue.", 3),
+    .property(
+      "@Relationship(deleteRule: .cascade) var list: Reference<List>?",
+      "@Relationship is another library's. Here it is a Reference with @OnDelete.", 3),
     .property(
       "@Named(\"id\") var key: Int",
       "'id' can't be a name in the schema: use a letter, then letters, digits or '_', at most 64, "

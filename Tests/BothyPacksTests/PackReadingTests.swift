@@ -1,5 +1,6 @@
 import BothyPacks
 import BothyStore
+import BothyTestSupport
 import Foundation
 import Testing
 

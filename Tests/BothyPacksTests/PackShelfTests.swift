@@ -1,6 +1,7 @@
 import BothyCache
 import BothyPacks
 import BothyStore
+import BothyTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -96,7 +97,7 @@ import Testing
       try edit(url) { $0.replacing("\"rows\":24", with: "\"rows\":25") }
     }
     try await refused(.corruptManifest) { url, _ in try edit(url) { $0.replacing("prayer", with: "prayed") } }
-    try await refused(.newerFormat) { url, _ in
+    try await refused(.newerFile) { url, _ in
       try edit(url) { $0.replacing("\"format\":1", with: "\"format\":2") }
     }
     for name in ["../../../up.sqlite", "/etc/x.sqlite", "a/b.sqlite", "..sqlite", "a\\\\b.sqlite"] {

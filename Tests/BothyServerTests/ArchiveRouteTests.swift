@@ -45,7 +45,8 @@ struct ArchiveRouteTests {
     let folder = try TileFolderUnderTest()
     let tiles = try makeArchive(folder, salt: "first")
     try await withServer(folder) { call in
-      let source = HTTPRangeSource(url: "/tiles/hills.pmtiles", loader: CallerLoader(call: call))
+      let source = HTTPRangeSource(
+        url: CallerLoader.origin + "/tiles/hills.pmtiles", loader: CallerLoader(call: call))
       let archive = try await PMTiles(source)
       #expect(archive.info.name == "first")
       for (tile, data) in tiles {
@@ -94,11 +95,15 @@ struct ArchiveRouteTests {
 
 /// A loader that sends requests to the server under test.
 private struct CallerLoader: ResourceLoader {
+  static let origin = "http://tiles.example"
   let call: Caller
 
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
     let reply: Reply
-    do { reply = try await call(request.method, request.url, nil, request.fields) } catch {
+    do {
+      reply = try await call(
+        request.method, String(request.url.dropFirst(Self.origin.count)), nil, request.fields)
+    } catch {
       throw LoadFailure(.unreachable, "\(error)")
     }
     let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self)

@@ -2,6 +2,7 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Foundation
 import HTTPTypes
 import NIOCore
@@ -20,8 +21,8 @@ struct BlobRouteTests {
   private func withServer(
     limits: BlobLimits? = BlobLimits(), tokens: String? = nil, _ body: @Sendable (Caller) async throws -> Void
   ) async throws {
-    let folder = NSTemporaryDirectory() + "bothy-vault-" + UUID().uuidString
-    defer { try? FileManager.default.removeItem(atPath: folder) }  // an error means that it was never made
+    let temporary = try TemporaryFolder()
+    let folder = temporary.file("vault")
     var server = try ServerUnderTest(tokens: tokens)
     server.configuration.blobs = limits.map { FolderBlobStorage(at: folder, limits: $0, now: { 1000 }) }
     try await server.run(body)
@@ -41,6 +42,7 @@ struct BlobRouteTests {
       let made = try await call(.put, address(), text, bytesType)
       #expect(made.status == 201)
       #expect(try await call(.put, address(), text, bytesType).status == 200)
+      #expect(try await call(.put, address(), "hello there", bytesType).status == 422)
       let found = try await call(.get, address())
       #expect(found.status == 200)
       #expect(found.text == text)
@@ -60,8 +62,8 @@ struct BlobRouteTests {
 
   @Test("The server requests a damaged blob from devices and replaces it by an upload")
   func damaged() async throws {
-    let folder = NSTemporaryDirectory() + "bothy-vault-" + UUID().uuidString
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let temporary = try TemporaryFolder()
+    let folder = temporary.file("vault")
     var server = try ServerUnderTest()
     server.configuration.blobs = FolderBlobStorage(at: folder, now: { 1000 })
     try await server.run { call in
@@ -200,8 +202,8 @@ struct BlobRouteTests {
 
   @Test("A record's push protects its blob from the sweep")
   func keeping() async throws {
-    let folder = NSTemporaryDirectory() + "bothy-vault-" + UUID().uuidString
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let temporary = try TemporaryFolder()
+    let folder = temporary.file("vault")
     let vault = FolderBlobStorage(at: folder, now: { 1000 })
     var server = try ServerUnderTest()
     server.configuration.blobs = vault

@@ -1,6 +1,8 @@
 import BothyServer
 import BothyStore
 import BothySync
+import BothySyncService
+import BothyTestSupport
 import HTTPTypes
 import Testing
 
@@ -25,6 +27,7 @@ struct FeedRouteTests {
     #expect(made.status == 201)
   }
 
+  /// Promises: A-22
   @Test("Back ends read all changes by a cursor, and others get 403")
   func access() async throws {
     try await server().run { call async throws in
@@ -62,19 +65,19 @@ struct FeedRouteTests {
   @Test("A waiting back end receives a change as it comes")
   func waiting() async throws {
     let server = try server()
-    let hints = server.configuration.hints
+    let notifications = server.configuration.notifications
     try await server.run { call async throws in
       let (ann, back) = (call.with(token: "ann"), call.with(token: "back"))
       try await put(ann, "1")
       let first = try await back(.get, "/v1/spaces/hut/feed?wait=30").json()
       let cursor = try #require(first["cursor"]?.stringValue)
       async let waiting = back(.get, "/v1/spaces/hut/feed?wait=30&after=\(cursor)")
-      while hints.streamCount == 0 { await Task.yield() }
-      hints.publish(space: "hut")  // without a change
+      while notifications.streamCount == 0 { await Task.yield() }
+      notifications.publish(space: "hut")  // without a change
       try await put(ann, "2")
       let page = try await waiting.json()
       #expect(page["changes"]?.arrayValue?.map { $0["id"] } == ["2"])
-      #expect(hints.streamCount == 0)
+      #expect(notifications.streamCount == 0)
     }
   }
 
@@ -89,6 +92,36 @@ struct FeedRouteTests {
     }
   }
 
+  /// Promises: A-22
+  @Test("A wait whose token has ended receives no change")
+  func endedToken() async throws {
+    let issuer = IssuerUnderTest()
+    let storage = CountedReads(base: try SQLiteServerStorage())
+    let clock = ClockUnderTest()
+    var server = try ServerUnderTest(storage: storage)
+    server.configuration.access = try await issuer.access(JWTRules(leeway: .zero))
+    server.configuration.feedGroup = "back-ends"
+    server.configuration.now = { clock.now }
+    let notifications = server.configuration.notifications
+    let token = try await issuer.hs256(.init(exp: 50, groups: ["back-ends"]))
+    let writer = SyncService(storage: storage.base, now: { 1000 })
+    let change = SyncOperation(id: "o", kind: .insert, record: RecordID(type: "T", id: "1"), fields: ["n": 1])
+    try await server.run { call async throws in
+      let back = call.with(token: token)
+      let cursor = try #require(try await back(.get, "/v1/spaces/hut/feed").json()["cursor"]?.stringValue)
+      let before = storage.reads.value
+      async let waiting = back(.get, "/v1/spaces/hut/feed?wait=30&after=\(cursor)")
+      // One read before the wait, and one at its beginning.
+      while storage.reads.value < before + 2 { await Task.yield() }
+      clock.now = 50_000
+      #expect(try await writer.perform(space: "hut", principal: Principal("ann"), change).isApplied)
+      notifications.publish(space: "hut")
+      let page = try await waiting.json()
+      #expect(page["changes"] == [] && page["cursor"]?.stringValue == cursor)
+    }
+  }
+
+  /// Promises: A-22
   @Test("Spaces are listed with their heads, as far as the token opens them")
   func spaces() async throws {
     try await server().run { call async throws in
@@ -105,6 +138,28 @@ struct FeedRouteTests {
       #expect(try names(rest) == ["hut"])
       #expect(try rest.json()["next"] == nil)
       #expect(try names(await call.with(token: "back")(.get, "/v1/spaces")) == ["barn", "hut"])
+    }
+  }
+
+  @Test("Spaces without any change aren't listed, and don't end a page")
+  func emptySpaces() async throws {
+    try await server().run { call async throws in
+      let (ann, back) = (call.with(token: "ann"), call.with(token: "back"))
+      func names(_ reply: Reply) throws -> [String?] {
+        try (reply.json()["spaces"]?.arrayValue ?? []).map { $0["space"]?.stringValue }
+      }
+      #expect(try names(await back(.get, "/v1/spaces")).isEmpty)
+      let refused =
+        #"{"device":"d","operations":[{"id":"o","kind":"update","type":"T","record":"1","base":"9"}]}"#
+      #expect(try await ann(.post, "/v1/spaces/attic/sync", refused).status == 200)
+      #expect(try names(await call.with(token: "all")(.get, "/v1/spaces")).isEmpty)
+      try await put(ann, "1", in: "hut")
+      let first = try await back(.get, "/v1/spaces?limit=1")
+      #expect(try names(first).isEmpty)
+      #expect(try first.json()["next"] == "barn")
+      let rest = try await back(.get, "/v1/spaces?limit=1&after=barn")
+      #expect(try names(rest) == ["hut"])
+      #expect(try rest.json()["next"] == nil)
     }
   }
 }

@@ -2,11 +2,12 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
+import BothyTesting
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore
-import Synchronization
 import Testing
 
 @Suite("Protection of content from other sites, programs and callers", .timeLimit(.minutes(5)))
@@ -53,7 +54,7 @@ struct GivenAwayTests {
   @Test("The response to one program's cookie is for it alone, without replays")
   func cookies() async throws {
     let proxy = try ProxyUnderTest()
-    let fields: HTTPFields = [.cacheControl: "private, max-age=600", .setCookie: "sid=ONE"]
+    let fields: HTTPFields = [.cacheControl: "max-age=600", .setCookie: "sid=ONE"]
     proxy.origin.answers(200, fields, "of one")
     proxy.origin.answers(200, fields, "of two")
     proxy.origin.answers(200, fields, "of all")
@@ -158,6 +159,50 @@ struct GivenAwayTests {
     await #expect(throws: CancellationError.self) { try await ended.value }
   }
 
+  @Test("Requests that were read before their connection ended are cancelled as they begin")
+  func pipelinedDeparture() async throws {
+    let (departures, object) = (Departures(), NSObject())
+    let connection = ObjectIdentifier(object)
+    departures.opened(connection)
+    #expect(try await departures.ending(with: connection) { !Task.isCancelled })
+    departures.left(connection)
+    for _ in 0..<3 {
+      await #expect(throws: CancellationError.self) {
+        try await departures.ending(with: connection) {
+          for await _ in AsyncStream<Void>.makeStream().stream {}
+          try Task.checkCancellation()
+        }
+      }
+    }
+    // Another connection may get the same identity.
+    departures.closed(connection)
+    departures.left(connection)
+    #expect(try await departures.ending(with: connection) { !Task.isCancelled })
+  }
+
+  @Test("The end of a shutdown's time cancels what runs and what begins later")
+  func end() async throws {
+    let (departures, objects) = (Departures(), [NSObject(), NSObject()])
+    let (early, late) = (ObjectIdentifier(objects[0]), ObjectIdentifier(objects[1]))
+    let started = AsyncStream.makeStream(of: Void.self)
+    let running = Task {
+      try await departures.ending(with: early) {
+        started.continuation.yield()
+        for await _ in AsyncStream<Void>.makeStream().stream {}
+        try Task.checkCancellation()
+      }
+    }
+    for await _ in started.stream { break }
+    departures.endAll()
+    await #expect(throws: CancellationError.self) { try await running.value }
+    await #expect(throws: CancellationError.self) {
+      try await departures.ending(with: late) {
+        for await _ in AsyncStream<Void>.makeStream().stream {}
+        try Task.checkCancellation()
+      }
+    }
+  }
+
   @Test("A hanging database is reported within the limit, by one check for all callers")
   func health() async throws {
     let storage = HangingStorage()
@@ -193,29 +238,17 @@ extension Caller {
 /// A storage whose database doesn't respond until the test releases it.
 private final class HangingStorage: ServerStorage {
   let identity = "hanging"
-  private let state = Mutex((looks: 0, isStuck: true, waiting: [CheckedContinuation<Void, Never>]()))
+  private let gate = Latch()
+  private let calls = Calls()
 
-  var looks: Int { state.withLock { $0.looks } }
+  var looks: Int { calls.count }
 
   func check() async throws {
-    await withCheckedContinuation { continuation in
-      let isStuck = state.withLock { state in
-        state.looks += 1
-        if state.isStuck { state.waiting.append(continuation) }
-        return state.isStuck
-      }
-      if !isStuck { continuation.resume() }
-    }
+    calls.add()
+    await gate.pass()
   }
 
-  func goOn() {
-    let waiting = state.withLock { state in
-      state.isStuck = false
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    for continuation in waiting { continuation.resume() }
-  }
+  func goOn() { gate.open() }
 
   func write<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result

@@ -2,6 +2,8 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
+import BothyTesting
 import Foundation
 import HTTPTypes
 import NIOCore
@@ -62,7 +64,7 @@ struct GzipTests {
       tokens: "[\(tokens.joined(separator: ","))]", limits: limits, storage: storage)
     let plain = #"{"device":"d","schema":1,"pulls":[{"container":"T"}]}"#
     let body = ByteBuffer(
-      bytes: [UInt8](Deflate.gzip(Data((plain + String(repeating: " ", count: 9_000)).utf8))))
+      bytes: try Gzip.compress(Array((plain + String(repeating: " ", count: 9_000)).utf8)))
     #expect(body.readableBytes < 200)
     try await server.run { call async throws in
       @Sendable func send(_ token: String) async throws -> Reply {
@@ -71,12 +73,16 @@ struct GzipTests {
       }
       async let first = send("a")
       await storage.waiters(1)
+      storage.close()
       let second = try await send("a")
       #expect(second.status == 503 && second.headers[.retryAfter] == "1", "\(second.text)")
       #expect(second.text.contains("without gzip"))
+      storage.allow()
       async let other = send("b")
       await storage.waiters(2)
+      storage.close()
       #expect(try await send("c").status == 503)
+      storage.allow()
       // A body that isn't compressed is limited by the connection that sends it.
       async let open = call.with(token: "c")(.post, "/v1/spaces/hut/sync", plain)
       await storage.waiters(3)
@@ -91,7 +97,8 @@ struct GzipTests {
 /// A storage that responds to nothing until it is opened.
 final class GatedStorage: ServerStorage {
   private let storage: SQLiteServerStorage
-  private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>](), arrived: 0))
+  private let state = Mutex(
+    (isOpen: false, waiting: [CheckedContinuation<Void, Never>](), arrived: 0, most: Int.max))
 
   init() throws { storage = try SQLiteServerStorage() }
 
@@ -108,19 +115,28 @@ final class GatedStorage: ServerStorage {
     for continuation in waiting { continuation.resume() }
   }
 
+  /// Lets no further caller arrive: if one does, the storage opens, so that a test fails and doesn't wait for ever.
+  func close() { state.withLock { $0.most = $0.arrived } }
+
+  /// Allows further callers again after `close`.
+  func allow() { state.withLock { $0.most = .max } }
+
+  /// The number of callers since the beginning.
+  var arrived: Int { state.withLock { $0.arrived } }
+
   /// Returns when `count` callers have arrived since the beginning.
   func waiters(_ count: Int) async {
-    while state.withLock({ $0.arrived }) < count { await Task.yield() }
+    while arrived < count { await Task.yield() }
   }
 
   private func pass() async {
     await withCheckedContinuation { continuation in
-      let isOpen = state.withLock { state in
+      let (isOpen, isSurplus) = state.withLock { state in
         state.arrived += 1
         if !state.isOpen { state.waiting.append(continuation) }
-        return state.isOpen
+        return (state.isOpen, state.arrived > state.most)
       }
-      if isOpen { continuation.resume() }
+      if isOpen { continuation.resume() } else if isSurplus { open() }
     }
   }
 

@@ -2,6 +2,7 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Foundation
 import HTTPTypes
 import NIOCore
@@ -20,10 +21,10 @@ struct NumberGateTests {
   private let bytesType: HTTPFields = [.contentType: "application/octet-stream"]
 
   private func withServer(_ body: @Sendable (Caller) async throws -> Void) async throws {
-    let folder = NSTemporaryDirectory() + "bothy-numbers-" + UUID().uuidString
-    defer { try? FileManager.default.removeItem(atPath: folder) }  // an error means that it was never made
+    let folder = try TemporaryFolder()
     var server = try ServerUnderTest()
-    server.configuration.blobs = FolderBlobStorage(at: folder, limits: BlobLimits(), now: { 1000 })
+    server.configuration.blobs = FolderBlobStorage(
+      at: folder.file("vault"), limits: BlobLimits(), now: { 1000 })
     try await server.run { call async throws in
       let address = "/v1/spaces/hut/blobs/\(Self.blob)"
       #expect(try await call(.put, address, "hello world", bytesType).status == 201)

@@ -2,9 +2,10 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
+import BothyTesting
 import Dispatch
 import HTTPTypes
-import Synchronization
 import Testing
 
 @Suite("Slots for pulls, pushes and queries", .timeLimit(.minutes(5)))
@@ -152,7 +153,8 @@ struct QueryTurnsTests {
 private final class HangingSearches: ServerStorage {
   private let storage: SQLiteServerStorage
   private let holdsWrites: Bool
-  private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>](), started: 0))
+  private let gate = Latch()
+  private let calls = Calls()
 
   init(holdsWrites: Bool = false) throws {
     storage = try SQLiteServerStorage()
@@ -162,29 +164,16 @@ private final class HangingSearches: ServerStorage {
   var identity: String { storage.identity }
 
   /// The number of held calls since the beginning.
-  var started: Int { state.withLock { $0.started } }
+  var started: Int { calls.count }
 
   /// Returns when `count` calls are held or were.
   func searches(_ count: Int) async { while started < count { await Task.yield() } }
 
-  func goOn() {
-    let waiting = state.withLock { state in
-      state.isOpen = true
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    for continuation in waiting { continuation.resume() }
-  }
+  func goOn() { gate.open() }
 
   private func pass() async {
-    await withCheckedContinuation { continuation in
-      let isOpen = state.withLock { state in
-        state.started += 1
-        if !state.isOpen { state.waiting.append(continuation) }
-        return state.isOpen
-      }
-      if isOpen { continuation.resume() }
-    }
+    calls.add()
+    await gate.pass()
   }
 
   func write<Result: Sendable>(

@@ -2,10 +2,10 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTesting
 import Foundation
 import HTTPTypes
 import ServiceLifecycle
-import Synchronization
 import Testing
 
 @Suite("Liveness and readiness", .timeLimit(.minutes(5)))
@@ -74,30 +74,15 @@ struct ReadinessTests {
 /// A storage whose check doesn't respond until the test releases it.
 private final class SilentStorage: ServerStorage {
   private let storage: SQLiteServerStorage
-  private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
+  private let gate = Latch()
 
   init() throws { storage = try SQLiteServerStorage() }
 
   var identity: String { storage.identity }
 
-  func check() async throws {
-    await withCheckedContinuation { continuation in
-      let isOpen = state.withLock { state in
-        if !state.isOpen { state.waiting.append(continuation) }
-        return state.isOpen
-      }
-      if isOpen { continuation.resume() }
-    }
-  }
+  func check() async throws { await gate.pass() }
 
-  func goOn() {
-    let waiting = state.withLock { state in
-      state.isOpen = true
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    for continuation in waiting { continuation.resume() }
-  }
+  func goOn() { gate.open() }
 
   func write<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result

@@ -2,6 +2,7 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -24,10 +25,8 @@ struct ServiceRouteTests {
 
   @Test("A full disk is 503 for writes and health, until it has room")
   func fullDisk() async throws {
-    let folder = NSTemporaryDirectory() + "full-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let storage = try SQLiteServerStorage(at: folder + "/full.sqlite")
+    let folder = try TemporaryFolder()
+    let storage = try SQLiteServerStorage(at: folder.file("full.sqlite"))
     let time = Mutex<Int64>(1000)
     var server = try ServerUnderTest(storage: storage)
     server.configuration.now = { time.withLock { $0 } }

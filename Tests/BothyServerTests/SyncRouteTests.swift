@@ -44,14 +44,14 @@ struct SyncRouteTests {
   @Test("A sync that changes the space is news, a repeated or empty one isn't")
   func news() async throws {
     let server = try ServerUnderTest()
-    let hints = server.configuration.hints
+    let notifications = server.configuration.notifications
     try await server.run { call in
       _ = try await call(.post, sync, request())
-      #expect(hints.publishedCount == 0)
+      #expect(notifications.publishedCount == 0)
       _ = try await call(.post, sync, request([insert(1)]))
-      #expect(hints.publishedCount == 1)
+      #expect(notifications.publishedCount == 1)
       _ = try await call(.post, sync, request([insert(1)]))
-      #expect(hints.publishedCount == 1)
+      #expect(notifications.publishedCount == 1)
     }
   }
 

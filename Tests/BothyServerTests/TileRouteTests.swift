@@ -2,7 +2,6 @@ import BothyCache
 import BothyGeo
 import BothyServer
 import BothyStore
-import CBothyZlib
 import Foundation
 import HTTPTypes
 import NIOCore
@@ -175,7 +174,7 @@ struct TileRouteTests {
     let folder = try TileFolderUnderTest()
     let tile = try Tile(x: 0, y: 0, zoom: 1)
     let content = Data(repeating: 7, count: 3000)
-    let packed = Deflate.gzip(content)
+    let packed = try Gzip.pack(content)
     try folder.mbtiles("hills", [tile: packed], format: "pbf")
     try await withServer(folder) { call in
       let reply = try await call(.get, "/tiles/hills/1/0/0.pbf", nil, [.acceptEncoding: "gzip"])
@@ -302,6 +301,8 @@ struct TileRouteTests {
       #expect(paths.keys.filter { $0.hasPrefix("/tiles") }.count == 4)
       #expect(try await call(.get, "/tiles").json()["sources"] == [])
       #expect(try await call(.post, "/tiles").status == 405)
+      let unnamed = try await call(.get, "/tiles/.json")
+      #expect(unnamed.status == 404 && unnamed.text.contains("no such address"))
     }
   }
 }

@@ -36,6 +36,32 @@ struct TurnsTests {
     }
   }
 
+  /// Promises: A-38
+  @Test("A user's second request waits although slots are free, and others pass it")
+  func secondOfUser() async throws {
+    let storage = try GatedStorage()
+    var limits = ServerConfiguration.Limits()
+    (limits.concurrency, limits.principalConcurrency) = (3, 1)
+    try await ServerUnderTest(tokens: Self.tokens, limits: limits, storage: storage).run {
+      call async throws in
+      @Sendable func pull(_ token: String) async throws -> Int {
+        try await call.with(token: token)(.get, "/v1/spaces/hut/changes").status
+      }
+      async let first = pull("a")
+      await storage.waiters(1)
+      async let second = pull("a")
+      var metrics = ""
+      repeat {
+        metrics = try await call(.get, "/metrics").text
+      } while storage.arrived == 1 && !metrics.contains(#"bothy_requests_waiting{kind="pull"} 1"#)
+      #expect(storage.arrived == 1, "the second request has no slot")
+      async let other = pull("b")
+      await storage.waiters(2)
+      storage.open()
+      #expect(try await [first, second, other] == [200, 200, 200])
+    }
+  }
+
   @Test("A request beyond the line is refused at once, with a time to retry")
   func line() async throws {
     let storage = try GatedStorage()
@@ -46,6 +72,7 @@ struct TurnsTests {
       let ann = call.with(token: "a")
       async let first = ann(.get, "/v1/spaces/hut/changes")
       await storage.waiters(1)
+      storage.close()
       let refused = try await ann(.get, "/v1/spaces/hut/changes")
       #expect(refused.status == 503 && refused.headers[.retryAfter] == "1")
       storage.open()

@@ -3,6 +3,8 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
+import BothyTesting
 import Logging
 import Testing
 
@@ -88,6 +90,7 @@ struct UpkeepRoundsTests {
     #expect(process.secrets.read.value.count == 12)
   }
 
+  /// Promises: A-32
   @Test("Two processes look after each space once in a period")
   func shared() async throws {
     let storage = try SQLiteServerStorage()
@@ -126,6 +129,7 @@ struct UpkeepRoundsTests {
     #expect(read.count == 60)
   }
 
+  /// Promises: A-32
   @Test("The spaces of a crashed process are looked after when its lease is over")
   func crashed() async throws {
     let process = try Self.process()
@@ -187,6 +191,72 @@ struct UpkeepRoundsTests {
     try await process.write("s", 99, isDeleted: true)
     _ = try await process.rounds.round()
     #expect(process.secrets.held.value.isEmpty)
+  }
+
+  @Test("The daily sweep keeps uploads that no record names for a week")
+  func sweeps() async throws {
+    let time = VirtualTime()
+    let storage = try SQLiteServerStorage()
+    let blobs = try S3BlobStorage.under(FakeS3(time: time), time)
+    var configuration = ServerConfiguration(
+      storage: storage, logger: LogUnderTest().logger(), now: { time.now })
+    configuration.blobs = blobs
+    let rounds = UpkeepRounds(
+      SyncService(storage: storage, blobs: blobs, now: { time.now }), configuration,
+      metrics: MetricsRegistry(), pace: UpkeepPace(interval: Self.hour))
+    try await blobs.upload(blobBytes(), in: "hut")
+    var days = 0
+    while await blobs.hasUnnamed(in: "hut"), days < 20 {
+      time.advance(by: Self.day)
+      days += 1
+      try await rounds.work()
+    }
+    #expect(days == 8)
+  }
+
+  @Test("A failed sweep is repeated with growing waits, and logged once")
+  func failedSweep() async throws {
+    let time = VirtualTime()
+    let (bucket, log, allowed) = (FakeS3(time: time), LogUnderTest(), Locked(1000))
+    let storage = try SQLiteServerStorage()
+    let blobs = try S3BlobStorage.under(bucket, time) { _ in
+      var isAllowed = false
+      allowed.change {
+        isAllowed = $0 > 0
+        $0 -= 1
+      }
+      return isAllowed ? .none : .refused(403, "AccessDenied")
+    }
+    var configuration = ServerConfiguration(storage: storage, logger: log.logger(), now: { time.now })
+    configuration.blobs = blobs
+    let rounds = UpkeepRounds(
+      SyncService(storage: storage, blobs: blobs, now: { time.now }), configuration,
+      metrics: MetricsRegistry(), pace: UpkeepPace(interval: Self.hour))
+    try await blobs.upload(blobBytes(), in: "hut")
+    /// Returns true if the sweep was taken.
+    func work(requests: Int) async throws -> Bool {
+      bucket.forgetRequests()
+      allowed.value = requests
+      try await rounds.work()
+      return bucket.requests.contains { $0.hasPrefix("PUT swept") }
+    }
+    // The look takes two requests, and the mark one or two. The listing of the sweep fails then.
+    #expect(try await work(requests: 3))
+    var tried: [Int] = []
+    for number in 1...12 {
+      time.advance(by: Self.hour)
+      if try await work(requests: 4) { tried.append(number) }
+    }
+    #expect(tried == [1, 3, 7])
+    #expect(log.lines.filter { $0.level == .error }.count == 1)
+    time.advance(by: Self.day)
+    #expect(try await work(requests: 1000))
+    tried = []
+    for number in 1...25 {
+      time.advance(by: Self.hour)
+      if try await work(requests: 1000) { tried.append(number) }
+    }
+    #expect(tried == [24])
   }
 
   @Test("Metrics have the spaces that are due, their lag, and the results")

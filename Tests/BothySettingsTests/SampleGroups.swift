@@ -1,7 +1,7 @@
 import BothySettings
 import BothyStore
+import BothyTestSupport
 import Foundation
-import Synchronization
 
 /// A group as an app writes it by hand.
 struct LocaleSettings: SettingsGroup, Equatable {
@@ -123,21 +123,7 @@ struct Watched: SettingsGroup, Equatable {
   }
 }
 
-/// Notes in the order in which they were made.
-final class Notes: Sendable {
-  private let notes = Mutex<[String]>([])
-  func add(_ note: String) { notes.withLock { $0.append(note) } }
-  var all: [String] { notes.withLock { $0 } }
-}
-
-/// A folder of one test, deleted with this object.
-final class TemporaryFolder: Sendable {
-  let path = NSTemporaryDirectory() + "bothy-settings-" + UUIDv7.make()
-
-  init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
+extension TemporaryFolder {
   /// Returns another home on the same file, like that of another process.
   func home() -> SettingsContainer { SettingsContainer(at: path + "/settings.bothy") }
 }

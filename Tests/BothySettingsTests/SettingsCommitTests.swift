@@ -1,5 +1,6 @@
 import BothySettings
 import BothyStore
+import BothyTestSupport
 import Foundation
 import GRDB
 import Synchronization
@@ -12,24 +13,25 @@ import Testing
   {
     let folder = try TemporaryFolder()
     let (settings, other) = (SharedSettings<Watched>(in: folder.home()), folder.home())
-    let notes = Notes()
+    let notes = Received<String>()
     let changes = settings.changes
     let stored = { @Sendable in try SharedSettings<Watched>(in: other).load().value }
     #expect(try stored() == 0)
     let hooks = Watched.Hooks(
-      pre: { old, proposed in notes.add("pre \(old.value) \(proposed.value), stored \(try stored())") },
+      pre: { old, proposed in notes.append("pre \(old.value) \(proposed.value), stored \(try stored())") },
       post: { old, new, settings in
-        notes.add("post \(old.value) \(new.value), stored \(try stored()), current \(settings.current.value)")
+        notes.append(
+          "post \(old.value) \(new.value), stored \(try stored()), current \(settings.current.value)")
       })
     try Watched.$hooks.withValue(hooks) {
       try settings.update {
-        notes.add("closure")
+        notes.append("closure")
         $0.value = 7
       }
     }
-    notes.add("committed")
+    notes.append("committed")
     let change = try #require(await SharedSettings<Watched>.take(1, of: changes).first)
-    #expect(notes.all == ["closure", "pre 0 7, stored 0", "post 0 7, stored 7, current 7", "committed"])
+    #expect(notes.values == ["closure", "pre 0 7, stored 0", "post 0 7, stored 7, current 7", "committed"])
     #expect(change.old.value == 0 && change.new.value == 7 && change.changedKeys == ["value"])
     #expect(change.origin == .thisProcess)
   }
@@ -86,15 +88,15 @@ import Testing
     async throws
   {
     let settings = SharedSettings<Watched>(in: .inMemory())
-    let notes = Notes()
+    let notes = Received<String>()
     let changes = settings.changes
-    let hooks = Watched.Hooks(pre: { _, _ in notes.add("pre") }, post: { _, _, _ in notes.add("post") })
+    let hooks = Watched.Hooks(pre: { _, _ in notes.append("pre") }, post: { _, _, _ in notes.append("post") })
     try Watched.$hooks.withValue(hooks) {
       try settings.update { _ in }
       try settings.update { $0.value += 0 }
-      #expect(notes.all.isEmpty)
+      #expect(notes.values.isEmpty)
       try settings.republish()
-      #expect(notes.all == ["pre", "post"])
+      #expect(notes.values == ["pre", "post"])
       try settings.update { $0.doubled = 2 }
     }
     let told = await SharedSettings<Watched>.take(2, of: changes)

@@ -1,4 +1,5 @@
 import BothySettings
+import BothyTestSupport
 import BothyUI
 import Observation
 import Testing

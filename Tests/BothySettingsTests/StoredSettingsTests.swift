@@ -1,5 +1,6 @@
 import BothySettings
 import BothyStore
+import BothyTestSupport
 import Foundation
 import Testing
 

@@ -10,7 +10,7 @@ struct ConvergenceTests {
   static let seeds: [UInt64] = {
     let environment = ProcessInfo.processInfo.environment
     if let one = environment["BOTHY_SEED"].flatMap({ UInt64($0) }) { return [one] }
-    return Array(1...(environment["BOTHY_SEEDS"].flatMap { UInt64($0) } ?? 500))
+    return Array(1...(environment["BOTHY_SEEDS"].flatMap { UInt64($0) } ?? 200))
   }()
 
   /// Promises: H-68, S-50, N-44, Scenario-1

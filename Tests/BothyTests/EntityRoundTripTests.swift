@@ -133,9 +133,9 @@ import Testing
       .order { $0.due.descending }
     #expect(query.recordQuery.type == "todo")
     #expect(query.recordQuery.order == [SortKey("due_at", ascending: false)])
-    #expect(Todo.fields.id.name == "id")
-    #expect(Todo.fields.priority.name == "priority")
-    #expect(Travel.Trip.fields.fields.name == "fields")
+    #expect(Todo.fields.id.fieldName == "id")
+    #expect(Todo.fields.priority.fieldName == "priority")
+    #expect(Travel.Trip.fields.fields.fieldName == "fields")
   }
 
   private static func store() throws -> LocalStore {

@@ -33,15 +33,3 @@ struct Item: Entity, Equatable {
 
   static func named(_ name: String) -> RecordQuery<Item> { Item.where { $0.name == name } }
 }
-
-/// Yields until `condition` holds because of another task. Throws after a minute.
-@MainActor
-func until(_ condition: () throws -> Bool) async throws {
-  let end = ContinuousClock.now + .seconds(60)
-  while try !condition() {
-    guard ContinuousClock.now < end else { throw TimedOut() }
-    await Task.yield()
-  }
-}
-
-struct TimedOut: Error {}

@@ -51,8 +51,8 @@ struct Driver {
       FileHandle.standardError.write(Data("event: \(event)\n".utf8))
     }
     return isSQLite
-      ? try SQLiteBlobStore(path: folder + "/cache.sqlite", options: options)
-      : try FileBlobStore(folder: folder, options: options)
+      ? try DiskStore(path: folder + "/cache.sqlite", options: options)
+      : try DiskStore(folder: folder, options: options)
   }
 
   func key(_ number: Int) -> ResourceKey {
@@ -60,11 +60,14 @@ struct Driver {
       ? ResourceKey("osm", zoom: 16, x: number / 64, y: number % 64) : ResourceKey("api", path: "a/\(number)")
   }
 
-  /// Returns an entry whose bytes name their key and version, and follow from them.
+  /// Returns an entry whose bytes follow from its key and version. Every third version has one of eight contents that
+  /// all keys share.
   func entry(_ number: Int, _ version: Int) -> CacheEntry {
-    let size = [100, 3000, 15_360, 40_000, 130_000][version % 5]
-    var state = UInt64(number) << 32 | UInt64(version)
-    var body = Data("\(number) \(version)\n".utf8)
+    let isShared = version % 3 == 0
+    let content = isShared ? version / 3 % 8 : version
+    let size = [100, 3000, 15_360, 40_000, 130_000][content % 5]
+    var state = isShared ? UInt64(content) : UInt64(number) << 32 | UInt64(version)
+    var body = Data(isShared ? "shared \(content)\n".utf8 : "\(number) \(version)\n".utf8)
     body.reserveCapacity(size)
     while body.count < size {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -101,7 +104,14 @@ struct Driver {
       say(batch.map { "\($0.number) \($0.version)" }.joined(separator: "\n"))
       if version % 11 == 0 { try store.touch([(key(version % 300), Int64(version))]) }
       if version % 13 == 0 { try store.remove([key(301)]) }
+      if version % 17 == 0 { try confirm(store, version % 300) }
     }
+  }
+
+  /// Stores an entry again as it was read, as a confirmation by the server does.
+  private func confirm(_ store: any BlobStore, _ number: Int) throws {
+    guard let known = try store.entry(key(number)) else { return }
+    try store.store([(key(number), known)])
   }
 
   func race(seed: Int, count: Int) throws {
@@ -157,6 +167,7 @@ struct Driver {
     let report = try store.verify { _ in }
     guard report.damaged.isEmpty else { throw Failure("damaged: \(report.damaged)") }
     let garbage = try store.collectGarbage()
+    if isSQLite, garbage.removedFiles > 0 { throw Failure("\(garbage.removedFiles) files were left over") }
     let real = try total(store)
     guard counted.bytes >= real.bytes else { throw Failure("\(counted) was counted, \(real) is there") }
     guard real.count == versions.count else {

@@ -80,7 +80,7 @@ import Testing
     #expect(try await store.delete([rope]) == 0)
     #expect(try await store.delete(Todo.where { $0.title.hasPrefix("O") }) == 1)
     #expect(try await store.count(Todo.self) == 1)
-    #expect(try await store.caughtUp().pushed > 0)
+    #expect(try await store.syncCompletely().pushed > 0)
     #expect(try await store.fetchResult(Todo.all, policy: .remote).map(\.title) == ["Stove"])
   }
 

@@ -32,7 +32,7 @@ struct TasteOfCodeTests {
     let open = try await store.fetch(Todo.where { !$0.done }.order(by: \.due))
 
     let report = await store.sync()  // or `await store.run()`, which does so by itself
-    print(open.map(\.title), receipt.state, report.pushed)
+    print(open.map(\.title), receipt.state.name, report.pushed)  // ["Oil the lamp"] pending 1
     // README: end
 
     #expect(open.map(\.title) == ["Oil the lamp"])

@@ -44,7 +44,7 @@ struct TestingYourAppTests {
   func twoWardens() async throws -> (world: SimulatedWorld, ada: SimulatedDevice, ben: SimulatedDevice) {
     let world = try SimulatedWorld()
     var configuration = SyncOptions.quiet  // syncs only when the test says so
-    configuration.mergePolicies = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(.fieldByField)
     let schema = StoreSchema(Bunk.self, Till.self)
     let ada = try world.addDevice("ada", schema: schema, configuration: configuration)
     let ben = try world.addDevice("ben", schema: schema, configuration: configuration)
@@ -144,7 +144,7 @@ struct TestingYourAppTests {
       },
     ])
     var configuration = SyncOptions()
-    configuration.scope = .push
+    configuration.direction = .push
     configuration.triggers = [.start]
     let store = try SyncedStore(
       at: nil, schema: StoreSchema(Bunk.self), remote: server, configuration: configuration,
@@ -155,7 +155,7 @@ struct TestingYourAppTests {
     await clock.waitForSleepers()
     #expect(clock.sleepers == [.seconds(2)])
     clock.advance(by: .seconds(2))
-    while try await store.outbox.counts().total > 0 { await Task.yield() }
+    while try await !store.outbox.pending().isEmpty { await Task.yield() }
     running.cancel()
     await running.value
     #expect(server.requests.count == 2)

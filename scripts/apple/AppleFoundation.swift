@@ -20,20 +20,6 @@ extension FileManager {
   public func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? { nil }
 }
 
-extension URLSession {
-  public struct AsyncBytes: AsyncSequence, Sendable {
-    public typealias Element = UInt8
-    public struct AsyncIterator: AsyncIteratorProtocol {
-      public mutating func next() async throws -> UInt8? { nil }
-    }
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
-  }
-
-  public func bytes(
-    for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
-  ) async throws -> (AsyncBytes, URLResponse) { throw URLError(.unknown) }
-}
-
 public protocol DispatchSourceFileSystemObject: DispatchSourceProtocol {
   var data: DispatchSource.FileSystemEvent { get }
 }

@@ -10,3 +10,7 @@ public func sysctlbyname(
   _ name: UnsafePointer<CChar>?, _ old: UnsafeMutableRawPointer?, _ oldSize: UnsafeMutablePointer<Int>?,
   _ new: UnsafeMutableRawPointer?, _ newSize: Int
 ) -> Int32 { -1 }
+
+extension stat {
+  public var st_mtimespec: timespec { st_mtim }
+}

@@ -1,5 +1,5 @@
 """Attacks on connections and headers, mostly by nobody in particular. The server has shorter times than by default, so
-that a short run sees their ends, and takes 1000 connections."""
+that a short run sees their ends, and takes 1000 connections, 400 of them from an address that is not named as a proxy's."""
 
 import socket
 import struct
@@ -9,15 +9,16 @@ from attacking.servers import Broken
 from attacking.trial import BUSY, attack
 from attacking.wire import Answers, Caller, Line, head, parallel
 
-ARGUMENTS = ["--header-time", "1s", "--body-time", "1s", "--idle-time", "2s", "--connections", "1000"]
+ARGUMENTS = ["--header-time", "1s", "--body-time", "1s", "--idle-time", "2s", "--connections", "1000",
+             "--address-connections", "400", "--proxy", "127.0.0.1"]
 
 
-def lines(site, count, first=b""):
+def lines(site, count, first=b"", source=None):
     """So many connections that have sent something."""
     opened = []
     for _ in range(count):
         try:
-            line = Line(site.port)
+            line = Line(site.port, source=source)
             line.send(first)
             opened.append(line)
         except OSError:
@@ -101,6 +102,22 @@ def too_many_connections(site):
         line.send(head("GET", "/livez"))
         if line.answer()[0] != 200:
             raise Broken("no connection is taken afterwards")
+
+
+@attack("more connections than one address may have", "nobody", memory=32)
+def too_many_of_one_address(site):
+    """1300 connections of 127.0.0.2 send nothing. All but 400 are closed at once, so others still get one."""
+    yield
+    opened = lines(site, 1300, source="127.0.0.2")
+    if site.metric("bothy_connections") > 450:
+        raise Broken(f"{site.metric('bothy_connections'):.0f} connections are open")
+    with Line(site.port, source="127.0.0.3") as line:
+        line.send(head("GET", "/livez"))
+        if line.answer()[0] != 200:
+            raise Broken("another address gets no connection")
+    dribble(site, [], b"")
+    yield
+    all_closed(site, opened, 3)
 
 
 @attack("slow bodies without a token", "nobody", "–", memory=32)

@@ -39,12 +39,14 @@ def head(method, path, token=None, **fields):
 class Line:
     """A connection."""
 
-    def __init__(self, port, timeout=5, buffer=None):
+    def __init__(self, port, timeout=5, buffer=None, source=None):
         self.socket = socket.socket()
         if buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         self.socket.settimeout(timeout)
         try:
+            if source:
+                self.socket.bind((source, 0))
             self.socket.connect(("127.0.0.1", port))
         except OSError:
             self.socket.close()

@@ -19,7 +19,7 @@ class Browser:
     """One window. Everything it asks the network for, and all it says on its console, is kept."""
 
     def __init__(self, driver="chromedriver", chromium=None):
-        self.profile = tempfile.TemporaryDirectory(prefix="bothy-chromium-")
+        self.profile = tempfile.TemporaryDirectory(prefix="bothy-chromium-", ignore_cleanup_errors=True)
         self.driver = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                        start_new_session=True)
         for line in self.driver.stdout:
@@ -114,8 +114,9 @@ class Browser:
         mouse("mouseReleased", x + right, y + down, button="left", clickCount=1)
         mouse("mouseMoved", x, y)
 
-    def look(self, scheme="light", width=1280, height=860):
-        self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    def look(self, scheme="light", width=1280, height=860, motion="no-preference"):
+        self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme},
+                                                              {"name": "prefers-reduced-motion", "value": motion}])
         self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                       mobile=width < 600)
 

@@ -8,6 +8,8 @@ import sqlite3
 import subprocess
 import threading
 
+from inspecting import sources
+
 FIELDS = [
     {"name": "title", "type": "string", "indexed": True}, {"name": "country", "type": "string", "optional": True},
     {"name": "start", "type": "date", "optional": True, "indexed": True}, {"name": "nights", "type": "int", "default": 0},
@@ -45,7 +47,9 @@ class Origin(http.server.BaseHTTPRequestHandler):
 
 
 class Estate:
-    def __init__(self, bothy, folder):
+    def __init__(self, bothy, folder, from_sources=False):
+        """With `from_sources`, pages have the files of the sources rather than those compiled into the program."""
+        self.from_sources = from_sources
         self.bothy, self.folder = str(pathlib.Path(bothy).resolve()), pathlib.Path(folder)
         self.processes = []
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +81,8 @@ class Estate:
         line = process.stdout.readline()
         if not line:
             raise AssertionError(f"bothy {arguments[0]} did not start.")
-        return process, json.loads(line)["url"]
+        address = json.loads(line)["url"]
+        return process, sources.before(address) if self.from_sources and "token=" in address else address
 
     def close(self):
         for process in self.processes:

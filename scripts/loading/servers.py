@@ -39,6 +39,15 @@ class Server:
             points.append(point)
         return points
 
+    def distinct_points(self, size, most):
+        """Up to `most` places in the space `hot` after which there are at least `size` changes, each another one."""
+        total = max(1, self.count(1) - size)
+        return self.places(max(1, -(-total // most)), total)
+
+    def restart(self):
+        self.stop()
+        self.start()
+
     def ask_text(self, path):
         with urllib.request.urlopen(urllib.request.Request(self.url + path, headers=self.headers), timeout=60) as answer:
             return answer.read().decode()
@@ -61,10 +70,12 @@ class Bothy(Server):
         with open(tokens, "w") as file:
             json.dump([{"token": "load", "principal": "ada", "spaces": ["*"]}], file)
         self.headers = {"Authorization": "Bearer load"}
-        self.process = subprocess.Popen(
-            [bothy, "serve", "--port", "0", "--json", "--log-level", "error", "--database", database, "--tokens", tokens,
-             "--streams", "100000", "--connections", "100000"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.command = [bothy, "serve", "--port", "0", "--json", "--log-level", "error", "--database", database, "--tokens",
+                        tokens, "--streams", "100000", "--connections", "100000"]
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = json.loads(self.process.stdout.readline())["url"]
 
     def prepare(self):
@@ -91,6 +102,14 @@ class Bothy(Server):
         """A page of a hundred changes of the space `hot`: its end, and what load.lua calls it."""
         cursor = self.sync("hot", limit=100, **({"cursor": cursor} if cursor else {}))["pages"][0]["cursor"]
         return cursor, f"hot {cursor}"
+
+    def places(self, step, total):
+        """The places after each `step` changes, up to `total`."""
+        cursor, points = None, []
+        while len(points) * step < total:
+            cursor = self.sync("hot", limit=step, **({"cursor": cursor} if cursor else {}))["pages"][0]["cursor"]
+            points.append(f"hot {cursor}")
+        return points
 
     def head(self):
         cursor = None
@@ -137,20 +156,23 @@ formatter = plain
 format = %(message)s
 """)
         subprocess.run([f"{home}/bin/kinto", "migrate", "--ini", ini], check=True, capture_output=True)
-        self.process = subprocess.Popen(
-            [f"{home}/bin/uwsgi", "--ini-paste", ini, "--http", f"127.0.0.1:{port}", "--http-keepalive=60",
-             "--add-header", "Connection: Keep-Alive", "--http-auto-chunked", "--processes", "3", "--master",
-             "--enable-threads", "--lazy-apps", "--single-interpreter", "--buffer-size", "65535", "--post-buffering", "65535",
-             "--die-on-term", "--disable-logging", "--need-app"],
-            stdout=subprocess.DEVNULL, stderr=open(os.path.join(folder, "kinto.log"), "w"))
-        self.url = f"http://127.0.0.1:{port}"
+        self.command = [
+            f"{home}/bin/uwsgi", "--ini-paste", ini, "--http", f"127.0.0.1:{port}", "--http-keepalive=60",
+            "--add-header", "Connection: Keep-Alive", "--http-auto-chunked", "--processes", "3", "--master",
+            "--enable-threads", "--lazy-apps", "--single-interpreter", "--buffer-size", "65535", "--post-buffering", "65535",
+            "--die-on-term", "--disable-logging", "--need-app"]
+        self.url, self.log = f"http://127.0.0.1:{port}", os.path.join(folder, "kinto.log")
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=open(self.log, "w"))
         for _ in range(150):
             try:
                 self.ask("GET", "/v1/")
                 return
             except (OSError, ValueError):
                 time.sleep(0.2)
-        raise SystemExit(f"Kinto did not start:\n{open(os.path.join(folder, 'kinto.log')).read()[-3000:]}")
+        raise SystemExit(f"Kinto did not start:\n{open(self.log).read()[-3000:]}")
 
     def prepare(self):
         self.ask("PUT", "/v1/buckets/load", {})
@@ -176,3 +198,15 @@ format = %(message)s
         page = self.ask("GET", "/v1/buckets/load/collections/hot/records?_sort=last_modified&_limit=100"
                         f"&_since={since or 0}")[1]
         return page["data"][-1]["last_modified"], str(page["data"][-1]["last_modified"])
+
+    def places(self, step, total):
+        """The places after each `step` changes, up to `total`."""
+        since, found = 0, []
+        while len(found) < total:
+            page = self.ask("GET", "/v1/buckets/load/collections/hot/records?_sort=last_modified&_limit=1000"
+                            f"&_since={since}")[1]["data"]
+            if not page:
+                break
+            since = page[-1]["last_modified"]
+            found += [record["last_modified"] for record in page]
+        return [str(place) for place in found[:total][step - 1::step]]

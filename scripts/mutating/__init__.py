@@ -1,1 +1,1 @@
-"""The parts of scripts/soak."""
+"""The parts of scripts/mutants."""

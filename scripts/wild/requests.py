@@ -15,7 +15,7 @@ SCHEMA = {"version": 1, "types": [
         for field, kind in KINDS.items()]}
     for name in ["Thing", "T" * 64]]}
 TYPES = [type["name"] for type in SCHEMA["types"]]
-SPACES = ["home", "a b+c%", "пространство 👪", "s" * 128, ".hidden", "e\u0301é"]
+SPACES = ["home", "a b+c%", "пространство 👪", "s" * 128, ".hidden", "\u00e9ü"]
 # Most requests are about records; of the others a few are enough.
 WEIGHTS = {"sync": 40, "putRecord": 25, "patchRecord": 15, "deleteRecord": 5, "shareRecord": 6, "createList": 3, "putList": 3,
            "deleteList": 1, "putBlob": 3, "uploadBlobPart": 2}

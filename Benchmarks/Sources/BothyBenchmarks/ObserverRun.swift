@@ -30,8 +30,8 @@ struct ObserverRun {
 
   /// Starts the observers, and returns when each has its first value.
   private func observe(_ store: LocalStore, _ count: Int) async throws -> [Task<Void, Never>] {
-    let query = RecordQuery<LocalItem>().where(Field<Int>("count") < 1000)
-      .order(Field<String>("name").ascending).limit(20)
+    let query = LocalItem.where { _ in Field<Int>("count") < 1000 }
+      .order { _ in Field<String>("name").ascending }.limit(20)
     let (started, continuation) = AsyncStream.makeStream(of: Void.self)
     let tasks = (0..<count).map { _ in
       Task {

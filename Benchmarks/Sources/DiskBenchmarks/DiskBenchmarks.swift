@@ -14,6 +14,7 @@ struct DiskBenchmarks {
     if options.has("hits") { bars += try HitRun(folder.path, options).bars() }
     if options.has("gigabyte") { bars += try GigabyteRun(folder.path, options).bars() }
     if options.has("linear") { bars += try LinearRun(folder.path, options).bars() }
+    if options.has("size") { bars += try await SizeRun(folder.path, options).bars() }
     // The shape of the store isn't a promise, so it is measured only on request.
     if options.has("shape", isOffered: false) { try ShapeRun(folder.path, options).table() }
     printLoad("after")
@@ -44,15 +45,25 @@ struct Options: BenchmarkOptions {
   var megabytes = 1024
   /// The number of operations after which the cost of one is compared with that at the beginning.
   var operations = 1_000_000
+  /// The number of raster tiles of the region whose size is measured.
+  var tiles = 20_000
+  /// A PMTiles archive whose tiles are stored too.
+  var archive: String?
   var only: String?
 
-  static let parts = ["memory", "hits", "gigabyte", "linear", "shape"]
+  static let parts = ["memory", "hits", "gigabyte", "linear", "size", "shape"]
   static var numbers: [String: WritableKeyPath<Options, Int>] {
     [
       "--entries": \.entries, "--rounds": \.rounds, "--megabytes": \.megabytes,
-      "--operations": \.operations,
+      "--operations": \.operations, "--tiles": \.tiles,
     ]
   }
 
-  mutating func quicken() { (rounds, megabytes, operations) = (20, 64, 50_000) }
+  mutating func take(_ argument: String, _ value: () throws -> String) throws -> Bool {
+    guard argument == "--archive" else { return false }
+    archive = try value()
+    return true
+  }
+
+  mutating func quicken() { (rounds, megabytes, operations, tiles) = (20, 64, 50_000, 4000) }
 }

@@ -27,14 +27,16 @@ struct EntitiesRun {
     for (number, question) in country.questions(options.questions).enumerated() {
       var near: [Spot] = []
       let mine = try seconds {
-        near = try store.fetch(RecordQuery<Spot>().nearest(to: question) { $0.at }.limit(Self.wanted))
+        near = try store.read { try $0.fetch(Spot.all.nearest(to: question) { $0.at }.limit(Self.wanted)) }
       }
       times.append(mine * 1000)
       // A scan takes thousands of times as long, so only one in a hundred queries is repeated with it.
       guard number.isMultiple(of: 100) else { continue }
       var scanned: [PlainSpot] = []
       let scan = try seconds {
-        scanned = try store.fetch(RecordQuery<PlainSpot>().nearest(to: question) { $0.at }.limit(Self.wanted))
+        scanned = try store.read {
+          try $0.fetch(PlainSpot.all.nearest(to: question) { $0.at }.limit(Self.wanted))
+        }
       }
       guard near.map(\.id) == scanned.map(\.id) else { throw BenchmarkError("\(question): another answer") }
       ratios.append(scan / mine)

@@ -23,7 +23,7 @@ struct Costs {
     source: "bench-server")
   var pushDatabase = Figure(
     value: 530, unit: "µs", what: "processor time of PostgreSQL for it", source: "bench-server")
-  var hint = Figure(
+  var notify = Figure(
     value: 23, unit: "µs", what: "processor time of a server process to write a hint to a stream",
     source: "bench-server")
   var notice = Figure(
@@ -43,7 +43,7 @@ struct Costs {
   static var names: [String: WritableKeyPath<Costs, Figure>] {
     [
       "open": \.open, "pull": \.pull, "pullDatabase": \.pullDatabase, "push": \.push,
-      "pushDatabase": \.pushDatabase, "hint": \.hint, "notice": \.notice,
+      "pushDatabase": \.pushDatabase, "hint": \.notify, "notice": \.notice,
       "roundTrip": \.roundTrip, "distance": \.distance, "interval": \.interval, "streams": \.streams,
       "cores": \.cores,
       "spare": \.spare, "away": \.away,

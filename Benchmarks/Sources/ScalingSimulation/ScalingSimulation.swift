@@ -12,7 +12,7 @@ struct ScalingSimulation {
       print("seed \(options.seed)\n")
       options.costs.table.print()
       if options.has("shards") { ShardRun(options).table().print() }
-      if options.has("hints") { HintRun(options).table().print() }
+      if options.has("hints") { NotificationRun(options).table().print() }
       if options.has("storm") { StormTable(options).table().print() }
     } catch {
       FileHandle.standardError.write(Data("simulate-scaling: \(error)\n".utf8))

@@ -45,6 +45,10 @@ public struct EntryMetadata: Sendable, Hashable {
   package var valueType: String?
   /// The version of the value's format, by default 0.
   package var formatVersion: Int
+  /// True if the server sent the bytes with a content coding, so that a store keeps them packed.
+  package var cameCoded = false
+  /// The digest of the content, if the bytes beside this metadata are packed. Only stores have such.
+  var packing: StoredDigest?
 
   /// Creates metadata. Times are milliseconds since 1970.
   package init(

@@ -6,7 +6,7 @@ package import HTTPTypes
 /// Creating and passing one copies no bytes and allocates nothing.
 public struct CachedResource: Sendable {
   /// The requested key.
-  public let key: ResourceKey
+  package let key: ResourceKey
   /// The place where the resource was found.
   public let origin: ResourceOrigin
   package let freshness: ResourceFreshness
@@ -14,6 +14,8 @@ public struct CachedResource: Sendable {
   public let age: Int64
   package let storage: StorageOutcome
   package let stored: StoredEntry
+  /// The request that brought it, if it isn't stored.
+  var request: InFlightRequest?
 
   package init(
     key: ResourceKey, stored: StoredEntry, origin: ResourceOrigin, freshness: ResourceFreshness, age: Int64,
@@ -26,6 +28,9 @@ public struct CachedResource: Sendable {
     self.age = age
     self.storage = storage
   }
+
+  /// True if other callers have received the same response, which isn't stored and may be for one of them alone.
+  package var isShared: Bool { request?.isJoined ?? false }
 
   /// The bytes, or `nil` if the server has said that the resource does not exist.
   public var bytes: Data? { isAbsent ? nil : stored.entry.body }
@@ -101,6 +106,8 @@ public enum StaleReason: Sendable, Hashable {
 package enum StorageOutcome: Sendable, Hashable {
   /// The resource is on disk.
   case stored
+  /// The resource is on a stage. An earlier version is stored until the stage replaces it.
+  case staged
   /// The resource was returned, but isn't on disk. An earlier version may still be.
   case notStored(StorageObstacle)
 }

@@ -16,7 +16,7 @@ package final class StoredEntry: Sendable {
     self.entry = entry
     number = Self.numbers.add(1, ordering: .relaxed).newValue
     isVaried = !entry.metadata.variedOn.isEmpty
-    cost = Self.overhead + entry.body.count + entry.metadata.storedFields.bytes.count
+    cost = Self.overhead + entry.body.count + entry.metadata.storedFields.size
   }
 
   /// True if the entry is a response to a request with these fields (RFC 9111 §4.1).

@@ -1,14 +1,15 @@
 package import HTTPTypes
 
-/// The directives of `Cache-Control` (RFC 9111 §5.2, RFC 5861, RFC 8246) for a private cache.
+/// The directives of `Cache-Control` (RFC 9111 §5.2, RFC 5861, RFC 8246).
 ///
-/// Directives for shared caches alone (`s-maxage`, `proxy-revalidate`) are ignored. The field lists of `no-cache` and
-/// `private` are ignored too, but not the directives. A number may be quoted. An invalid number counts as zero, and the
-/// smallest of several numbers wins, so that garbled fields make a response stale and not fresh for ever.
+/// Those for shared caches alone (`s-maxage`, `proxy-revalidate`) count under a rule of a shared cache. The field lists
+/// of `no-cache` and `private` are ignored, but not the directives. A number may be quoted. An invalid number counts as
+/// zero, and the smallest of several numbers wins, so that garbled fields make a response stale and not fresh for ever.
 package struct CacheControl: Sendable, Hashable {
   package var noStore = false
   package var noCache = false
   package var mustRevalidate = false
+  package var proxyRevalidate = false
   package var mustUnderstand = false
   package var isPublic = false
   package var isPrivate = false
@@ -16,6 +17,8 @@ package struct CacheControl: Sendable, Hashable {
   package var onlyIfCached = false
   /// The number of seconds, like all numbers here, or `nil` without the directive.
   package var maxAge: Int64?
+  /// `s-maxage`, the lifetime in shared caches.
+  package var sharedMaxAge: Int64?
   package var staleWhileRevalidate: Int64?
   package var staleIfError: Int64?
   package var minFresh: Int64?
@@ -38,12 +41,14 @@ package struct CacheControl: Sendable, Hashable {
       case "no-store": noStore = true
       case "no-cache": noCache = true
       case "must-revalidate": mustRevalidate = true
+      case "proxy-revalidate": proxyRevalidate = true
       case "must-understand": mustUnderstand = true
       case "public": isPublic = true
       case "private": isPrivate = true
       case "immutable": isImmutable = true
       case "only-if-cached": onlyIfCached = true
       case "max-age": maxAge = Self.smaller(maxAge, Self.seconds(value) ?? 0)
+      case "s-maxage": sharedMaxAge = Self.smaller(sharedMaxAge, Self.seconds(value) ?? 0)
       case "stale-while-revalidate":
         staleWhileRevalidate = Self.smaller(staleWhileRevalidate, Self.seconds(value) ?? 0)
       case "stale-if-error": staleIfError = Self.smaller(staleIfError, Self.seconds(value) ?? 0)

@@ -54,15 +54,14 @@ public struct ContentExpectation: Sendable, Hashable {
 
   /// Returns the start of the content, after a byte order mark and white space.
   private static func start(of body: Data) -> Data.Index {
-    var start = body.startIndex
-    if body.starts(with: [0xEF, 0xBB, 0xBF]) { start += 3 }
+    var start = body.afterByteOrderMark().startIndex
     while start < body.endIndex, [0x20, 0x09, 0x0A, 0x0D].contains(body[start]) { start += 1 }
     return start
   }
 }
 
 /// The difference between a response and the content of its source.
-package enum ContentMismatch: Sendable, Hashable {
+package enum ContentMismatch: Error, Sendable, Hashable {
   /// The body is empty, but bytes are expected. Another request may succeed.
   case empty
   /// The response has another media type, in lower case and without parameters.

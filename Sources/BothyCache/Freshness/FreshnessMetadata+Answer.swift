@@ -17,7 +17,8 @@ extension FreshnessMetadata {
     self.init(
       lifetime: 0, initialAge: Self.initialAge(fields, date, requestedAt, receivedAt),
       createdAt: Self.created(fields, modified, receivedAt, rule.stamp))
-    if let seconds = control.maxAge {
+    let shared = rule.isShared ? control.sharedMaxAge : nil
+    if let seconds = shared ?? control.maxAge {
       (lifetime, origin) = (seconds * 1000, .maxAge)
     } else if fields.contains(.expires) {
       let end = HTTPDate.milliseconds(fields[values: .expires].joined(separator: ", "), now: receivedAt)
@@ -29,7 +30,10 @@ extension FreshnessMetadata {
     staleWhileRevalidate = (control.staleWhileRevalidate ?? 0) * 1000
     staleIfError = (control.staleIfError ?? 0) * 1000
     if control.noCache || Vary(fields) == .everything { flags.insert(.noCache) }
-    if control.mustRevalidate { flags.insert(.mustRevalidate) }
+    // `s-maxage` demands what `proxy-revalidate` does (RFC 9111 §5.2.2.10).
+    if control.mustRevalidate || shared != nil || rule.isShared && control.proxyRevalidate {
+      flags.insert(.mustRevalidate)
+    }
     if control.isImmutable { flags.insert(.immutable) }
   }
 

@@ -21,7 +21,7 @@ package struct FreshnessMetadata: Sendable, Hashable {
   package enum Origin: UInt8, Sendable, Hashable {
     /// The fields have no lifetime, so it is zero.
     case none
-    /// `max-age` in `Cache-Control`. `s-maxage` is for shared caches (RFC 9111 §5.2.2.10) and is ignored.
+    /// `max-age` in `Cache-Control`, or `s-maxage` in a shared cache (RFC 9111 §5.2.2.10).
     case maxAge
     /// `Expires`, counted from the response's own `Date`.
     case expires

@@ -7,11 +7,11 @@ public import HTTPTypes
 /// A rule is a value. It is applied when an entry is read, so a changed rule applies to stored entries too. An entry's
 /// own `expiresAt` overrides the rule, and the rule overrides the response's fields.
 ///
-///     .http                                       // as the server says
-///     .http(min: .days(1), max: .days(30))        // as the server says, within bounds
-///     .fixed(.days(7))                            // a week from when it came or was last confirmed
-///     .fixed(.days(1), stamp: .lastModified)      // a day from when the server made it
-///     .notBefore(cutOff)                          // nothing from before a moment that the app can move
+///     .http                                          // as the server says
+///     .http(min: .seconds(86_400))                   // as the server says, within bounds
+///     .fixed(.seconds(604_800))                      // a week from when it came or was last confirmed
+///     .fixed(.seconds(86_400), stamp: .lastModified) // a day from when the server made it
+///     .notBefore(cutOff)                             // nothing from before a moment that the app can move
 public struct FreshnessRule: Sendable {
   package enum Base: Sendable, Hashable {
     case http(min: Int64, max: Int64, otherwise: Int64)
@@ -34,6 +34,9 @@ public struct FreshnessRule: Sendable {
   package var ignoresNoStore = false
   /// True if errors and redirects are stored where HTTP allows it, as a proxy needs. By default they aren't entries.
   package var keepsEveryStatus = false
+  /// True if the cache has several users, so that responses for one of them alone (`private`) aren't stored. The
+  /// directives for shared caches then count (RFC 9111 §5.2.2). It applies when a response is stored.
+  package var isShared = false
   package var heuristicCap: Int64 = 7 * 86_400_000
   package var negative: Int64?
   package var staleWhileRevalidate: Int64?
@@ -67,7 +70,7 @@ public struct FreshnessRule: Sendable {
   }
 
   /// Returns a rule with this lifetime from the stamp, whatever the fields are. At an age of exactly this it is stale.
-  public static func fixed(_ lifetime: Duration, stamp: Stamp = .receipt, negative: Duration? = .minutes(10))
+  public static func fixed(_ lifetime: Duration, stamp: Stamp = .receipt, negative: Duration? = .seconds(600))
     -> FreshnessRule
   {
     FreshnessRule(.fixed(lifetime.wholeMilliseconds), stamp: stamp, negative: negative)
@@ -75,7 +78,7 @@ public struct FreshnessRule: Sendable {
 
   /// Returns a rule by which entries are fresh unless their stamp is before a cut-off, which the app can move.
   public static func notBefore(
-    _ cutOff: InvalidationDate, stamp: Stamp = .receipt, negative: Duration? = .minutes(10)
+    _ cutOff: InvalidationDate, stamp: Stamp = .receipt, negative: Duration? = .seconds(600)
   )
     -> FreshnessRule
   {
@@ -102,7 +105,7 @@ public struct FreshnessRule: Sendable {
   /// The longest estimated lifetime (RFC 9111 §4.2.2). The estimate is a tenth of the time since the last change.
   ///
   /// Zero switches estimates off. The default is seven days. The limit applies when a response is stored.
-  public var heuristicLimit: Duration {
+  package var heuristicLimit: Duration {
     get { .milliseconds(heuristicCap) }
     set { heuristicCap = newValue.wholeMilliseconds }
   }
@@ -116,7 +119,7 @@ public struct FreshnessRule: Sendable {
   /// The time after its end at which an entry is still used during a refresh.
   ///
   /// `nil` uses the response's fields under `http`, and means zero under other rules.
-  public var staleWhileRevalidating: Duration? {
+  package var staleWhileRevalidating: Duration? {
     get { staleWhileRevalidate.map { .milliseconds($0) } }
     set { staleWhileRevalidate = newValue?.wholeMilliseconds }
   }
@@ -136,11 +139,11 @@ public struct FreshnessRule: Sendable {
 
 extension Duration {
   /// Returns `count` times 60 seconds.
-  public static func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
+  package static func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
   /// Returns `count` times 3600 seconds.
-  public static func hours(_ count: Int) -> Duration { .seconds(3600 * count) }
+  package static func hours(_ count: Int) -> Duration { .seconds(3600 * count) }
   /// Returns `count` times 86,400 seconds, regardless of the calendar.
-  public static func days(_ count: Int) -> Duration { .seconds(86_400 * count) }
+  package static func days(_ count: Int) -> Duration { .seconds(86_400 * count) }
 
   /// The whole milliseconds, from zero to the largest number.
   package var wholeMilliseconds: Int64 {

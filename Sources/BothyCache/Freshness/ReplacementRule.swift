@@ -50,7 +50,7 @@ struct ReplacementRule: Sendable {
     }
     if let mismatch = wrongContent(answer) { return mismatch }
     if answer.endsByClosing, isTile || stored != nil && isPinned, !isWhole(answer) { return .cut }
-    if stored != nil, let host = Self.strangeHost(answer, urls) { return .otherHost(host) }
+    if stored != nil, let host = Self.strangeHost(answer.url, urls) { return .otherHost(host) }
     return nil
   }
 
@@ -147,9 +147,9 @@ struct ReplacementRule: Sendable {
   /// Returns the host that a redirect over plain HTTP led to, if it isn't one of the requested hosts.
   ///
   /// Any device on the way can send such a redirect.
-  private static func strangeHost(_ answer: FetchedAnswer, _ urls: [String]) -> String? {
+  static func strangeHost(_ url: String, _ urls: [String]) -> String? {
     let asked = urls.compactMap { Origin($0) }
-    guard let came = Origin(answer.url), asked.allSatisfy({ $0.scheme == "http" }) else { return nil }
+    guard let came = Origin(url), asked.allSatisfy({ $0.scheme == "http" }) else { return nil }
     let name = came.authority.prefix { $0 != ":" }
     let isKnown = asked.contains { $0.authority.prefix { $0 != ":" } == name }
     return isKnown ? nil : came.authority

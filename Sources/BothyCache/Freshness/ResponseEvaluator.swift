@@ -11,6 +11,8 @@ package struct Answer: Sendable {
   package var body: Data
   package var requestedAt: Int64
   package var receivedAt: Int64
+  /// True if the network stack has undone a content coding of the body.
+  package var wasCoded = false
 
   package init(
     method: HTTPRequest.Method = .get, request: HTTPFields, status: Int, fields: HTTPFields, body: Data,
@@ -51,6 +53,9 @@ package enum ResponseEvaluator: Sendable, Hashable {
   case store(EntryMetadata)
   /// The stored bytes are confirmed and get this metadata.
   case renew(EntryMetadata)
+  /// The stored bytes are confirmed, but the response forbids storing them. They are returned with this metadata and
+  /// removed.
+  case release(EntryMetadata)
   /// The server confirmed an entry that the cache does not have, so repeat the request without a condition.
   case askAnew
   /// A good response that must not be stored. If `dropsStored` is true, the outdated entry is removed.
@@ -104,7 +109,9 @@ package enum ResponseEvaluator: Sendable, Hashable {
     switch obstacle {
     case nil: self = .store(entry)
     case let reason?:
-      self = .handOut(entry, reason, dropsStored: reason == .answerForbids && !isPinned)
+      // An error says nothing about the bytes that are stored.
+      let drops = reason == .answerForbids && !isPinned && !AnswerKind.isServerError(answer.status)
+      self = .handOut(entry, reason, dropsStored: drops)
     }
   }
 
@@ -117,19 +124,24 @@ package enum ResponseEvaluator: Sendable, Hashable {
     }
     guard var renewed else { return .askAnew }
     renewed.expiresAt = expiresAt
-    return .renew(renewed)
+    let obstacle = Storability.obstacle(
+      method: answer.method, request: answer.request, status: renewed.status, fields: renewed.fields,
+      rule: rule)
+    return obstacle == .answerForbids ? .release(renewed) : .renew(renewed)
   }
 
   private static func entry(
     _ answer: Answer, _ rule: FreshnessRule, _ expiresAt: Int64?, _ decodes: Bool
   ) -> EntryMetadata {
-    EntryMetadata(
+    var metadata = EntryMetadata(
       status: answer.status, fields: Storability.storable(answer.fields, decodes: decodes),
       requestedAt: answer.requestedAt, receivedAt: answer.receivedAt, validatedAt: answer.receivedAt,
       freshness: FreshnessMetadata(
         status: answer.status, fields: answer.fields, requestedAt: answer.requestedAt,
         receivedAt: answer.receivedAt, rule: rule),
       variedOn: Vary(answer.fields).values(in: answer.request, decodes: decodes), expiresAt: expiresAt)
+    metadata.cameCoded = answer.wasCoded
+    return metadata
   }
 }
 

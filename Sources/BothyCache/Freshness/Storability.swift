@@ -6,7 +6,7 @@ package enum NotStoredReason: Sendable, Hashable {
   case method
   /// The request has `no-store`.
   case requestForbids
-  /// The response has `no-store`.
+  /// The response has `no-store`, or `private` in a shared cache.
   case answerForbids
   /// The response is a part (206), or a 304 without a stored entry.
   case incomplete
@@ -31,10 +31,12 @@ package enum Storability {
     } else if control.noStore, !rule.ignoresNoStore {
       return .answerForbids
     }
+    if rule.isShared && control.isPrivate { return .answerForbids }
     if kind == .body || kind == .negative { return nil }
     guard rule.keepsEveryStatus else { return .status(status) }
     let mayBeKept =
       control.maxAge != nil || control.isPublic || control.isPrivate || fields.contains(.expires)
+      || rule.isShared && control.sharedMaxAge != nil
       || AnswerKind.allowsGuess(status)
     return mayBeKept ? nil : .status(status)
   }

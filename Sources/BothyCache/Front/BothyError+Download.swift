@@ -30,7 +30,7 @@ extension BothyError {
   }
 
   /// The error of a resource that doesn't exist on the server.
-  static func absent(_ key: ResourceKey, _ found: CachedResource) -> BothyError {
+  package static func absent(_ key: ResourceKey, _ found: CachedResource) -> BothyError {
     BothyError(
       .absent, "The server says that \(key) does not exist.", status: found.metadata.status)
   }

@@ -10,19 +10,26 @@ final class BundleQueue: Sendable {
 
   var isEmpty: Bool { readers.isEmpty }
 
-  /// Returns the first reader's response to the request. A reader that fails is skipped.
-  func answer(_ key: ResourceKey, for request: HTTPFields) async -> VariantSearch.Found? {
-    if readers.isEmpty { return nil }
-    return await withCheckedContinuation { continuation in
+  /// Returns the first reader's response to the request. A reader of the app's that fails is skipped.
+  ///
+  /// - Parameter container: the reader of the source's own file, which is asked first and whose error is thrown.
+  func answer(
+    _ key: ResourceKey, for request: HTTPFields, before container: (any BlobReader)? = nil
+  ) async throws -> VariantSearch.Found? {
+    if readers.isEmpty, container == nil { return nil }
+    return try await withCheckedThrowingContinuation { continuation in
       reading.async { [readers] in
-        for reader in readers {
-          // A reader that fails has no response. The next reader or the network is next.
-          if let found = try? VariantSearch(key, for: request, in: reader).answer {
-            continuation.resume(returning: found)
-            return
-          }
-        }
-        continuation.resume(returning: nil)
+        continuation.resume(
+          with: Result {
+            if let container, let found = try VariantSearch(key, for: request, in: container).answer {
+              return found
+            }
+            for reader in readers {
+              // A reader that fails has no response. The next reader or the network is next.
+              if let found = try? VariantSearch(key, for: request, in: reader).answer { return found }
+            }
+            return nil
+          })
       }
     }
   }

@@ -9,23 +9,23 @@ public struct CacheCounters: Sendable, Hashable, Codable {
   /// Reads that found nothing stored.
   public var misses = 0
   /// Reads that returned a stale entry.
-  public var stale = 0
+  package var stale = 0
   /// Responses of the server with new bytes.
   public var loaded = 0
   /// Responses with status 304 or with unchanged bytes.
-  public var confirmed = 0
+  package var confirmed = 0
   /// Responses that say that nothing exists, and reads that returned such a response from the cache.
-  public var absent = 0
+  package var absent = 0
   /// Requests without a usable response. Cancelled requests do not count.
   public var failed = 0
   /// Reads that joined a running request.
-  public var coalesced = 0
+  package var coalesced = 0
   /// Entries evicted from memory. They are still on disk.
   package var evictedFromMemory = 0
   /// Entries evicted from the disk.
-  public var evictedFromDisk = 0
+  package var evictedFromDisk = 0
   /// Entries on disk whose bytes did not match their checksum.
-  public var corrupt = 0
+  package var corrupt = 0
   /// Responses that were returned but not stored, for any reason.
   package var notStored = 0
   /// Bytes of bodies that came from the network.

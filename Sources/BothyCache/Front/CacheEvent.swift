@@ -22,7 +22,7 @@ public enum CacheEvent: Sendable, Hashable {
   case removed(ResourceKey)
   /// All entries of one source or of all sources were removed, or those from before a time.
   case removedAll(SourceID?)
-  /// The store's file was damaged, and a new file replaced it.
+  /// A file of the store, or the list of regions, was damaged or of another format, and a new file replaced it.
   case storeReplaced(reason: String)
   /// The system requested memory, and the cache released `bytes` bytes.
   case memoryTrimmed(bytes: Int)
@@ -32,7 +32,7 @@ public enum CacheEvent: Sendable, Hashable {
   case networkResumed
 
   /// The resource of the event, or `nil` if it concerns several.
-  public var key: ResourceKey? {
+  package var key: ResourceKey? {
     switch self {
     case .requested(let key), .changed(let key, _), .confirmed(let key), .absent(let key, _),
       .failed(let key, _),

@@ -35,24 +35,31 @@ public struct DiskTier: Sendable {
     try openStore(BlobStoreOptions(limits: limits))
   }
 
-  /// Stores each entry as a file below `tiledb` in the folder.
+  /// Stores each entry as a file of its own below `tiledb` in the folder, which other programs can open.
   ///
-  /// Creates the folder if needed. The cache must be its only user. Prefer this tier: it measures faster, and other
-  /// programs can open the files.
+  /// Creates the folder if needed. The cache must be its only user. Each file takes whole blocks of the disk, and equal
+  /// bytes are stored for each key, so maps of small tiles take several times the room of `database`.
   public static func files(in folder: URL) -> DiskTier {
     var tier = DiskTier(partials: folder.appending(path: "partial")) { options in
-      try FileBlobStore(folder: folder.path, options: options)
+      try DiskStore(folder: folder.path, layout: .files, options: options)
     }
     tier.counters = CounterFile(folder: folder.path)
     return tier
   }
 
-  /// Stores all entries in one SQLite file in the folder, which can be moved or copied as one.
+  /// Stores equal bytes once for all keys and sources, small ones together in pages of one SQLite file.
   ///
-  /// Creates the folder if needed. The cache must be its only user. Writes about half as fast as `files`.
+  /// Bytes of more than 96 KB are in files beside it. Creates the folder if needed. The cache must be its only user. A
+  /// folder that `files` has filled is taken over, and its entries move when they are replaced. A confirmation by the
+  /// server writes no bytes of the resource. Opening throws `BothyError`, with `.newerFile` for a file of a newer version,
+  /// which is left as it is.
   public static func database(in folder: URL) -> DiskTier {
     var tier = DiskTier(partials: folder.appending(path: "partial")) { options in
-      try SQLiteBlobStore(path: folder.appending(path: "cache.sqlite").path, options: options)
+      let path = folder.appending(path: "cache.sqlite").path
+      let isOfFiles = FileBytes.size(path) == nil && FileBytes.size(folder.path + "/index.sqlite") != nil
+      return isOfFiles
+        ? try DiskStore(folder: folder.path, layout: .pages, options: options)
+        : try DiskStore(path: path, options: options)
     }
     tier.counters = CounterFile(folder: folder.path)
     return tier

@@ -9,6 +9,8 @@ package struct Admission: Sendable {
   package var body: Data
   /// The entry that the response replaces.
   package var stored: CacheEntry?
+  /// The other host that a redirect over plain HTTP led to, or `nil`.
+  package var strangeHost: String?
 
   /// True if the response says that the resource does not exist.
   package var isNegative: Bool { AnswerKind.isNegative(status) }
@@ -37,15 +39,18 @@ public struct ReadOptions: Sendable {
   /// Called with the progress of the download that this read waits for, even if another reader began it.
   ///
   /// Called from any thread.
-  public var progress: (@Sendable (LoadProgress) -> Void)?
+  package var progress: (@Sendable (LoadProgress) -> Void)?
   package var typed: TypedDemand?
   /// Called before a response with bytes, or one that says that nothing exists, replaces the stored entry.
   ///
   /// False rejects the response as unexpected content. A read that joins another read's request accepts what that read
   /// admits.
   package var admits: (@Sendable (Admission) -> Bool)?
-  /// True if a pinned entry may be deleted when the server says that the resource is gone. The app has decided so.
-  package var letsGo = false
+  /// The place for a response that would replace a stored entry, or `nil` to replace it at once.
+  package var stage: EntryStage?
+  /// The holder of a pin that doesn't keep an entry when the server says that the resource is gone, or `nil`. The app
+  /// has decided so for this holder. An entry that others have pinned stays.
+  package var letsGo: String?
 
   /// The options of a read that downloads the resource again, whole.
   public static var reload: ReadOptions {

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A download that is a value: its address, its lifetime and its decoding.
 ///
-///     let menu = try Resource<Menu>(try api.key(path: "menu.json"), in: cache, expirationInterval: .hours(1))
+///     let menu = try Resource<Menu>(try api.key(path: "menu.json"), in: cache, expirationInterval: .seconds(3600))
 ///     try await menu.updateIfNeeded()
 ///     for await change in menu.changes { show(change.value) }
 ///
@@ -10,7 +10,7 @@ public import Foundation
 /// stored value and its time are unchanged.
 public struct Resource<Value: Sendable>: Sendable {
   /// The key of the resource in the cache.
-  public let key: ResourceKey
+  package let key: ResourceKey
   /// The time that a value is fresh, or `nil` to use the source's rule.
   package let expirationInterval: Duration?
   let cache: ResourceCache

@@ -29,6 +29,10 @@ extension ResourceCache {
     /// True if another entry can be returned if the server does not respond. The request then does not wait for the
     /// host.
     var hasFallback = false
+    /// The stored entry that the response would replace, also if the request carried no condition.
+    var replaced: StoredEntry?
+    /// True if the reader has already received the stored entry.
+    var isBehind = false
 
     var source: ResourceSource { box.source }
     var rule: FreshnessRule { options.freshness ?? box.source.freshness }
@@ -62,6 +66,7 @@ extension ResourceCache {
       return suffices(found)
     }
     guard let stored, let use, isAcceptable(stored, demand.key, demand.options.typed) else { return nil }
+    if let container = demand.source.container, !container.isCurrent(stored.entry.metadata) { return nil }
     return Found(stored: stored, origin: .memory, use: use)
   }
 
@@ -90,8 +95,11 @@ extension ResourceCache {
     let request = demand.requestFields
     var failure: (any Error)?
     var best: (place: ResourceKey, found: Found)?
+    let container = demand.source.container?.reader
     do {
-      if let search = try await disk?.read({ try VariantSearch(key, for: request, in: $0) }) {
+      // Resources of a file on this device aren't stored again.
+      if container == nil, let search = try await disk?.read({ try VariantSearch(key, for: request, in: $0) })
+      {
         if let other = search.other { promote(other.key, other.stored, ticket) }
         if let answer = search.answer {
           best = found(answer.stored, .disk, demand, at: clock.wall()).map { (answer.key, $0) }
@@ -100,11 +108,15 @@ extension ResourceCache {
     } catch {
       failure = error
     }
-    if !bundled.isEmpty, best?.found.use.isFresh != true,
-      let answer = await bundled.answer(key, for: request),
-      answer.stored.entry.metadata.validatedAt > best?.found.stored.entry.metadata.validatedAt ?? .min
-    {
-      best = found(answer.stored, .bundled, demand, at: clock.wall()).map { (answer.key, $0) } ?? best
+    do {
+      if container != nil || !bundled.isEmpty, best?.found.use.isFresh != true,
+        let answer = try await bundled.answer(key, for: request, before: container),
+        answer.stored.entry.metadata.validatedAt > best?.found.stored.entry.metadata.validatedAt ?? .min
+      {
+        best = found(answer.stored, .bundled, demand, at: clock.wall()).map { (answer.key, $0) } ?? best
+      }
+    } catch {
+      failure = error
     }
     guard let best else {
       if let failure { throw failure }
@@ -131,9 +143,16 @@ extension ResourceCache {
       if found.origin == .disk { counters.diskHits += 1 } else { counters.bundledHits += 1 }
       counters.bytesServed += Int64(found.stored.entry.body.count)
     }
-    guard found.origin == .disk, recency.note(place, at: clock.wall()) else { return }
+    if found.origin == .disk { noteUse([place]) }
+  }
+
+  /// Notes a use of stored resources, which are evicted later then.
+  package func noteUse(_ places: [ResourceKey]) {
+    let now = clock.wall()
+    var isDue = false
+    for place in places where recency.note(place, at: now) { isDue = true }
     // Uses that can't be written are lost. They only determine what to evict first.
-    Task { try? await self.flush() }
+    if isDue { Task { try? await self.flush() } }
   }
 
   private func found(

@@ -81,7 +81,9 @@ extension ResourceCache {
     let isAway = network.isKnownAway && found?.use.isUsableOnError == true
     let isAtOnce = found?.isPinned == true || demand.options.priority == .visible
     let plan = ReadPlan(
-      policy, stored: found?.use, hasNetwork: fetcher != nil && !isSuspended && !isAway, isAtOnce: isAtOnce,
+      policy, stored: found?.use,
+      hasNetwork: fetcher != nil && !isSuspended && !isAway && demand.source.container?.reader == nil,
+      isAtOnce: isAtOnce,
       ignoresStored: ignoresStored)
     switch plan {
     case .serve(let reason):
@@ -133,6 +135,7 @@ extension ResourceCache {
     var demand = demand
     demand.isConditional = true
     demand.hasFallback = true
+    demand.isBehind = true
     var deadline: Duration?
     if demand.options.policy != .localThenRemote {
       demand.options.priority = .background

@@ -14,6 +14,7 @@ extension ResourceCache {
   /// Removes all entries of one source, or all entries, from memory and disk, pinned or not.
   public func removeAll(_ source: SourceID? = nil) async throws {
     generations.removeAll(source)
+    hold.forget(nil)
     memory.removeAll { key, _ in source == nil || key.source == source }
     decoded.removeAll { key, _ in source == nil || key.resource.source == source }
     try await disk?.write { try $0.removeAll(source) }
@@ -49,13 +50,31 @@ extension ResourceCache {
     try await dropStored(keys.flatMap(\.variants), since: keys)
   }
 
+  /// Removes the resources without a pin, with all their variants. Looks for pins and removes in one write.
+  package func removeUnpinned(_ keys: [ResourceKey]) async throws {
+    let free =
+      try await disk?.write { store in
+        let free = try keys.filter { try !store.isPinned($0) }
+        try store.remove(free.flatMap(\.variants))
+        return free
+      } ?? keys
+    forget(free.flatMap(\.variants), since: free)
+    for key in free { hub.send(.removed(key)) }
+  }
+
   /// Removes entries, and prevents responses in flight for their keys from being stored.
   private func dropStored(_ places: [ResourceKey], since keys: [ResourceKey]) async throws {
+    forget(places, since: keys)
+    try await disk?.write { try $0.remove(places) }
+  }
+
+  /// Removes entries from memory, and prevents responses in flight for their keys from being stored.
+  private func forget(_ places: [ResourceKey], since keys: [ResourceKey]) {
     generations.remove(keys)
+    hold.forget(keys)
     for place in places { memory.remove(place) }
     let dropped = Set(keys)
     if decoded.count > 0 { decoded.removeAll { key, _ in dropped.contains(key.resource) } }
     recency.forget(places)
-    try await disk?.write { try $0.remove(places) }
   }
 }

@@ -8,8 +8,8 @@ public import Foundation
 /// let picture = try await cache.data(at: pictureURL)
 /// ```
 ///
-/// A URL of a registered source has the source's key, rule and limits. Other URLs share one source with default limits. Copies
-/// are found by their URL after a relaunch.
+/// A URL of a registered source has the source's key, rule and limits. Other URLs share one source with default limits.
+/// Copies are found by their URL after a relaunch.
 extension ResourceCache {
   /// Returns the bytes at a URL, from the first place that the policy allows.
   ///
@@ -27,7 +27,7 @@ extension ResourceCache {
   }
 
   /// Returns the JSON value at a URL, like `data(at:policy:maxAge:)`. Bytes are decoded once for each version of them, and
-  /// never stored if they don't decode. Throws `BothyError` `.undecodable` then.
+  /// never stored if they don't decode. Throws `BothyError` `undecodable` then.
   public func value<Value: Decodable & Sendable>(
     _ type: Value.Type, at url: URL, policy: ReadPolicy = .localElseRemote, maxAge: Duration? = nil
   ) async throws -> Value {

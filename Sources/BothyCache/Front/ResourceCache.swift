@@ -39,6 +39,7 @@ public final class ResourceCache: Sendable {
   let board = Counters()
   let counterFile: CounterFile?
   let recency = RecencyLog()
+  let hold = ReplacementHold()
   /// True if memory has had a variant other than 0. Before that, look-ups need not search for variants.
   let hasVariants = Atomic(false)
   let network = NetworkWatch()

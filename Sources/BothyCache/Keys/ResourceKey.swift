@@ -10,7 +10,7 @@ public struct ResourceKey: Hashable, Sendable, Codable {
   /// The variant of the response, 0 to 3. Responses under one key differ if they depend on the request (`Vary`).
   ///
   /// Keys of readers have variant 0. Only stores see other variants.
-  public let variant: UInt8
+  package let variant: UInt8
   package let name: Name
 
   package enum Name: Hashable, Sendable, Codable {

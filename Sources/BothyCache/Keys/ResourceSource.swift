@@ -20,7 +20,7 @@ public struct ResourceSource: Sendable, Identifiable {
   /// The rule for the freshness of resources. The default is HTTP's rule, by the server's fields.
   package var freshness: FreshnessRule
   /// Fields that every request sends.
-  public var headers: HTTPFields
+  package var headers: HTTPFields
   /// The limits for requests to the servers and for the length of a response.
   package var limits: SourceLimits
   /// The expected content. Other content is rejected and does not change the stored entry.
@@ -41,6 +41,8 @@ public struct ResourceSource: Sendable, Identifiable {
   package var allowsBulkDownload: Bool
   /// True if requests must identify the app. False only for the app's own server.
   public var requiresUserAgent = true
+  /// The file that all resources of the source lie in, or `nil` if each has an address of its own.
+  package var container: (any SourceContainer)?
 
   /// Describes a source.
   ///

@@ -10,7 +10,7 @@ public struct MemoryLimits: Sendable, Hashable {
   package var order: Order
 
   /// An order of eviction.
-  public enum Order: String, Sendable, Hashable, CaseIterable {
+  package enum Order: String, Sendable, Hashable, CaseIterable {
     /// Evicts entries that were read only once first, then those that were read least.
     ///
     /// A pan across the map therefore does not evict the places that the user looks at every day. S3-FIFO (Yang, Zhang,
@@ -27,10 +27,12 @@ public struct MemoryLimits: Sendable, Hashable {
   ///   - bytes: the largest number of bytes, including the object around each entry. Zero stores nothing.
   ///   - count: the largest number of entries, or `nil` for no limit. Less than one counts as one.
   ///   - largestShare: the part of `bytes` that one entry may use. Larger entries are read from disk each time.
-  ///   - order: the order of eviction.
-  public init(
-    bytes: Int = 64 << 20, count: Int? = nil, largestShare: Double = 0.1, order: Order = .scanResistant
-  ) {
+  public init(bytes: Int = 64 << 20, count: Int? = nil, largestShare: Double = 0.1) {
+    self.init(bytes: bytes, count: count, largestShare: largestShare, order: .scanResistant)
+  }
+
+  /// Like `init(bytes:count:largestShare:)`, with the order of eviction.
+  package init(bytes: Int = 64 << 20, count: Int? = nil, largestShare: Double = 0.1, order: Order) {
     self.bytes = max(0, bytes)
     self.count = count.map { max(1, $0) }
     self.largestShare = min(1, max(0, largestShare))

@@ -7,14 +7,13 @@
 public protocol BlobStore: BlobReader {
   /// Writes entries, replacing those of equal keys. Evicts entries first if the limits require it.
   ///
+  /// An entry has its metadata and its bytes from one call, also if other processes store under its key.
+  ///
   /// The limits are enforced before this returns. An entry that is too large or for which the disk has no space isn't
   /// written, and the report says so. A pinned entry is replaced and stays pinned. Takes one transaction for about a
   /// megabyte of entries.
   @discardableResult
   func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> StoreReport
-
-  /// Replaces the metadata of an entry and leaves its bytes. Returns false if the entry does not exist.
-  func update(_ key: ResourceKey, _ metadata: EntryMetadata) throws -> Bool
 
   /// Sets the times of last use of entries, in milliseconds since 1970.
   ///

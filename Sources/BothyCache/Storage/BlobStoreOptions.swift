@@ -8,6 +8,8 @@ package struct BlobStoreOptions: Sendable {
   package var onEvent: (@Sendable (BlobStoreEvent) -> Void)?
   /// Called before each commit and each file in tests. True simulates a full disk.
   package var isDiskFull: (@Sendable () -> Bool)?
+  /// Called before each transaction that takes over an earlier format in tests. True simulates the end of the process.
+  package var isTakeoverStopped: (@Sendable () -> Bool)?
 
   /// Creates options. By default a write waits 5 s for another process, and damage isn't reported.
   package init(
@@ -29,12 +31,12 @@ public struct BlobStoreLimits: Sendable, Hashable {
   /// The largest entry that is stored, except pinned ones, or `nil` for a tenth of `bytes`.
   public var largestEntry: Int64?
   /// The order of eviction. The default is `leastRecentlyUsed`.
-  public var order: Order
+  package var order: Order
   /// The extent of an eviction. The default is to nine tenths of the limit.
   package var slack: Slack
 
   /// An order of eviction.
-  public enum Order: Sendable, Hashable {
+  package enum Order: Sendable, Hashable {
     /// Evicts the entries whose last use is oldest first, by the uses that were passed to `BlobStore.touch`.
     case leastRecentlyUsed
     /// Evicts the oldest entries first, even if they are used.
@@ -50,10 +52,12 @@ public struct BlobStoreLimits: Sendable, Hashable {
   }
 
   /// Creates limits. The default is 512 MiB with any number of entries. Pinned entries do not count.
-  public init(
-    bytes: Int64? = 512 << 20, count: Int? = nil, largestEntry: Int64? = nil,
-    order: Order = .leastRecentlyUsed
-  ) {
+  public init(bytes: Int64? = 512 << 20, count: Int? = nil, largestEntry: Int64? = nil) {
+    self.init(bytes: bytes, count: count, largestEntry: largestEntry, order: .leastRecentlyUsed)
+  }
+
+  /// Like `init(bytes:count:largestEntry:)`, with the order of eviction.
+  package init(bytes: Int64? = 512 << 20, count: Int? = nil, largestEntry: Int64? = nil, order: Order) {
     self.init(
       bytes: bytes, count: count, largestEntry: largestEntry, order: order, slack: .lowMark(0.9))
   }
@@ -76,6 +80,7 @@ package enum BlobStoreEvent: Sendable, Hashable {
   case damaged(ResourceKey)
   /// The file wasn't a usable database of this store. It was renamed to `movedTo` and recreated.
   ///
-  /// Entries in files of their own are found again. Pins are restored as far as the old file is readable.
+  /// Entries in files of their own are found again. Entries in rows and pins are copied as far as the old file is
+  /// readable.
   case recreated(file: String, movedTo: String, reason: String)
 }

@@ -11,6 +11,8 @@ public struct StorageObstacle: Sendable, Hashable, CustomStringConvertible {
     case removed
     /// A reader needs a value, but the bytes do not decode. The stored entry stays.
     case undecodable
+    /// It came over plain HTTP, behind a reader or for a pinned tile, and no other tile has confirmed the network yet.
+    case unconfirmed
     /// The cache has no disk.
     case noDisk
     /// The disk failed, with this message.
@@ -25,6 +27,7 @@ public struct StorageObstacle: Sendable, Hashable, CustomStringConvertible {
   public static let diskFull = StorageObstacle(kind: .diskFull)
   package static let removed = StorageObstacle(kind: .removed)
   package static let undecodable = StorageObstacle(kind: .undecodable)
+  package static let unconfirmed = StorageObstacle(kind: .unconfirmed)
   package static let noDisk = StorageObstacle(kind: .noDisk)
   package static func forbidden(_ reason: NotStoredReason) -> StorageObstacle {
     StorageObstacle(kind: .forbidden(reason))
@@ -40,6 +43,7 @@ public struct StorageObstacle: Sendable, Hashable, CustomStringConvertible {
     case .diskFull: "The device has no space."
     case .removed: "It was removed while it was loaded."
     case .undecodable: "It does not decode to the type that a reader needs."
+    case .unconfirmed: "No other tile came yet that shows that the network is not one with a sign-in."
     case .noDisk: "The cache has no disk."
     case .failed(let message): "The disk failed: \(message)"
     }

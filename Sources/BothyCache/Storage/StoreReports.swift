@@ -19,9 +19,9 @@ public struct StoreTotals: Sendable, Hashable {
   /// The counted bytes: bodies, metadata, and the rounding of the disk.
   public var bytes: Int64 = 0
   /// The number of pinned entries, which is included in `count`.
-  public var pinnedCount = 0
+  package var pinnedCount = 0
   /// The bytes of pinned entries, which are included in `bytes`.
-  public var pinnedBytes: Int64 = 0
+  package var pinnedBytes: Int64 = 0
 
   package init() {}
 

@@ -22,7 +22,7 @@ extension BothyError.Code {
   public static let uniqueViolation = BothyError.Code("uniqueViolation")
   /// A delete rule forbids it, because other records refer to the one to delete.
   public static let denied = BothyError.Code("denied")
-  /// A newer version of the app or of Bothy wrote the file, which is unchanged.
+  /// A newer version of the app or of Bothy wrote the file or the pack, which is unchanged.
   public static let newerFile = BothyError.Code("newerFile")
   /// The stored data doesn't fit the declared types, and no migration converts it. It is unchanged.
   public static let schemaMismatch = BothyError.Code("schemaMismatch")
@@ -60,7 +60,8 @@ extension BothyError.Code {
   public static let requiresNetwork = BothyError.Code("requiresNetwork")
   /// The type stays on this device.
   package static let notSynced = BothyError.Code("notSynced")
-  /// The server no longer accepts the token. Sign in again; pending changes stay pending.
+  /// The server no longer accepts the token. Sign in again; pending changes stay pending. For a region of the map, the
+  /// network wants a sign-in first, and the stored tiles stay.
   public static let signInRequired = BothyError.Code("signInRequired")
   /// The server rejected the change; nothing was changed here.
   public static let rejected = BothyError.Code("rejected")
@@ -143,9 +144,9 @@ extension BothyError.Code {
   /// Two types of the app use one name in one home.
   package static let nameTaken = BothyError.Code("nameTaken")
   /// A commit was made inside the closure of a write of the same home.
-  public static let nestedUpdate = BothyError.Code("nestedUpdate")
+  package static let nestedUpdate = BothyError.Code("nestedUpdate")
   /// Commits from `didUpdate` never ended.
-  public static let recursionLimit = BothyError.Code("recursionLimit")
+  package static let recursionLimit = BothyError.Code("recursionLimit")
   /// The change is durable, but `didUpdate` threw.
   public static let didUpdateFailed = BothyError.Code("didUpdateFailed")
   /// The file holds no group of that name.
@@ -232,17 +233,15 @@ extension BothyError.Code {
 
 extension BothyError.Code {
   /// The manifest isn't valid.
-  public static let corruptManifest = BothyError.Code("corruptManifest")
-  /// The manifest has a later format than this version of Bothy supports.
-  public static let newerFormat = BothyError.Code("newerFormat")
+  package static let corruptManifest = BothyError.Code("corruptManifest")
   /// The manifest names a file outside of its folder.
-  public static let unsafeName = BothyError.Code("unsafeName")
+  package static let unsafeName = BothyError.Code("unsafeName")
   /// A file is missing, has another length than in the manifest, or isn't a database of this pack.
   public static let damagedFile = BothyError.Code("damagedFile")
   /// A file has other bytes than the manifest states.
   public static let checksumMismatch = BothyError.Code("checksumMismatch")
   /// The pack isn't the one that is installed or was requested.
-  public static let wrongPack = BothyError.Code("wrongPack")
+  package static let wrongPack = BothyError.Code("wrongPack")
   /// The rows for building a pack aren't valid.
   package static let invalidInput = BothyError.Code("invalidInput")
   /// The pack could not be loaded.

@@ -12,16 +12,15 @@
 public struct BothyError: Error, Sendable {
   /// A kind of failure. New codes may be added, so compare codes and don't switch exhaustively.
   ///
-  /// Failures that a program seldom tells apart have a code without a constant: `Code("invalidQuery")`. The codes of a
-  /// server's rejections are codes of this type too, by their names.
-  public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+  /// Failures that a program seldom tells apart have a code without a constant: `Code("invalidQuery")`. The
+  /// documentation writes such a code without a dot. The codes of a server's rejections are codes of this type too, by
+  /// their names.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The name of the constant, as in logs and on the wire. Later versions keep it.
     public let rawValue: String
 
     /// Creates a code of an app's own, such as that of its `SecretStore` or of a settings group's check.
     public init(_ name: String) { rawValue = name }
-
-    public init(rawValue: String) { self.rawValue = rawValue }
 
     public var description: String { rawValue }
   }

@@ -11,12 +11,6 @@ extension FixedWidthInteger {
     return !overflows ? difference : other < 0 ? .max : .min
   }
 
-  /// Returns the product, or the nearest number of the type.
-  package func multipliedClamped(by other: Self) -> Self {
-    let (product, overflows) = multipliedReportingOverflow(by: other)
-    return !overflows ? product : (self < 0) == (other < 0) ? .max : .min
-  }
-
   /// Creates the whole part of a number, or the nearest number of the type. NaN becomes 0.
   package init(clampedWhole number: Double) {
     if number.isNaN {

@@ -17,24 +17,24 @@ package struct ArchiveTransferReport: Sendable, Hashable {
 }
 
 extension TileArchive {
-  /// Writes all tiles of the archive to the store of a cache, as responses received at `time`.
+  /// Writes the tiles of the archive to the store of a cache, as responses received at `time`.
   ///
-  /// Unpacks tiles that the archive packs with gzip, as the cache stores content and not its transfer encoding.
+  /// Unpacks tiles that the archive packs with gzip, as the cache stores content and not its transfer coding. Tiles that
+  /// are packed with Brotli or Zstandard are stored as they are, and `Content-Encoding` names that.
   ///
-  /// Returns the number of stored tiles, and those that were left: too large for the store, or without room in it.
+  /// - Parameters:
+  ///   - area: the area to copy, or `nil` for all of it. Of a remote archive, only that area is read, with few requests.
+  ///   - zooms: the zooms to copy, or `nil` for all.
+  /// - Returns: the number of stored tiles, and those that were left: too large for the store, or without room in it.
   ///
   /// Runs a transaction of the store for about every 4 MB of tiles. Throws the errors of the archive and of the store.
   /// Tiles that were stored before the error stay.
   public func copy(
     into store: some BlobStore, as source: SourceID, at time: Timestamp,
-    freshFor: Duration = .seconds(604_800)
+    freshFor: Duration = .seconds(604_800), in area: RegionArea? = nil, zooms: ZoomRange? = nil
   ) async throws -> (written: Int, left: [Tile]) {
-    var fields: HTTPFields = [:]
-    if let type = TileContent.mediaType(format: info.tileFormat) { fields[.contentType] = type }
-    let metadata = EntryMetadata(
-      status: 200, fields: fields, requestedAt: time.milliseconds, receivedAt: time.milliseconds,
-      validatedAt: time.milliseconds,
-      freshness: FreshnessMetadata(lifetime: Int64(freshFor / .milliseconds(1)), origin: .rule))
+    let freshness = FreshnessMetadata(lifetime: Int64(freshFor / .milliseconds(1)), origin: .rule)
+    let info = info
     var report = ArchiveTransferReport()
     var batch: [(key: ResourceKey, entry: CacheEntry)] = []
     var (tiles, bytes): ([Tile], Int) = ([], 0)
@@ -46,22 +46,18 @@ extension TileArchive {
       tiles.removeAll(keepingCapacity: true)
       bytes = 0
     }
-    try await forEachTile { tile, data in
+    try await forEachTile(in: area, zooms: zooms) { tile, data in
       try Task.checkCancellation()
-      let body = Gzip.isPacked(data) ? try unpacked(data, tile) : data
-      batch.append((tile.key(in: source), CacheEntry(metadata: metadata, body: body)))
+      let content = try TileEntry(data, of: tile, info)
+      let metadata = EntryMetadata(
+        status: 200, fields: content.fields, requestedAt: time.milliseconds, receivedAt: time.milliseconds,
+        validatedAt: time.milliseconds, freshness: freshness)
+      batch.append((tile.key(in: source), CacheEntry(metadata: metadata, body: content.body)))
       tiles.append(tile)
-      bytes += body.count
+      bytes += content.body.count
       if bytes > 4 << 20 || batch.count >= 1000 { try flush() }
     }
     try flush()
     return (report.written, report.left)
-  }
-
-  func unpacked(_ data: Data, _ tile: Tile) throws(BothyError) -> Data {
-    do { return try Gzip.unpack(data, limit: 64 << 20) } catch {
-      throw BothyError(
-        .damagedArchive, "The tile \(tile) can't be unpacked. Get the archive again.", underlying: error)
-    }
   }
 }

@@ -1,27 +1,68 @@
-package import BothyCache
-public import Foundation
-import HTTPTypes
+package import Foundation
+import Synchronization
 
 /// A large file that is read in parts, such as a local file or a file on a server.
-public protocol ByteRangeSource: Sendable {
+package protocol ByteRangeSource: Sendable {
   /// Returns the bytes of a range, or fewer if the file ends before.
   ///
   /// The result never has more bytes than the range, and a validator of the file's version, or `nil` if it isn't known.
   /// Without one, the replacement of a file isn't detected. `expecting` is the validator of earlier parts. Throws
-  /// `BothyError` `.changedArchive` if the file was replaced since.
+  /// `BothyError` `changedArchive` if the file was replaced since.
   func bytes(
     _ range: Range<UInt64>, expecting validator: String?
   ) async throws -> (data: Data, validator: String?)
 }
 
-/// A file on this machine. Its size and modification time detect that it was replaced.
-package struct FileRangeSource: ByteRangeSource {
-  private let path: String
+/// The attributes of a file by which its replacement is noticed.
+package struct FileStamp: Sendable, Hashable {
+  private let inode: UInt64
+  private let seconds: Int
+  private let nanoseconds: Int
+  /// The size in bytes.
+  package let size: UInt64
 
-  /// Opens a file. Throws `BothyError` `.unavailable` if the file doesn't exist.
+  /// Reads the attributes by one system call. Returns `nil` if the path has no file.
+  package init?(path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  /// Reads the attributes of an open file.
+  init?(descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  private init?(_ status: stat) {
+    guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+    inode = UInt64(status.st_ino)
+    size = UInt64(clamping: status.st_size)
+    #if canImport(Darwin)
+      let time = status.st_mtimespec
+    #else
+      let time = status.st_mtim
+    #endif
+    (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec))
+  }
+
+  /// The time of the last change in milliseconds since 1970.
+  package var milliseconds: Int64 { Int64(seconds) * 1000 + Int64(nanoseconds / 1_000_000) }
+
+  var validator: String { "\(inode)-\(size)@\(seconds).\(nanoseconds)" }
+}
+
+/// A file on this machine. Its number, size and modification time detect that it was replaced.
+///
+/// The file stays open between reads. A read costs the look at these attributes, and the read itself.
+package final class FileRangeSource: ByteRangeSource {
+  private let path: String
+  private let opened = Mutex<(handle: FileHandle, stamp: FileStamp)?>(nil)
+
+  /// Describes a file. Throws `BothyError` `unavailable` if the file doesn't exist.
   package init(path: String) throws(BothyError) {
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
+    guard FileStamp(path: path) != nil else {
       throw BothyError(.unavailable, "The file \(path) does not exist. Check the path.")
     }
     self.path = path
@@ -30,81 +71,42 @@ package struct FileRangeSource: ByteRangeSource {
   package func bytes(
     _ range: Range<UInt64>, expecting validator: String?
   ) async throws -> (data: Data, validator: String?) {
-    guard let handle = FileHandle(forReadingAtPath: path) else {
-      throw BothyError(.unavailable, "\(path) can't be read. Check that it is there and may be read.")
-    }
-    defer { try? handle.close() }  // The file was only read.
-    let attributes = try FileManager.default.attributesOfItem(atPath: path)
-    let size = (attributes[.size] as? NSNumber)?.uint64Value ?? 0
-    let modified = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
-    let current = "\(size)@\(modified)"
-    if let validator, validator != current {
-      throw BothyError(.changedArchive, "\(path) was replaced while it was being read. Open it again.")
-    }
-    guard range.lowerBound < size else { return (Data(), current) }
-    try handle.seek(toOffset: range.lowerBound)
-    let count = min(range.upperBound, size) - range.lowerBound
-    return (try handle.read(upToCount: Int(count)) ?? Data(), current)
-  }
-}
-
-/// A file on a server, read by range requests (RFC 9110, section 14).
-///
-/// The validator of its version is its strong ETag, else its weak ETag, else its modification time.
-package struct HTTPRangeSource: ByteRangeSource {
-  private let url: String
-  private let loader: any ResourceLoader
-
-  /// Describes the file without a request. If the server doesn't support range requests, each read throws `BothyError`
-  /// `.unavailable`.
-  package init(url: String, loader: any ResourceLoader) {
-    self.url = url
-    self.loader = loader
+    try blockingBytes(range, expecting: validator)
   }
 
-  package func bytes(
+  /// Reads a range and blocks the thread for it.
+  ///
+  /// The bytes are those of one version: the file is looked at before and after the read.
+  package func blockingBytes(
     _ range: Range<UInt64>, expecting validator: String?
-  ) async throws -> (data: Data, validator: String?) {
-    guard !range.isEmpty else { return (Data(), validator) }
-    var fields: HTTPFields = [
-      .range: "bytes=\(range.lowerBound)-\(range.upperBound - 1)", .acceptEncoding: "identity",
-    ]
-    if let validator, validator.hasPrefix("\"") { fields[.ifMatch] = validator }
-    let response = try await loader.load(ResourceRequest(url, fields: fields))
-    let current = response.fields[.eTag] ?? response.fields[.lastModified]
-    switch response.status {
-    case 206: break
-    case 412: throw changed
-    case 416: return (Data(), current ?? validator)
-    case 200:
-      throw BothyError(
-        .unavailable,
-        "The server of \(url) does not send parts of files. Download the archive and open the file.")
-    default:
-      throw BothyError(.unavailable, "\(url) can't be read: the server answered \(response.status).")
-    }
-    if let validator, let current, validator != current { throw changed }
-    let wanted = Int(clamping: range.upperBound - range.lowerBound)
-    guard Self.start(response.fields[.contentRange]) == range.lowerBound else {
-      throw BothyError(.unavailable, "The server of \(url) sent another part than it was asked for.")
-    }
-    var data = Data()
-    for try await piece in response.body {
-      data.append(piece)
-      guard data.count <= wanted else {
-        throw BothyError(.unavailable, "The server of \(url) sent more than the part it was asked for.")
+  ) throws -> (data: Data, validator: String?) {
+    try opened.withLock { opened in
+      guard let named = FileStamp(path: path) else { throw unreadable }
+      if opened?.stamp != named {
+        // The old file was only read.
+        try? opened?.handle.close()
+        opened = nil
+        guard let handle = FileHandle(forReadingAtPath: path),
+          let stamp = FileStamp(descriptor: handle.fileDescriptor)
+        else { throw unreadable }
+        opened = (handle, stamp)
       }
+      guard let (handle, stamp) = opened else { throw unreadable }
+      if let validator, validator != stamp.validator { throw changed }
+      guard range.lowerBound < stamp.size else { return (Data(), stamp.validator) }
+      try handle.seek(toOffset: range.lowerBound)
+      let count = min(range.upperBound, stamp.size) - range.lowerBound
+      let data = try handle.read(upToCount: Int(count)) ?? Data()
+      guard FileStamp(descriptor: handle.fileDescriptor) == stamp else { throw changed }
+      return (data, stamp.validator)
     }
-    return (data, current ?? validator)
   }
 
   private var changed: BothyError {
-    BothyError(.changedArchive, "\(url) was replaced while it was being read. Open it again.")
+    BothyError(.changedArchive, "\(path) was replaced while it was being read. Open it again.")
   }
 
-  /// Returns the first position of a content range: 0 for `bytes 0-99/1000`.
-  private static func start(_ field: String?) -> UInt64? {
-    guard let field, field.hasPrefix("bytes ") else { return nil }
-    return UInt64(field.dropFirst(6).prefix { $0.isNumber })
+  private var unreadable: BothyError {
+    BothyError(.unavailable, "\(path) can't be read. Check that it is there and may be read.")
   }
 }

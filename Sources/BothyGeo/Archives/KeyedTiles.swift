@@ -15,8 +15,8 @@ package final class KeyedTiles: TileArchive {
 
   /// Opens a file.
   ///
-  /// Throws `BothyError`: `.unavailable` if the file doesn't exist, and `.damagedArchive` if SQLite can't read it. Throws
-  /// `.notAnArchive` if it has another format or lacks one of the three preferences that every archive has.
+  /// Throws `BothyError`: `unavailable` if the file doesn't exist, and `damagedArchive` if SQLite can't read it. Throws
+  /// `notAnArchive` if it has another format or lacks one of the three preferences that every archive has.
   package init(path: String) throws(BothyError) {
     guard FileManager.default.fileExists(atPath: path) else {
       throw BothyError(.unavailable, "The file \(path) does not exist. Check the path.")
@@ -38,9 +38,14 @@ package final class KeyedTiles: TileArchive {
         ($0, String.fromDatabaseValue(row[1]) ?? "\(row[1] as DatabaseValue)")
       }
     }
-    let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM tiles")
-    return try info(Dictionary(pairs, uniquingKeysWith: { $1 }), count, path)
+    let count = try Int.fetchOne(
+      database, sql: "SELECT count(*) FROM (SELECT 1 FROM tiles LIMIT ?)", arguments: [rowsAtOpening])
+    return try info(
+      Dictionary(pairs, uniquingKeysWith: { $1 }), count.flatMap { $0 < rowsAtOpening ? $0 : nil }, path)
   }
+
+  /// The number of rows that are looked at when an archive is opened. Above it, the number of tiles isn't known.
+  private static let rowsAtOpening = 1024
 
   /// Returns true if a SQLite file has the tables of such an archive.
   static func isArchive(_ path: String) throws(BothyError) -> Bool {
@@ -52,7 +57,9 @@ package final class KeyedTiles: TileArchive {
 
   /// Returns the bytes of a tile, or `nil` if the archive has no bytes for it. Always returns `nil` at zoom 29, which
   /// the keys can't encode.
-  package func data(of tile: Tile) async throws -> Data? {
+  package func data(of tile: Tile) async throws -> Data? { try blockingData(of: tile) }
+
+  func blockingData(of tile: Tile) throws(BothyError) -> Data? {
     guard let key = tile.packedKey else { return nil }
     do {
       return try queue.inDatabase { database in
@@ -82,7 +89,7 @@ package final class KeyedTiles: TileArchive {
         throw BothyError(
           .damagedArchive, "\(path) has the key \(key), which isn't a tile's. Get the archive again.")
       }
-      if let data = try await data(of: tile) { try body(tile, data) }
+      if let data = try blockingData(of: tile) { try body(tile, data) }
     }
   }
 

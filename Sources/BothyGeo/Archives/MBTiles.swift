@@ -11,8 +11,8 @@ package final class MBTiles: TileArchive {
 
   /// Opens a file and never writes to it.
   ///
-  /// Throws `BothyError`: `.unavailable` if the file doesn't exist, `.notAnArchive` if it has another format, and
-  /// `.damagedArchive` if SQLite can't read it.
+  /// Throws `BothyError`: `unavailable` if the file doesn't exist, `notAnArchive` if it has another format, and
+  /// `damagedArchive` if SQLite can't read it.
   package convenience init(path: String) throws(BothyError) {
     try self.init(path: path, longestStep: SQLiteArchive.longestStep)
   }
@@ -83,21 +83,25 @@ package final class MBTiles: TileArchive {
   }
 
   private static func tile(_ row: Row, _ path: String) throws(BothyError) -> Tile {
-    let numbers = (0..<3).map { Int64.fromDatabaseValue(row[$0]) }
-    let name = numbers.map { $0.map(String.init) ?? "NULL" }.joined(separator: "/")
-    guard let zoom = numbers[0], let column = numbers[1], let southern = numbers[2],
+    if let zoom = Int64.fromDatabaseValue(row[0]), let column = Int64.fromDatabaseValue(row[1]),
+      let southern = Int64.fromDatabaseValue(row[2]),
+      // Numbers that aren't those of a tile are reported below.
       let tile = try? Tile(
         x: Int(clamping: column), southernRow: Int(clamping: southern), zoom: Int(clamping: zoom))
-    else {  // Reports numbers that aren't those of a tile.
-      throw BothyError(
-        .damagedArchive, "\(path) has a row \(name) that isn't a tile. Get or make the archive again.")
+    {
+      return tile
     }
-    return tile
+    let name = (0..<3).map { Int64.fromDatabaseValue(row[$0]).map(String.init) ?? "NULL" }
+      .joined(separator: "/")
+    throw BothyError(
+      .damagedArchive, "\(path) has a row \(name) that isn't a tile. Get or make the archive again.")
   }
 
   /// Returns `nil` for NULL, which some programs write for tiles that the archive lacks.
-  private static func bytes(_ row: Row) -> Data? {
-    switch (row["tile_data"] as DatabaseValue).storage {
+  private static func bytes(_ row: Row) -> Data? { bytes(row, at: row.count - 1) }
+
+  private static func bytes(_ row: Row, at column: Int) -> Data? {
+    switch (row[column] as DatabaseValue).storage {
     case .blob(let data): data
     case .string(let text): Data(text.utf8)
     default: nil
@@ -146,29 +150,68 @@ extension MBTiles {
           (row[1] as DatabaseValue).isNull ? "" : "\((row[1] as DatabaseValue).storage.value ?? "")"
       }
     }
-    let numbers = try Row.fetchOne(
-      database,
-      sql: "SELECT min(zoom_level), max(zoom_level), count(*) FROM (SELECT zoom_level FROM tiles LIMIT ?)",
-      arguments: [countLimit])
-    var zooms: ZoomRange?
-    if let lowest = numbers.flatMap({ Int.fromDatabaseValue($0[0]) }),
-      let highest = numbers.flatMap({ Int.fromDatabaseValue($0[1]) })
-    {
-      // Zooms that no tile can have are reported when tiles are read.
-      zooms = try? ZoomRange(lowest, highest)
-    }
+    let (zooms, count) = try zooms(database, metadata)
     return TileArchiveInfo(
       container: .mbtiles, name: metadata["name"], attribution: metadata["attribution"],
-      tileFormat: metadata["format"], tileCompression: metadata["format"] == "pbf" ? .gzip : .none,
-      zooms: zooms, bounds: bounds(metadata["bounds"]),
-      tileCount: numbers.flatMap { Int.fromDatabaseValue($0[2]) }.flatMap { $0 < countLimit ? $0 : nil },
-      contentCount: try database.tableExists("images")
-        ? Int.fetchOne(database, sql: "SELECT count(*) FROM images") : nil,
-      metadata: metadata)
+      tileFormat: metadata["format"],
+      tileCompression: TileContent.compression(coding: metadata["compression"])
+        ?? (metadata["format"] == "pbf" ? .gzip : .none),
+      zooms: zooms, bounds: bounds(metadata["bounds"]), tileCount: count, metadata: metadata)
   }
 
-  /// The number of rows up to which rows are counted when an archive is opened. Above it, the count isn't known.
-  private static let countLimit = 50_000_000
+  /// The number of rows that are looked at when an archive is opened. Above it, the number of tiles isn't known.
+  private static let rowsAtOpening = 1024
+
+  /// Returns the zooms of the tiles, and the number of tiles of a small archive.
+  ///
+  /// Costs the same for any number of tiles. A large archive is asked for each zoom by its index. Without an index, its
+  /// metadata count.
+  private static func zooms(
+    _ database: Database, _ metadata: [String: String]
+  ) throws -> (ZoomRange?, count: Int?) {
+    let few = try Row.fetchOne(
+      database,
+      sql: "SELECT min(zoom_level), max(zoom_level), count(*) FROM (SELECT zoom_level FROM tiles LIMIT ?)",
+      arguments: [rowsAtOpening])
+    func range(_ lowest: Int?, _ highest: Int?) -> ZoomRange? {
+      guard let lowest, let highest else { return nil }
+      // Zooms that no tile can have are reported when tiles are read.
+      return try? ZoomRange(lowest, highest)
+    }
+    guard let few, let count = Int.fromDatabaseValue(few[2]), count == rowsAtOpening else {
+      return (
+        range(few.flatMap { Int.fromDatabaseValue($0[0]) }, few.flatMap { Int.fromDatabaseValue($0[1]) }),
+        few.flatMap { Int.fromDatabaseValue($0[2]) }
+      )
+    }
+    let plan = try Row.fetchAll(
+      database, sql: "EXPLAIN QUERY PLAN SELECT 1 FROM tiles WHERE zoom_level = 1 LIMIT 1")
+    let isIndexed = plan.allSatisfy { !(String.fromDatabaseValue($0["detail"]) ?? "SCAN").hasPrefix("SCAN") }
+    guard isIndexed else {
+      return (range(metadata["minzoom"].flatMap { Int($0) }, metadata["maxzoom"].flatMap { Int($0) }), nil)
+    }
+    let present = try Tile.zooms.filter { zoom in
+      try Bool.fetchOne(
+        database, sql: "SELECT EXISTS (SELECT 1 FROM tiles WHERE zoom_level = ?)", arguments: [zoom]) ?? false
+    }
+    return (range(present.first, present.last), nil)
+  }
+
+  /// Returns the metadata with the numbers of tiles and contents. Reads the whole index.
+  func counted() throws(BothyError) -> TileArchiveInfo {
+    do {
+      return try queue.read { database in
+        try SQLiteArchive.bounded(database, within: longestStep * 6) { _ in
+          var info = info
+          info.tileCount = try Int.fetchOne(database, sql: "SELECT count(*) FROM tiles")
+          info.contentCount =
+            try database.tableExists("images")
+            ? Int.fetchOne(database, sql: "SELECT count(*) FROM images") : nil
+          return info
+        }
+      }
+    } catch { throw Self.failure(error, path) }
+  }
 
   /// Rejects views that can produce an endless number of rows. Archives have tables, and views that join tables.
   private static func checkViews(_ database: Database) throws {

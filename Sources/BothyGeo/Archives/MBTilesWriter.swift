@@ -19,6 +19,7 @@ package final class MBTilesWriter: TileArchiveWriter {
     var waitingBytes = 0
     /// The row ids of contents by hash. Contents with the same hash are compared byte by byte.
     var images: [UInt64: [Int64]] = [:]
+    var recent = RecentContents<Int64>()
   }
 
   package init(path: String) throws(BothyError) {
@@ -28,7 +29,11 @@ package final class MBTilesWriter: TileArchiveWriter {
       // An error means that no unfinished file exists.
       try? FileManager.default.removeItem(atPath: path + ".partial")
       queue = try DatabaseQueue(path: path + ".partial")
-      try queue.write { database in try database.execute(sql: Self.schema) }
+      try queue.writeWithoutTransaction { database in
+        // An unfinished file is of no use, so it needs to survive nothing. `finish` writes it through.
+        try database.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
+        try database.execute(sql: Self.schema)
+      }
     } catch { throw MBTiles.failure(error, path) }
   }
 
@@ -63,6 +68,10 @@ package final class MBTilesWriter: TileArchiveWriter {
         metadata["name"] = info.name ?? metadata["name"] ?? "tiles"
         metadata["attribution"] = info.attribution
         metadata["format"] = info.tileFormat
+        // The format knows gzip only, so other packings have a name of their own.
+        metadata["compression"] =
+          [.brotli: "br", .zstd: "zstd"][info.tileCompression]
+          ?? (metadata["compression"].flatMap { ["br", "zstd"].contains($0) ? nil : $0 })
         metadata["bounds"] = [info.bounds.west, info.bounds.south, info.bounds.east, info.bounds.north]
           .map { "\($0)" }.joined(separator: ",")
         let zooms = try Row.fetchOne(database, sql: "SELECT min(zoom_level), max(zoom_level) FROM map")
@@ -74,6 +83,9 @@ package final class MBTilesWriter: TileArchiveWriter {
         }
       }
       try queue.close()
+      let file = try FileHandle(forUpdating: URL(fileURLWithPath: path + ".partial"))
+      try file.synchronize()
+      try file.close()
       try FileManager.default.moveItem(atPath: path + ".partial", toPath: path)
     } catch { throw MBTiles.failure(error, path) }
   }
@@ -87,30 +99,36 @@ package final class MBTilesWriter: TileArchiveWriter {
 
   private func flush(_ state: inout State) throws(BothyError) {
     let waiting = state.waiting
-    var images = state.images
+    var (images, recent) = (state.images, state.recent)
     do {
       try queue.write { database in
         for (tile, data) in waiting {
-          let image = try Self.image(data, &images, database)
+          let image = try Self.image(data, &images, &recent, database)
           try database.cachedStatement(sql: "INSERT OR REPLACE INTO map VALUES (?, ?, ?, ?)").execute(
             arguments: [tile.zoom, tile.x, tile.southernRow, image])
         }
       }
     } catch { throw MBTiles.failure(error, path) }
-    state.images = images
+    (state.images, state.recent) = (images, recent)
     state.waiting.removeAll(keepingCapacity: true)
     state.waitingBytes = 0
   }
 
   /// Returns the row id of the content: that of equal bytes, or a new one.
   private static func image(
-    _ data: Data, _ images: inout [UInt64: [Int64]], _ database: Database
+    _ data: Data, _ images: inout [UInt64: [Int64]], _ recent: inout RecentContents<Int64>,
+    _ database: Database
   ) throws -> Int64 {
     let hash = data.withUnsafeBytes { XXH64.hash($0) }
     for known in images[hash] ?? [] {
-      let stored = try Data.fetchOne(
-        database.cachedStatement(sql: "SELECT tile_data FROM images WHERE tile_id = ?"), arguments: [known])
-      if stored == data { return known }
+      let stored =
+        try recent[known]
+        ?? Data.fetchOne(
+          database.cachedStatement(sql: "SELECT tile_data FROM images WHERE tile_id = ?"), arguments: [known])
+      if stored == data {
+        recent.keep(data, of: known)
+        return known
+      }
     }
     try database.cachedStatement(sql: "INSERT INTO images (tile_data) VALUES (?)").execute(arguments: [data])
     images[hash, default: []].append(database.lastInsertedRowID)

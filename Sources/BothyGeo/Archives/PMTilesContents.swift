@@ -10,6 +10,7 @@ struct PMTilesContents {
   private let file: FileHandle
   private var places: [(offset: UInt64, length: UInt64)] = []
   private var numbers: [UInt64: [Int]] = [:]
+  private var recent = RecentContents<Int>()
   /// The bytes that aren't written yet. They follow `written` bytes of the file.
   private var waiting = Data()
   private var written: UInt64 = 0
@@ -29,7 +30,10 @@ struct PMTilesContents {
   mutating func add(_ data: Data) throws(BothyError) -> Int {
     let hash = data.withUnsafeBytes { XXH64.hash($0) }
     do {
-      for known in numbers[hash] ?? [] where try content(known) == data { return known }
+      for known in numbers[hash] ?? [] where try (recent[known] ?? content(known)) == data {
+        recent.keep(data, of: known)
+        return known
+      }
       places.append((written + UInt64(waiting.count), UInt64(data.count)))
       numbers[hash, default: []].append(places.count - 1)
       waiting.append(data)

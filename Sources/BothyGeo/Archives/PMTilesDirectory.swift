@@ -15,7 +15,7 @@ struct PMTilesDirectory: Sendable {
   /// Creates a directory of entries, which are in the order of their ids.
   init(entries: ArraySlice<Entry>) { self.entries = Array(entries) }
 
-  /// Reads an unpacked directory. Throws `BothyError` `.damagedArchive` if it isn't valid.
+  /// Reads an unpacked directory. Throws `BothyError` `damagedArchive` if it isn't valid.
   init(_ data: Data) throws(BothyError) {
     var reader = VarintReader(bytes: [UInt8](data))
     let count = try reader.next()

@@ -25,7 +25,7 @@ struct PMTilesHeader: Hashable, Sendable {
       max(leafDirectories.upperBound, tileData.upperBound))
   }
 
-  /// Reads a header. Throws `BothyError`: `.notAnArchive` for another format or version, and `.damagedArchive` for
+  /// Reads a header. Throws `BothyError`: `notAnArchive` for another format or version, and `damagedArchive` for
   /// numbers that contradict each other.
   init(_ data: Data) throws(BothyError) {
     let bytes = [UInt8](data.prefix(Self.size))
@@ -50,6 +50,13 @@ struct PMTilesHeader: Hashable, Sendable {
     metadata = try Self.range(number(24), number(32))
     leafDirectories = try Self.range(number(40), number(48))
     tileData = try Self.range(number(56), number(64))
+    guard rootDirectory.size <= UInt64(Self.directoryLimit), metadata.size <= UInt64(Self.metadataLimit)
+    else {
+      throw BothyError(
+        .damagedArchive,
+        "The root directory or the metadata of the PMTiles archive is larger than any real one. Get it again."
+      )
+    }
     (addressedTiles, entries, contents) = (number(72), number(80), number(88))
     internalCompression = Self.compression(bytes[97])
     tileCompression = Self.compression(bytes[98])

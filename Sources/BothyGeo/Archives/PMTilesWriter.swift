@@ -42,7 +42,7 @@ package final class PMTilesWriter: TileArchiveWriter {
     }
   }
 
-  /// Finishes the file. Throws `BothyError` `.unavailable` if no tile was added, as this format has no empty archives.
+  /// Finishes the file. Throws `BothyError` `unavailable` if no tile was added, as this format has no empty archives.
   package func finish(_ info: TileArchiveInfo) throws(BothyError) {
     try state.withLock { state throws(BothyError) in
       guard let contents = state.contents else { throw closed }

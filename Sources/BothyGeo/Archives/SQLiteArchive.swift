@@ -32,7 +32,7 @@ enum SQLiteArchive {
     return try database.interrupted(when: { deadline.isOver }) { try body(deadline) }
   }
 
-  /// Throws `BothyError` `.damagedArchive` for a file that is shorter than its header states, such as after an incomplete
+  /// Throws `BothyError` `damagedArchive` for a file that is shorter than its header states, such as after an incomplete
   /// download.
   static func checkSize(_ path: String) throws(BothyError) {
     // The code that opens the file reports unreadable files.

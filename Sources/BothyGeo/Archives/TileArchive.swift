@@ -86,48 +86,93 @@ public struct TileArchiveInfo: Sendable, Hashable {
 extension TileArchive {
   /// Returns the bytes of a tile ready for use, unpacked if the archive packs them with gzip.
   ///
-  /// Throws `BothyError` `.damagedArchive` for bytes that can't be unpacked, or that have more than 64 MB then.
+  /// Throws `BothyError` `damagedArchive` for bytes that can't be unpacked, or that have more than 64 MB then.
   public func content(of tile: Tile) async throws -> Data? {
     guard let data = try await data(of: tile) else { return nil }
     guard info.tileCompression == .gzip || Gzip.isPacked(data) else { return data }
     return try unpacked(data, tile)
   }
+
+  func unpacked(_ data: Data, _ tile: Tile) throws(BothyError) -> Data {
+    Gzip.isPacked(data) ? try TileEntry(data, of: tile, info).body : data
+  }
+
+  /// Calls `body` for each tile of an area at some zooms that the archive has, or for each of its tiles.
+  ///
+  /// Of a remote archive, tiles that lie near each other in the file are read together.
+  ///
+  /// Throws `BothyError` `tooManyTiles` for an area of more than 4 million tiles within the archive's zooms.
+  func forEachTile(
+    in area: RegionArea?, zooms: ZoomRange?, _ body: (Tile, Data) throws -> Void
+  ) async throws {
+    guard area != nil || zooms != nil else { return try await forEachTile(body) }
+    let known = info.zooms ?? .all
+    guard let wanted = (zooms ?? known).common(with: known) else { return }
+    let tiles = try RegionTiles(area ?? .box(info.bounds), zooms: wanted)
+    guard try tiles.count(limit: Self.tilesOfArea) <= Self.tilesOfArea else {
+      throw BothyError(
+        .tooManyTiles,
+        "The area has more than \(Self.tilesOfArea) tiles at these zooms. Choose a smaller one, or fewer zooms."
+      )
+    }
+    if let archive = self as? PMTiles { return try await archive.forEachTile(of: tiles, body) }
+    for tile in tiles {
+      if let data = try await data(of: tile) { try body(tile, data) }
+    }
+  }
+
+  private static var tilesOfArea: Int { 4_000_000 }
+
+  /// Returns the metadata with the numbers of tiles and contents where the file knows them, counted if needed.
+  package func counted() throws -> TileArchiveInfo { try (self as? MBTiles)?.counted() ?? info }
 }
 
 /// Opens and creates archives.
 public enum TileArchives {
-  /// Opens a file by its content, independent of its name. Throws `BothyError`: `.unavailable` if the file can't be read, and `.notAnArchive` if it is neither
-  /// MBTiles nor PMTiles.
+  /// Opens a file by its content, independent of its name. Costs the same for any number of tiles.
+  ///
+  /// Throws `BothyError`: `unavailable` if the file can't be read, and `notAnArchive` if it is neither MBTiles nor
+  /// PMTiles.
   public static func open(path: String) async throws -> any TileArchive {
-    let source = try FileRangeSource(path: path)
-    let head = try await source.bytes(0..<16, expecting: nil).data
-    if head.starts(with: Array("PMTiles".utf8)) { return try await PMTiles(source) }
+    switch try container(path: path) {
+    case .pmtiles: try await PMTiles(FileRangeSource(path: path))
+    case .keyed: try KeyedTiles(path: path)
+    case .mbtiles: try MBTiles(path: path)
+    }
+  }
+
+  /// Returns the kind of a file by its content. Throws `BothyError` `notAnArchive` for other files.
+  static func container(path: String) throws -> TileArchiveInfo.Container {
+    let head = try FileRangeSource(path: path).blockingBytes(0..<16, expecting: nil).data
+    if head.starts(with: Array("PMTiles".utf8)) { return .pmtiles }
     guard head.starts(with: Array("SQLite format 3".utf8)) else {
       throw BothyError(.notAnArchive, "\(path) is neither MBTiles nor PMTiles. The file was left as it is.")
     }
-    return try KeyedTiles.isArchive(path) ? KeyedTiles(path: path) : MBTiles(path: path)
+    return try KeyedTiles.isArchive(path) ? .keyed : .mbtiles
   }
 
   /// Opens a PMTiles file on a server, which is read by range requests. Requests its first 16 KB.
   ///
-  /// Throws `BothyError`: `.unavailable` if the server does not send parts of files, and `.notAnArchive`.
+  /// A tile costs a request, and up to three more for directories that weren't read yet. `ResourceSource.init(_:archive:)`
+  /// reads through a cache, which stores what came.
+  ///
+  /// Throws `BothyError`: `unavailable` if the server does not send parts of files, and `notAnArchive`.
   public static func open(url: String, loader: any ResourceLoader) async throws -> any TileArchive {
     try await PMTiles(HTTPRangeSource(url: url, loader: loader))
   }
 
-  /// Opens a PMTiles file anywhere, which is read in parts. Throws `BothyError`, with `.notAnArchive` for other files.
-  public static func open(_ source: any ByteRangeSource) async throws -> any TileArchive {
-    try await PMTiles(source)
-  }
-
-  /// Begins a file. Throws `BothyError` `.unavailable` if a file of this name exists, it can't be created, or the
+  /// Begins a file. Throws `BothyError` `unavailable` if a file of this name exists, it can't be created, or the
   /// container is `keyed`, which is only read.
   public static func writer(
     to path: String, as container: TileArchiveInfo.Container
-  ) throws(BothyError) -> any TileArchiveWriter {
+  ) throws(BothyError) -> any TileArchiveWriter { try writer(of: container).init(path: path) }
+
+  /// Returns the writer of a kind of file.
+  static func writer(of container: TileArchiveInfo.Container) throws(BothyError) -> any TileArchiveWriter.Type
+  {
     switch container {
-    case .mbtiles: return try MBTilesWriter(path: path)
-    case .pmtiles: return try PMTilesWriter(path: path)
+    case .mbtiles: return MBTilesWriter.self
+    case .pmtiles: return PMTilesWriter.self
     case .keyed:
       throw BothyError(
         .unavailable, "Archives of older map apps are read, not written. Choose MBTiles or PMTiles.")

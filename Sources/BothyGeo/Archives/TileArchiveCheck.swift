@@ -20,7 +20,7 @@ extension TileArchive {
   /// Reads every tile, unpacks it if the archive packs with gzip, and compares its first bytes with the archive's
   /// format. Unpacks a content that several tiles share once, unless these tiles are far apart.
   ///
-  /// Throws `BothyError` `.damagedArchive` with the first tile that is cut off, zeroed or of another format.
+  /// Throws `BothyError` `damagedArchive` with the first tile that is cut off, zeroed or of another format.
   package func check() async throws -> TileArchiveCheck {
     var tiles = 0
     var contents: Set<UInt64> = []

@@ -1,13 +1,14 @@
 public import BothyCache
 import BothyCore
 public import Foundation
+import HTTPTypes
 
 /// A writer of archives of tiles. The file gets its name only when it is finished, so that other code never opens half
 /// of one.
 ///
 /// Equal contents are stored once. Calls are safe from any thread and block it.
 public protocol TileArchiveWriter: Sendable {
-  /// Begins a file. Throws `BothyError` `.unavailable` if a file of this name exists or it can't be created.
+  /// Begins a file. Throws `BothyError` `unavailable` if a file of this name exists or it can't be created.
   init(path: String) throws(BothyError)
 
   /// Adds a tile and replaces its earlier content.
@@ -37,48 +38,82 @@ extension TileArchiveWriter {
     }
   }
 
-  /// Copies an archive into a new file and returns the number of tiles. On failure no file remains.
-  public static func copy(_ archive: any TileArchive, to path: String) async throws -> Int {
+  /// Copies an archive, or an area of it at some zooms, into a new file and returns the number of tiles.
+  ///
+  /// Of a remote archive, only that area is read, with few requests. Bytes are copied as they are packed. On failure no
+  /// file remains.
+  public static func copy(
+    _ archive: any TileArchive, to path: String, in area: RegionArea? = nil, zooms: ZoomRange? = nil
+  ) async throws -> Int {
     try await write(to: path) { writer in
       var count = 0
-      try await archive.forEachTile { tile, data in
+      try await archive.forEachTile(in: area, zooms: zooms) { tile, data in
         try Task.checkCancellation()
         try writer.add(tile, data)
         count += 1
       }
-      return (archive.info, count)
+      var info = archive.info
+      if let area { info.bounds = area.bounds }
+      return (info, count)
     }
   }
 
   /// Creates a file of tiles that a cache has, fresh or stale. Packs vector tiles with gzip, as both formats require.
-  /// On failure no file remains.
+  ///
+  /// Tiles that are packed with Brotli or Zstandard stay so. An archive has one packing, so tiles of another one than the
+  /// first that was found are left. On failure no file remains.
   package static func export(
     _ tiles: some Sequence<Tile>, of source: SourceID, from store: some BlobReader, to path: String,
     _ info: TileArchiveInfo
   ) async throws -> ArchiveTransferReport {
     try await write(to: path) { writer in
       var report = ArchiveTransferReport()
+      var packing = TilePacking(format: info.tileFormat)
       for tile in tiles {
         try Task.checkCancellation()
-        guard let entry = try store.entry(tile.key(in: source)), !entry.body.isEmpty else {
+        guard let entry = try store.entry(tile.key(in: source)), !entry.body.isEmpty,
+          let data = try packing.packed(entry.body, coding: entry.metadata.fields[.contentEncoding])
+        else {
           report.left.append(tile)
           continue
         }
-        try writer.add(tile, TileContent.packed(entry.body, format: info.tileFormat))
+        try writer.add(tile, data)
         report.written += 1
       }
-      return (info, report)
+      return (packing.completed(info), report)
     }
+  }
+}
+
+/// The packing of the tiles of an archive that is written from a cache's entries. The first tile decides on it.
+struct TilePacking {
+  var format: String?
+  private var compression: TileArchiveInfo.Compression?
+
+  init(format: String?) { self.format = format }
+
+  /// Returns a tile as it is written, or `nil` if it is packed in another way than those before.
+  ///
+  /// Vector tiles that aren't packed are packed with gzip.
+  mutating func packed(_ body: Data, coding: String?) throws(Gzip.Failure) -> Data? {
+    let packsItself = format == "pbf"
+    let own =
+      TileContent.compression(coding: coding) ?? (packsItself ? .gzip : TileArchiveInfo.Compression.none)
+    if compression == nil { compression = own }
+    guard own == compression else { return nil }
+    return own == .gzip && packsItself && !Gzip.isPacked(body) ? try Gzip.pack(body) : body
+  }
+
+  /// Returns the metadata of an archive with this packing.
+  func completed(_ info: TileArchiveInfo) -> TileArchiveInfo {
+    var info = info
+    info.tileCompression = compression ?? info.tileCompression
+    return info
   }
 }
 
 /// The formats of tiles' bytes, and their form in archives.
 enum TileContent {
-  /// Returns vector tiles packed with gzip, and others unchanged.
-  static func packed(_ body: Data, format: String?) throws(Gzip.Failure) -> Data {
-    format == "pbf" && !Gzip.isPacked(body) ? try Gzip.pack(body) : body
-  }
-
   /// Returns the media type of a format of tiles.
   static func mediaType(format: String?) -> String? {
     switch format {

@@ -8,7 +8,7 @@ internal import Foundation
 ///     for await position in positions { try await map.update(position) }
 ///
 /// Each tile has one request at a time, also if several callers need it. Runs for different positions are concurrent.
-/// Without a network, everything that was ever fetched remains available.
+/// Without a network, everything that was fetched and is within the budget remains available.
 public actor NearbyMap {
   /// The database of the features of the tiles.
   package nonisolated let places: PlaceStore
@@ -23,13 +23,16 @@ public actor NearbyMap {
 
   private var throttle = RefreshThrottle()
   private var position: Coordinate?
-  private var shown = ShownTiles()
+  var shown = ShownTiles()
   /// The tiles that other versions replaced since changes were last reported.
   private var untold: Set<Tile> = []
-  private var required: [String: Set<Tile>] = [:]
+  var required: [String: Set<Tile>] = [:]
   private var pinned: Set<Tile>?
   private var flights: [Tile: (number: Int, task: Task<TileOutcome, Never>)] = [:]
   private var flightNumber = 0
+  /// The tiles that running refreshes and fetches need, by their numbers.
+  var covers: [Int: [Tile]] = [:]
+  var coverNumber = 0
   private var runNumber = 0
   private var snapshotNumber = 0
   private var known: (basis: SnapshotBasis, snapshot: PlaceSnapshot)?
@@ -52,23 +55,29 @@ public actor NearbyMap {
   ///   - zoom: the zoom of the tiles with places.
   ///   - lifetime: the age from which a tile is requested again, by default a week.
   ///   - limit: the maximum number of tiles for one position.
+  ///   - budget: the bytes that the places and the tiles that they came from may take together, by default 256 MiB.
+  ///     Beyond it, the tiles used longest ago are deleted, with their places. Those that are shown or required stay, and
+  ///     so do the bytes of tiles that a region has pinned.
   ///   - clock: returns the time and waits. Apps use the clock of the cache.
   public init(
     places: PlaceStore, cache: ResourceCache, source: ResourceSource, saved: SavedPlaces? = nil,
     radius: Double = 500, zoom: Int = 16, lifetime: Duration = .seconds(604_800), limit: Int = 400,
-    clock: LoadClock = LoadClock()
+    budget: Int64 = 256 << 20, clock: LoadClock = LoadClock()
   ) {
     var settings = NearbyMapSettings()
     settings.radius = radius
     settings.zoom = zoom
     settings.lifetime = lifetime.wholeMilliseconds
     settings.limit = limit
+    settings.budget = budget
     self.places = places
     self.saved = saved
     self.settings = settings
     self.clock = clock
     loading = TileLoading(places: places, cache: cache, source: source)
   }
+
+  deinit { places.keep([], for: ObjectIdentifier(self)) }
 
   /// The changes around the position from now on. Emits only actual changes.
   public nonisolated var changes: AsyncStream<TileChange> { changed.values(keeping: 64) }
@@ -114,6 +123,8 @@ public actor NearbyMap {
     let run = runNumber
     try await pinSaved()
     let plan = try await plan(around: position)
+    let cover = begin(plan)
+    defer { end(cover) }
     // Shown at once: queries can use the available tiles while the others load.
     try await show(plan, run)
     if !plan.stages.isEmpty, !plan.canShow { set(.loading, run) }
@@ -131,6 +142,7 @@ public actor NearbyMap {
     if run == runNumber { hasHoles = report.failed.keys.contains { !report.fromStale.contains($0) } }
     set(NearbyMapState(after: report, current: plan.current, isHeld: isHeld), run)
     if run == runNumber { scheduleRecovery() }
+    await keepBudget(plan.cover)
     return report
   }
 
@@ -142,12 +154,15 @@ public actor NearbyMap {
     around position: Coordinate, progress: (@Sendable (_ done: Int, _ of: Int) -> Void)? = nil
   ) async throws -> TileSetReport {
     let plan = try await plan(around: position, withRequired: false)
+    let cover = begin(plan)
+    defer { end(cover) }
     var report = TileSetReport()
     let total = plan.stages.reduce(0) { $0 + $1.count }
     for stage in plan.stages {
       await load(stage, current: plan.current, into: &report, waitsForHost: true) { progress?($0, total) }
     }
     if let own = self.position { try await show(self.plan(around: own), runNumber) }
+    await keepBudget(plan.cover)
     return report
   }
 
@@ -158,6 +173,7 @@ public actor NearbyMap {
     required[holder] = tiles.isEmpty ? nil : tiles
     let keys = try tiles.map { try loading.source.key($0) }
     let before = try await loading.cache.pins(by: holder).map(\.key)
+    noteKept()
     // New pins come first: a process that ends in between leaves too many pins, never too few.
     if !keys.isEmpty { try await loading.cache.pin(keys, by: holder) }
     let gone = Set(before).subtracting(keys)
@@ -232,6 +248,7 @@ public actor NearbyMap {
     holding?.cancel()
     for flight in flights.values { flight.task.cancel() }
     flights = [:]
+    places.keep([], for: ObjectIdentifier(self))
     changed.finish()
     stated.finish()
     connected.finish()
@@ -276,7 +293,9 @@ extension NearbyMap {
     let held = (try? await held(tiles)) ?? [:]  // if unreadable, loading reports it
     let tasks = tiles.map { tile -> (Tile, Task<TileOutcome, Never>) in
       var way = TileLoading.Way(priority: tile == current ? .visible : .normal)
-      way.isHeld = held[tile] != nil
+      // The bytes of a tile that was read with other categories are in the cache.
+      way.isOtherwise = held[tile] == PlaceTile.never
+      way.isHeld = held[tile] != nil && !way.isOtherwise
       way.waitsForHost = waitsForHost
       way.hasNetwork = hasNetwork
       return (tile, flight(tile, way))

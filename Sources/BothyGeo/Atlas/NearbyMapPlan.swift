@@ -1,6 +1,6 @@
 package import BothyStore
 
-/// The radius that an atlas covers, and the age up to which it uses tiles.
+/// The radius that a nearby map covers, and the age up to which it uses tiles.
 package struct NearbyMapSettings: Sendable, Hashable {
   /// The radius around the position in metres.
   package var radius: Double = 500
@@ -10,6 +10,8 @@ package struct NearbyMapSettings: Sendable, Hashable {
   package var lifetime = PlaceTile.defaultLifetime
   /// The maximum number of tiles for one position.
   package var limit = 400
+  /// The bytes that the places and their tiles may take.
+  package var budget: Int64 = 256 << 20
   /// The interval at which a long run shows its tiles.
   static let longWait: Duration = .seconds(2)
 
@@ -25,7 +27,7 @@ package struct NearbyMapPlan: Sendable, Hashable {
   /// The tiles to fetch, in groups. The next group begins when the one before is done. If the current tile isn't
   /// available, it is a group of its own.
   package let stages: [[Tile]]
-  /// True if the atlas can show something without a network: the current tile is available, at any age.
+  /// True if the map can show something without a network: the current tile is available, at any age.
   package let canShow: Bool
   /// True if the current tile is shown before the others, as only it is missing around the position.
   package let tellsCurrent: Bool
@@ -107,9 +109,9 @@ public struct TileSetReport: Sendable {
   }
 }
 
-/// The state of an atlas.
+/// The state of a nearby map.
 public enum NearbyMapState: Sendable, Hashable {
-  /// The atlas has received no position yet.
+  /// The map has received no position yet.
   case waitingForLocation
   /// The tile of the position isn't available and is being fetched.
   case loading

@@ -2,10 +2,10 @@ public import BothyStore
 
 /// The places around a position at one moment: those of the shown tiles, and those that a person saved.
 public struct PlaceSnapshot: Sendable {
-  /// The number of the snapshot, which increases. Equal numbers of one atlas are the same snapshot.
+  /// The number of the snapshot, which increases. Equal numbers of one map are the same snapshot.
   package let revision: Int
   /// The available tiles around the position.
-  public let tiles: Set<Tile>
+  package let tiles: Set<Tile>
   /// The markers, the destination, the places of the tiles, then saved locations.
   ///
   /// Entrances of buildings aren't included. Each place of the map occurs once, as the first entry for it.
@@ -27,6 +27,7 @@ public struct PlaceSnapshot: Sendable {
   init(revision: Int, tiles: Set<Tile>, features: [TileFeature], saved: [SavedPlace]) {
     self.revision = revision
     self.tiles = tiles
+    let features = PieceChoice.joining(features)
     let named = features.filter { $0.isNamed && $0.layer == .poi && $0.category != .entrance }
     let wanted = saved.filter { $0.kind != .location }.map(MapPlace.saved)
     let others = saved.filter { $0.kind == .location }.map(MapPlace.saved)

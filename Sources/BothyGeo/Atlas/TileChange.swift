@@ -14,7 +14,7 @@ public struct TileChange: Sendable, Hashable {
     self.removed = removed
   }
 
-  /// True if nothing differs. An atlas never sends such a change.
+  /// True if nothing differs. A map never sends such a change.
   package var isEmpty: Bool { added.isEmpty && updated.isEmpty && removed.isEmpty }
 }
 

@@ -3,6 +3,7 @@ import BothyStore
 import Dispatch
 import Foundation
 import HTTPTypes
+import Synchronization
 
 /// Loads one tile from the cache or the network into the database of places. Decoding and writing run on a separate
 /// thread.
@@ -17,6 +18,8 @@ struct TileLoading: Sendable {
     var priority: LoadPriority
     /// True if an old version is available.
     var isHeld = false
+    /// True if the stored bytes are to be read again, because the features were derived with other categories.
+    var isOtherwise = false
     /// True if the load waits for a server that is considered down.
     var waitsForHost = false
     var hasNetwork = true
@@ -42,6 +45,7 @@ struct TileLoading: Sendable {
   /// failure the old version stays.
   func load(_ tile: Tile, _ way: Way) async -> TileOutcome {
     let generation = places.generation
+    let reason = Mutex<BothyError?>(nil)
     do {
       let key = try source.key(tile)
       if way.isHeld, !way.hasNetwork { throw Self.offline(tile) }
@@ -49,12 +53,21 @@ struct TileLoading: Sendable {
       let categories = places.categories
       // Content that isn't a tile never replaces one in the cache, so that its validator is available for the next
       // attempt.
-      options.admits = {
-        $0.isNegative || (try? GeoJSONTile(decoding: $0.body, categories: categories)) != nil
+      let decoder = places.decoder
+      options.admits = { admission in
+        do {
+          if !admission.isNegative {
+            _ = try decoder.decode(admission.body, of: tile, categories: categories)
+          }
+          return true
+        } catch {
+          reason.withLock { $0 = error as? BothyError }
+          return false
+        }
       }
-      let resource = try await cache.value(key, options)
+      let resource = try await read(key, options, storedFirst: way.isOtherwise)
       if case .stale(.refreshFailed(let error)) = resource.freshness, way.isHeld {
-        return .failed(Self.named(error, tile))
+        return .failed(Self.named(error, tile, reason.withLock { $0 }))
       }
       if case .stale(.noNetwork) = resource.freshness, way.isHeld { throw Self.offline(tile) }
       guard let bytes = resource.bytes else {
@@ -63,15 +76,35 @@ struct TileLoading: Sendable {
         }
         return .absent
       }
-      return try await take(version(tile, bytes, resource), key, generation)
-    } catch { return .failed((error as? BothyError).map { Self.named($0, tile) } ?? error) }
+      var version = version(tile, bytes, resource)
+      // The cache may have refused these bytes and kept earlier ones. If it can't say, the places keep them.
+      let held = try? await cache.stored([key]).first.flatMap { $0 }
+      version.isCached = held?.receivedAt == version.receivedAt
+      return try await take(version, key, generation)
+    } catch {
+      let reason = reason.withLock { $0 }
+      return .failed((error as? BothyError).map { Self.named($0, tile, reason) } ?? error)
+    }
   }
 
-  /// Returns the error for a response that isn't a tile of places.
-  private static func named(_ error: BothyError, _ tile: Tile) -> any Error {
+  /// - Parameter storedFirst: true to request a resource only if it isn't stored, whatever the policy is.
+  private func read(
+    _ key: ResourceKey, _ options: ReadOptions, storedFirst: Bool
+  ) async throws -> CachedResource {
+    if storedFirst {
+      var local = options
+      local.policy = .local
+      if let stored = try? await cache.value(key, local) { return stored }
+    }
+    return try await cache.value(key, options)
+  }
+
+  /// Returns the error for a response that isn't a tile of places, with the decoder's reason if it gave one.
+  private static func named(_ error: BothyError, _ tile: Tile, _ reason: BothyError?) -> any Error {
     guard error.code == .unexpectedContent else { return error }
     return BothyError(
-      .notATile, "The answer for \(tile) isn't a tile of places; the old version stays. \(error.message)",
+      .notATile,
+      "The answer for \(tile) isn't a tile of places; the old version stays. \((reason ?? error).message)",
       underlying: error)
   }
 
@@ -95,6 +128,37 @@ struct TileLoading: Sendable {
     }
   }
 
+  /// The number of evictions after one refresh. The next refresh continues.
+  private static let evictions = 16
+
+  /// Notes that tiles are used. If all take more than `budget`, deletes those used longest ago until nine tenths of it
+  /// are taken. Their bytes leave the cache too, unless they are pinned there.
+  func keepBudget(_ budget: Int64, _ used: [Tile], at time: Int64) async throws {
+    let places = places
+    cache.noteUse(used.compactMap { try? source.key($0) })  // none for a zoom of another source
+    let room = try await run {
+      // A use that can't be written is lost. It only determines what goes first.
+      try? places.use(used, at: time)
+      return try places.room()
+    }
+    guard room.pages + room.cached > budget else { return }
+    // The cache packs bytes, shares them, and may have let some go.
+    let held = try await cache.totals()[source.id]?.bytes ?? 0
+    let part = room.cached > 0 ? min(1, Double(held) / Double(room.cached)) : 0
+    func taken(_ room: (pages: Int64, cached: Int64)) -> Int64 {
+      room.pages + Int64(Double(room.cached) * part)
+    }
+    var left = taken(room)
+    guard left > budget else { return }
+    for _ in 0..<Self.evictions where left > budget / 10 * 9 {
+      let (gone, room) = try await run { (try places.evict(at: time), try places.room()) }
+      if gone.isEmpty { break }
+      try await cache.removeUnpinned(gone.compactMap { try? source.key($0) })
+      left = taken(room)
+    }
+    try await run { try places.shrink() }
+  }
+
   private func version(_ tile: Tile, _ bytes: Data, _ resource: CachedResource) -> PlaceTile {
     PlaceTile(
       tile, payload: bytes, receivedAt: resource.metadata.receivedAt,
@@ -104,7 +168,9 @@ struct TileLoading: Sendable {
 
   private func take(_ version: PlaceTile, _ key: ResourceKey, _ generation: Int) async throws -> TileOutcome {
     do {
-      let change = try await run { try places.replace(version, generation: generation) }
+      let change = try await run { [now = cache.now] in
+        try places.replace(version, generation: generation, now: now)
+      }
       switch change {
       case .added: return .loaded(isNew: true)
       case .updated: return .loaded(isNew: false)

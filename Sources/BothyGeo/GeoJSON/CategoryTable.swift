@@ -64,7 +64,7 @@ public struct CategoryTable: Sendable, Hashable {
     self.categories = categories
   }
 
-  /// Reads a table from JSON and ignores unknown categories. Throws `BothyError` `.invalidCategories`.
+  /// Reads a table from JSON and ignores unknown categories. Throws `BothyError` `invalidCategories`.
   package init(json source: some ContiguousBytesSource) throws(BothyError) {
     let json: JSONValue
     do { json = try JSONValue(parsing: source) } catch {

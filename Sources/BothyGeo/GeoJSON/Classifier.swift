@@ -50,7 +50,8 @@ struct Classifier {
   private func category(_ type: String, _ tags: Tags) -> PlaceCategory {
     var found: CategoryTable.Mask = []
     for (key, value) in tags where !Self.isText(key) {
-      if value == "no" || value == "yes" && key != type { continue }
+      if value == "no" || value == "false" { continue }
+      if value == "yes" || value == "true", key != type { continue }
       found.formUnion(categories.mask(key))
       found.formUnion(categories.mask(value))
     }
@@ -58,7 +59,8 @@ struct Classifier {
   }
 
   private static func isText(_ key: String) -> Bool {
-    texts.contains(key) || key.hasPrefix("name:") || key.hasPrefix("addr:") || key.hasSuffix("_name")
+    texts.contains(key) || key.hasPrefix("name:") || key.hasPrefix("name_") || key.hasPrefix("addr:")
+      || key.hasSuffix("_name")
       || key.hasPrefix("contact:") || key.hasSuffix(":wikidata") || key.hasSuffix(":wikipedia")
       || key.hasPrefix("operator:") || key.hasPrefix("brand:") || key.hasPrefix("note:")
   }

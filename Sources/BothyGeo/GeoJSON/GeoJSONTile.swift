@@ -2,9 +2,10 @@ public import BothyStore
 
 public import struct Foundation.Data
 
-/// The features of one tile in GeoJSON, in the format of a tile server for pedestrians.
+/// The features of one tile in GeoJSON (RFC 7946), with any properties.
 ///
-/// Besides the members of RFC 7946, each feature has `feature_type`, `feature_value` and `osm_ids`.
+/// Features of a tile server for pedestrians have `feature_type`, `feature_value` and `osm_ids` besides the members of the
+/// RFC. What others are, is found in their properties: see <doc:TileFormats>.
 public struct GeoJSONTile: Sendable, Hashable {
   /// The features in the order of the document, each identity once. If an element has several versions, the last
   /// counts.
@@ -15,7 +16,7 @@ public struct GeoJSONTile: Sendable, Hashable {
   /// Decodes the bytes of a tile. An error in a feature omits only that feature and is reported in `problems`.
   ///
   /// Runs on the caller's thread in linear time, at about 40 MB a second on one core of a small server. Throws
-  /// `BothyError` `.notATile` for bytes that aren't JSON or aren't a collection of features.
+  /// `BothyError` `notATile` for bytes that aren't JSON or aren't a GeoJSON object.
   public init(decoding payload: Data, categories: CategoryTable = .common) throws(BothyError) {
     self = try Self.read(payload, categories)
   }
@@ -28,48 +29,21 @@ public struct GeoJSONTile: Sendable, Hashable {
   package init(
     decoding payload: some ContiguousBytesSource, categories: CategoryTable = .common
   ) throws(BothyError) {
-    let classifier = Classifier(categories: categories)
-    var versions = FeatureVersions()
-    var problems: [FeatureProblem] = []
+    var reading = GeoJSONReading(Classifier(categories: categories))
     do {
-      try JSONReader.read(payload) { reader in
-        try Self.readCollection(&reader) { index, reader in
-          do {
-            versions.add(try FeatureDecoder.read(&reader, classifier))
-          } catch let broken as BrokenFeature {
-            problems.append(FeatureProblem(index: index, reason: broken.reason))
-          }
-        }
+      // The mark that a text may begin with is skipped.
+      if payload.withContiguousBytes({ $0.hasByteOrderMark }) {
+        try reading.read(payload.withContiguousBytes { Array($0.afterByteOrderMark()) })
+      } else {
+        try reading.read(payload)
       }
     } catch {
-      throw BothyError(.notATile, "The bytes aren't a tile of GeoJSON features. \(error)", underlying: error)
+      let reason = (error as? BrokenFeature)?.reason ?? "\(error)"
+      throw BothyError(
+        .notATile, "Taken for GeoJSON, the bytes aren't a tile of its features. \(reason)", underlying: error)
     }
-    features = versions.features
-    self.problems = problems
-  }
-
-  private static func readCollection(
-    _ reader: inout JSONReader, _ feature: (Int, inout JSONReader) throws -> Void
-  ) throws {
-    var index = 0
-    var hasFeatures = false
-    try reader.object { name, reader in
-      switch name {
-      case "features":
-        hasFeatures = true
-        try reader.array { reader in
-          try feature(index, &reader)
-          index += 1
-        }
-      case "type":
-        let start = reader.offset
-        guard try reader.string() == "FeatureCollection" else {
-          throw JSONError(reason: "the type must be FeatureCollection", offset: start)
-        }
-      default: try reader.skip()
-      }
-    }
-    guard hasFeatures else { throw JSONError(reason: "'features' is missing", offset: reader.offset) }
+    features = reading.features
+    problems = reading.problems
   }
 
   /// Returns the features of a layer. Unnamed features are included only if requested.
@@ -93,31 +67,4 @@ package struct FeatureProblem: Sendable, Hashable, CustomStringConvertible {
   package var reason: String
 
   package var description: String { "Feature \(index + 1) was left out: \(reason)." }
-}
-
-/// Selects one of several versions of an element.
-private struct FeatureVersions {
-  private(set) var features: [TileFeature] = []
-  private var places: [Identity: Int] = [:]
-
-  /// The identity of an element: its id, main key and kind of extent. For an intersection, its roads and place.
-  private struct Identity: Hashable {
-    var ids: [Int64]
-    var type: String
-    var extent: Geometry.Extent
-    var place: Coordinate?
-  }
-
-  /// Adds a feature. A later version replaces an earlier one.
-  mutating func add(_ feature: TileFeature) {
-    let isIntersection = feature.layer == .intersection
-    let identity = Identity(
-      ids: isIntersection ? feature.ids.sorted() : Array(feature.ids.prefix(1)), type: feature.type,
-      extent: feature.geometry.extent, place: isIntersection ? feature.center : nil)
-    if let place = places.updateValue(places[identity] ?? features.count, forKey: identity) {
-      features[place] = feature
-    } else {
-      features.append(feature)
-    }
-  }
 }

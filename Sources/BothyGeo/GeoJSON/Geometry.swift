@@ -78,3 +78,45 @@ public enum Geometry: Hashable, Sendable {
     }
   }
 }
+
+extension Geometry {
+  /// Creates one shape of the parts of several. If they have different extents, only areas count, or else only lines.
+  /// Returns `nil` without parts.
+  init?(joining shapes: [Geometry]) {
+    if shapes.count == 1 {
+      self = shapes[0]
+      return
+    }
+    var points: [Coordinate] = []
+    var lines: [[Coordinate]] = []
+    var areas: [GeoPolygon] = []
+    for shape in shapes {
+      switch shape {
+      case .point(let point): points.append(point)
+      case .multiPoint(let all): points += all
+      case .lineString(let line): lines.append(line)
+      case .multiLineString(let all): lines += all
+      case .polygon(let area): areas.append(area)
+      case .multiPolygon(let all): areas += all
+      }
+    }
+    if let area = areas.first {
+      self = areas.count == 1 ? .polygon(area) : .multiPolygon(areas)
+    } else if let line = lines.first {
+      self = lines.count == 1 ? .lineString(line) : .multiLineString(lines)
+    } else if let point = points.first {
+      self = points.count == 1 ? .point(point) : .multiPoint(points)
+    } else {
+      return nil
+    }
+  }
+
+  /// The lines of a line or of several, none for other shapes.
+  var lines: [[Coordinate]] {
+    switch self {
+    case .lineString(let line): [line]
+    case .multiLineString(let lines): lines
+    default: []
+    }
+  }
+}

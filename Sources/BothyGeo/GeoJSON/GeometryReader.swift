@@ -11,9 +11,11 @@ struct GeometryReader {
   /// The number of arrays around a position, or `nil` before the first position.
   private var depth: Int?
 
+  /// Reads a geometry. Of a collection, only the areas count, or else only the lines.
   static func read(_ reader: inout JSONReader) throws -> Geometry {
     var type: String?
     var found: GeometryReader?
+    var members: [Geometry]?
     try reader.object { name, reader in
       switch name {
       case "type": type = try reader.string()
@@ -21,10 +23,20 @@ struct GeometryReader {
         var coordinates = GeometryReader()
         try coordinates.readArray(&reader, level: 0)
         found = coordinates
+      case "geometries":
+        var geometries: [Geometry] = []
+        try reader.array { geometries.append(try read(&$0)) }
+        members = geometries
       default: try reader.skip()
       }
     }
     guard let type else { throw BrokenFeature(reason: "its geometry has no type") }
+    if type == "GeometryCollection" {
+      guard let joined = Geometry(joining: members ?? []) else {
+        throw BrokenFeature(reason: "its geometry has no positions")
+      }
+      return joined
+    }
     guard let found else { throw BrokenFeature(reason: "its geometry has no coordinates") }
     return try found.geometry(type)
   }

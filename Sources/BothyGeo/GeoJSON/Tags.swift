@@ -10,6 +10,20 @@ package struct Tags: Hashable, Sendable {
 
   init() {}
 
+  /// Creates tags from pairs in any order. Of two with one key, the last counts.
+  ///
+  /// Sorts many at once, as inserting each costs the square of their number. Few are quicker to insert.
+  init(_ pairs: [(key: String, value: String)]) {
+    self.pairs.reserveCapacity(pairs.count)
+    guard pairs.count > 64 else {
+      for (key, value) in pairs { append(key, value) }
+      return
+    }
+    let sorted = pairs.enumerated().map { (index: $0.offset, key: $0.element.key, value: $0.element.value) }
+      .sorted { $0.key == $1.key ? $0.index < $1.index : $0.key < $1.key }
+    for (_, key, value) in sorted { append(key, value) }
+  }
+
   /// The number of tags, each key once.
   package var count: Int { pairs.count }
   /// True if the feature has no tags.

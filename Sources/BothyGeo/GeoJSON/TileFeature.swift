@@ -20,6 +20,8 @@ public struct TileFeature: Hashable, Sendable {
   public let layer: Layer
   /// The OpenStreetMap ids in the order of the server. Nodes are positive, ways negative, and relations below -10^17.
   ///
+  /// A feature of a tile that states none has an id from 2^62 on, which is computed from the feature.
+  ///
   /// An intersection has the ids of its roads. An entrance list has the id of the building, then those of the
   /// entrances.
   public let ids: [Int64]
@@ -38,6 +40,8 @@ public struct TileFeature: Hashable, Sendable {
   public let category: PlaceCategory
   /// The middle of the box around the geometry.
   public let center: Coordinate
+  /// The tile whose edges cut the shape, or `nil` for a whole one. Other tiles may have further pieces.
+  package internal(set) var cutBy: Tile?
 }
 
 extension TileFeature {
@@ -50,7 +54,7 @@ extension TileFeature {
   public func tag(_ key: String) -> String? { tags[key] }
 
   /// All properties as text, without nulls. Other values are as written. Creates the dictionary each time.
-  public var allTags: [String: String] { Dictionary(uniqueKeysWithValues: tags.map { ($0.key, $0.value) }) }
+  package var allTags: [String: String] { Dictionary(uniqueKeysWithValues: tags.map { ($0.key, $0.value) }) }
 
   /// Returns the name in exactly this language, such as `zh-Hant`, else in `zh`, else the feature's own name.
   public func name(in language: String) -> String? {
@@ -94,7 +98,7 @@ extension TileFeature {
   /// The street of the address (`addr:street`).
   package var streetName: String? { tags["addr:street"] }
   /// The number and street, or `nil` if one of them isn't known.
-  public var addressLine: String? {
+  package var addressLine: String? {
     guard let number = tags["addr:housenumber"], let street = streetName else { return nil }
     return "\(number) \(street)"
   }
@@ -114,7 +118,8 @@ extension TileFeature {
     switch layer {
     case .intersection:
       FeatureKey(layer, "\(Set(ids).sorted().map(String.init).joined(separator: "_"))@\(place)")
-    case .poi, .road, .path, .entranceList: FeatureKey(layer, ids.first.map(String.init) ?? "")
+    case .poi, .road, .path, .entranceList:
+      FeatureKey(layer, (ids.first.map(String.init) ?? "") + (cutBy.map { "\(FeatureKey.cut)\($0)" } ?? ""))
     }
   }
 
@@ -126,12 +131,18 @@ extension TileFeature {
 
 /// The identity of a feature in its layer, independent of the tile.
 ///
-/// It is the OpenStreetMap id. An intersection has no such id and uses the sorted ids of its roads and its position.
+/// It is the OpenStreetMap id, or another one from the tile. An intersection has no such id and uses the sorted ids of
+/// its roads and its position. A shape that the edges of a vector tile cut has the id, `@` and the tile.
 public struct FeatureKey: Hashable, Sendable, Comparable, CustomStringConvertible {
   /// The layer of the feature.
   public let layer: TileFeature.Layer
   /// The id within the layer, as text.
   public let id: String
+
+  /// The text between the id of a cut feature and its tile.
+  static let cut = "@"
+  /// The text that is next to `cut` in order.
+  static let afterCut = "A"
 
   /// Creates the key of a feature from its parts, without a look-up.
   public init(_ layer: TileFeature.Layer, _ id: String) {

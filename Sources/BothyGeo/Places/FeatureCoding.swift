@@ -22,6 +22,8 @@ enum FeatureCoding {
     }
     writer.position(feature.center)
     writer.geometry(feature.geometry)
+    // Whole shapes have nothing here, like all features of earlier versions.
+    if let tile = feature.cutBy { writer.number(tile.rowNumber) }
     return writer.data
   }
 
@@ -37,9 +39,11 @@ enum FeatureCoding {
       var tags = Tags()
       for _ in 0..<(try reader.count()) { tags.append(try reader.text(), try reader.text()) }
       let center = try reader.position()
+      let geometry = try reader.geometry()
+      let tile = reader.isAtEnd ? nil : try Tile(morton: UInt64(bitPattern: try reader.number()))
       return TileFeature(
-        layer: layer, ids: ids, type: type, value: value, tags: tags, geometry: try reader.geometry(),
-        name: name, nameTag: nameTag, category: category, center: center)
+        layer: layer, ids: ids, type: type, value: value, tags: tags, geometry: geometry, name: name,
+        nameTag: nameTag, category: category, center: center, cutBy: tile)
     }
   }
 }
@@ -115,6 +119,7 @@ extension FeatureCoding {
   private struct Reader {
     let bytes: UnsafeRawBufferPointer
     var place = 0
+    var isAtEnd: Bool { place == bytes.count }
 
     mutating func byte() throws -> UInt8 {
       guard place < bytes.count else { throw FeatureDamage() }

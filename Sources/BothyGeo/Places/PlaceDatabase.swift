@@ -6,24 +6,24 @@ import GRDB
 enum PlaceDatabase {
   /// The text "BthP".
   private static let applicationID: Int32 = 0x4274_6850
-  private static let version = 1
+  private static let version = 2
 
-  /// Opens the file, or creates it and its folder.
+  /// Opens the file, or creates it and its folder. An older version takes its steps to the present one.
   ///
-  /// A file that is damaged or of another version is quarantined as `{path}.damaged` and recreated, as everything in it
-  /// can be fetched again. The tiles of another version are copied and decoded again.
+  /// A file that is damaged or of a newer version is quarantined as `{path}.damaged` and recreated, as everything in it
+  /// can be fetched again. The tiles of a newer version are copied and decoded again.
   static func open(_ path: String) throws(BothyError) -> ClosableDatabase {
     do {
       do { return try attempt(path) } catch let error where isDamage(error) {
-        try putAway(path)
+        try quarantine(path)
         let pool = try attempt(path)
-        if error is OtherVersion { takeTiles(from: path + ".damaged", into: pool) }
+        if error is NewerVersion { takeTiles(from: path + ".damaged", into: pool) }
         return pool
       }
     } catch { throw failure(error, path) }
   }
 
-  private struct OtherVersion: Error {}
+  private struct NewerVersion: Error {}
 
   /// Copies the bytes of tiles. Their features are derived again, as the parser version is 0.
   private static func takeTiles(from path: String, into pool: ClosableDatabase) {
@@ -31,7 +31,10 @@ enum PlaceDatabase {
       let queue = try DatabaseQueue(path: path)
       try queue.inDatabase { old in
         let rows = try Row.fetchCursor(
-          old, sql: "SELECT morton, received_at, validated_at, etag, last_modified, payload FROM tile")
+          old,
+          sql: """
+            SELECT morton, received_at, validated_at, etag, last_modified, payload FROM tile WHERE payload <> x'78'
+            """)
         try pool.write { new in
           while let row = try rows.next() {
             try new.execute(
@@ -40,6 +43,7 @@ enum PlaceDatabase {
                 VALUES (?, ?, ?, ?, ?, ?, 0, 0)
                 """, arguments: StatementArguments(row.databaseValues))
           }
+          try new.execute(sql: useOfTilesSQL)
         }
       }
       try queue.close()
@@ -49,7 +53,7 @@ enum PlaceDatabase {
   }
 
   static func isDamage(_ error: any Error) -> Bool {
-    if error is OtherVersion { return true }
+    if error is NewerVersion { return true }
     guard let code = (error as? DatabaseError)?.resultCode else { return false }
     return code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB
   }
@@ -88,7 +92,7 @@ enum PlaceDatabase {
     try queue.close()
   }
 
-  /// Throws for a database of another application and for one of another version.
+  /// Throws for a database of another application and for one of a newer version.
   private static func check(_ database: Database, _ path: String) throws {
     guard try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0 > 0 else { return }
     guard try Int32.fetchOne(database, sql: "PRAGMA application_id") == applicationID else {
@@ -97,13 +101,14 @@ enum PlaceDatabase {
         "\(path) is a SQLite database of something else. Choose another path for the places; the file was left as it is."
       )
     }
-    guard try Int.fetchOne(database, sql: "PRAGMA user_version") == version else { throw OtherVersion() }
+    let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+    guard 1...version ~= found else { throw NewerVersion() }
   }
 
   private static func prepare(_ database: Database, _ path: String, isSuspect: Bool) throws {
     let tables = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
-    guard tables > 0 else {
-      try database.execute(sql: tablesSQL)
+    if tables == 0 {
+      try database.execute(sql: tablesSQL + useTableSQL)
       try database.execute(
         sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
       return
@@ -112,10 +117,12 @@ enum PlaceDatabase {
     if isSuspect, try String.fetchOne(database, sql: "PRAGMA quick_check(1)") != "ok" {
       throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "quick_check")
     }
+    guard try Int.fetchOne(database, sql: "PRAGMA user_version") == 1 else { return }
+    try database.execute(sql: useTableSQL + useOfTilesSQL + "PRAGMA user_version = \(version)")
   }
 
   /// Renames the file and its log, and replaces an earlier quarantined file.
-  static func putAway(_ path: String) throws {
+  static func quarantine(_ path: String) throws {
     let files = FileManager.default
     let place = path + ".damaged"
     for side in ["", "-wal", "-shm"] where files.fileExists(atPath: place + side) {
@@ -158,5 +165,23 @@ enum PlaceDatabase {
     CREATE VIRTUAL TABLE area USING rtree (id, west, east, south, north);
     CREATE VIRTUAL TABLE words USING fts5 (
       name, others, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3');
+    """
+
+  /// The use of each tile since version 2, apart from the bytes. `bytes` and `checksum` are those of the bytes as
+  /// received; the checksum may be unknown. The cache has the bytes if `is_cached` is 1, and the payload is then
+  /// `PlaceTileRow.elsewhere`.
+  private static let useTableSQL = """
+    CREATE TABLE tile_use (
+      morton INTEGER PRIMARY KEY, bytes INTEGER NOT NULL, checksum INTEGER, used_at INTEGER NOT NULL,
+      is_cached INTEGER NOT NULL) STRICT;
+    CREATE INDEX tile_by_use ON tile_use (used_at, morton);
+
+    """
+
+  /// Counts the tiles that another version stored. Reads no payload.
+  private static let useOfTilesSQL = """
+    INSERT INTO tile_use (morton, bytes, used_at, is_cached)
+    SELECT morton, length(payload), validated_at, 0 FROM tile;
+
     """
 }

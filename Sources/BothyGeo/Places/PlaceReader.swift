@@ -63,12 +63,17 @@ struct PlaceReader {
     return try FeatureCoding.decode(statement.data(at: 0))
   }
 
-  /// Returns the features of an id in a layer in order of identity, usually one.
+  /// Returns the features of an id in a layer in order of identity, usually one. If vector tiles cut the shape, there is
+  /// one for each tile.
   func features(_ key: FeatureKey) throws -> [TileFeature] {
+    // The pieces of an intersection's key are others: its position follows the same mark.
+    let hasPieces = key.layer != .intersection && !key.id.contains(FeatureKey.cut)
     let statement = try PreparedStatement(
-      "SELECT version FROM feature WHERE layer = ? AND key = ?", in: database)
+      "SELECT version FROM feature WHERE layer = ? AND (key = ? OR key >= ? AND key < ?)", in: database)
     statement.bind(PlaceCode.of(key.layer), at: 1)
     statement.bind(key.id, at: 2)
+    statement.bind(hasPieces ? key.id + FeatureKey.cut : "", at: 3)
+    statement.bind(hasPieces ? key.id + FeatureKey.afterCut : "", at: 4)
     return try features(statement)
   }
 
@@ -106,8 +111,8 @@ struct PlaceReader {
       let place = try measured(feature(candidate.version), from: center)
       if place.distance <= radius { found.append(place) }
     }
-    return try found
-      + places(of: buildings(near, filter), besides: admitted, within: radius, of: center, filter)
+    return try PieceChoice.nearest(
+      of: found + places(of: buildings(near, filter), besides: admitted, within: radius, of: center, filter))
   }
 
   /// Returns up to `count` of the nearest places within a radius, in order. Boxes exclude features that are too far to
@@ -126,6 +131,12 @@ struct PlaceReader {
       if least > radius || found.count >= count && least > found[count - 1].distance { break }
       let place = try measured(feature(candidate.version), from: center)
       guard place.distance <= radius else { continue }
+      if let piece = place.feature.pieceIdentity,
+        let other = found.firstIndex(where: { $0.feature.pieceIdentity == piece })
+      {
+        if !NearbyPlace.precedes(place, found[other]) { continue }
+        found.remove(at: other)
+      }
       let index = found.firstIndex { NearbyPlace.precedes(place, $0) } ?? found.endIndex
       found.insert(place, at: index)
     }

@@ -2,17 +2,24 @@ public import BothyStore
 
 /// Queries by id and by name.
 extension PlaceStore {
-  /// Returns the features of an id in a layer, named or not. Usually there is one. Throws `BothyError`.
+  /// Returns the features of an id in a layer, named or not. Usually there is one. Of a shape that the edges of vector
+  /// tiles cut, there is one for each tile. Throws `BothyError`.
   public func features(_ key: FeatureKey) throws(BothyError) -> [TileFeature] {
     try read { try PlaceReader($0).features(key) }
   }
 
-  /// Returns the road or path with an OpenStreetMap id, or `nil`. Throws `BothyError`.
+  /// Returns the road or path with an OpenStreetMap id, or another one from the tile, or `nil`. If vector tiles cut it, its
+  /// shape has the pieces of all tiles. Throws `BothyError`.
   public func road(_ id: Int64) throws(BothyError) -> TileFeature? {
     try read { database in
       let reader = PlaceReader(database)
-      return try reader.features(FeatureKey(.road, String(id))).first
-        ?? reader.features(FeatureKey(.path, String(id))).first
+      for layer in [TileFeature.Layer.road, .path] {
+        let found = try reader.features(FeatureKey(layer, String(id)))
+        if let road = found.contains(where: { $0.cutBy != nil }) ? PieceChoice.joined(found) : found.first {
+          return road
+        }
+      }
+      return nil
     }
   }
 
@@ -46,7 +53,7 @@ extension PlaceStore {
   /// Returns features with all words of a text in their names, in any language.
   ///
   /// Case and diacritics are ignored. Each word may be the beginning of a longer one. The order is by how well they
-  /// match, then by identity.
+  /// match, then by identity. Of a shape that the edges of vector tiles cut, one piece is returned.
   ///
   /// Costs one look-up in the index of words, and one read for each feature up to the limit. Throws `BothyError`.
   public func search(
@@ -62,17 +69,19 @@ extension PlaceStore {
         ORDER BY words.rank, feature.layer, feature.key, feature.type, feature.extent
         """, in: database)
       statement.bind(words.joined(separator: " "), at: 1)
-      var versions: [Int64] = []
-      while versions.count < limit, try statement.step() {
+      var found: [TileFeature] = []
+      var pieces: Set<PieceIdentity> = []
+      while found.count < limit, try statement.step() {
         guard let layer: TileFeature.Layer = PlaceCode.value(statement.int(at: 1)),
           let category: PlaceCategory = PlaceCode.value(statement.int(at: 2))
         else { throw FeatureDamage() }
-        if filter.admits(layer, category, isNamed: statement.int(at: 3) != 0) {
-          versions.append(statement.int(at: 0))
-        }
+        guard filter.admits(layer, category, isNamed: statement.int(at: 3) != 0) else { continue }
+        let feature = try PlaceReader(database).feature(statement.int(at: 0))
+        if let piece = feature.pieceIdentity, !pieces.insert(piece).inserted { continue }
+        found.append(feature)
       }
       statement.reset()
-      return try versions.map(PlaceReader(database).feature)
+      return found
     }
   }
 }

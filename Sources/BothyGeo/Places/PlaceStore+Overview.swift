@@ -2,20 +2,6 @@ package import BothyStore
 
 /// An overview of all places, for code that draws them.
 extension PlaceStore {
-  /// Returns up to `limit` stored tiles with the time of their last validation. Doesn't read bytes.
-  package func heldTiles(limit: Int) throws(BothyError) -> [(tile: Tile, validatedAt: Int64)] {
-    try read { database in
-      let statement = try PreparedStatement("SELECT morton, validated_at FROM tile LIMIT ?", in: database)
-      statement.bind(Int64(limit), at: 1)
-      var found: [(tile: Tile, validatedAt: Int64)] = []
-      while try statement.step() {
-        let tile = try Tile(morton: UInt64(bitPattern: statement.int(at: 0)))
-        found.append((tile, statement.int(at: 1)))
-      }
-      return found
-    }
-  }
-
   /// Returns up to `limit` features near a box, named places first, and their total number. Decodes only the returned
   /// features.
   package func features(

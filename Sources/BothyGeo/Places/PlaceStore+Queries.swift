@@ -25,7 +25,7 @@ extension PlaceStore {
         let feature = try reader.feature(candidate.version)
         if box.contains(feature.center) { found.append(feature) }
       }
-      return found.sorted { $0.identity < $1.identity }
+      return PieceChoice.first(of: found.sorted { $0.identity < $1.identity })
     }
   }
 
@@ -61,7 +61,7 @@ extension PlaceStore {
         let feature = try reader.feature(candidate.version)
         if feature.geometry.contains(position) { found.append(feature) }
       }
-      return found.sorted { $0.identity < $1.identity }
+      return PieceChoice.first(of: found.sorted { $0.identity < $1.identity })
     }
   }
 

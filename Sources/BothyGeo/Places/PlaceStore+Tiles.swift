@@ -1,48 +1,62 @@
 internal import BothyStore
 public import Foundation
+internal import GRDB
 
 /// Adding, reading and deleting tiles.
 extension PlaceStore {
-  /// Stores the bytes of a tile, which came at a time in milliseconds since 1970, in place of its earlier version.
+  /// Stores the bytes of a tile in place of its earlier version. They are GeoJSON or a vector tile, and came at a time in
+  /// milliseconds since 1970.
   ///
   /// Decodes the bytes, then writes all changes in one transaction. Bytes that came before the stored ones are ignored.
   ///
-  /// Throws `BothyError`: `.notATile` for invalid bytes, and `.unavailable` if the tile can't be written, for example on
-  /// a full disk. The old version then stays.
+  /// Throws `BothyError`: `notATile` for invalid bytes, `invalidCategories` for a vector tile that needs a schema, and
+  /// `unavailable` if the tile can't be written, for example on a full disk. The old version then stays.
   public func replace(_ tile: Tile, payload: Data, receivedAt: Int64) throws(BothyError) {
     try replace(PlaceTile(tile, payload: payload, receivedAt: receivedAt))
   }
 
-  /// Returns the bytes of a tile as received, at any age, or `nil` if it isn't stored.
-  public func payload(of tile: Tile) throws(BothyError) -> Data? { try self.tile(tile)?.payload }
+  /// Returns the bytes of a tile as received, at any age, or `nil` if it isn't stored. They are empty if the cache has
+  /// them.
+  package func payload(of tile: Tile) throws(BothyError) -> Data? { try self.tile(tile)?.payload }
 
   /// Stores a tile in place of its earlier version. Decodes the bytes, then writes all changes in one transaction.
   ///
   /// A feature that the tile no longer has is deleted, unless another tile has it. If tiles differ about a feature, the
-  /// tile received last counts. Unchanged bytes cost only the row of the tile. If `generation` isn't the current one,
+  /// tile received last counts. Unchanged bytes cost only the rows of the tile. If `generation` isn't the current one,
   /// the tile is discarded.
   ///
-  /// Throws `BothyError`: `.notATile` for invalid bytes, and `.unavailable` if the tile can't be written, for example on
+  /// Other bytes that came before the stored ones are ignored. With `now`, in milliseconds since 1970, stored bytes that
+  /// came later than that don't count, because the clock was wrong then.
+  ///
+  /// Throws `BothyError`: `notATile` for invalid bytes, and `unavailable` if the tile can't be written, for example on
   /// a full disk. The old version then stays.
   @discardableResult
-  package func replace(_ tile: PlaceTile, generation: Int? = nil) throws(BothyError) -> PlaceTileChange {
-    let categories = self.categories
+  package func replace(
+    _ tile: PlaceTile, generation: Int? = nil, now: Int64? = nil
+  ) throws(BothyError) -> PlaceTileChange {
+    let (categories, versions) = (self.categories, self.versions)
     let number = tile.tile.rowNumber
-    let isKnown = try self.tile(tile.tile).map { $0.payload == tile.payload } ?? false
-    let content = isKnown ? nil : try GeoJSONTile(decoding: tile.payload, categories: categories)
+    func isHeld(_ held: PlaceTileRow.Summary?) -> Bool {
+      held.map { $0.versions == versions && $0.has(tile.payload) } ?? false
+    }
+    let known = try read { isHeld(try PlaceTileRow.summary(number, $0)) }
+    let content = known ? nil : try decoder.decode(tile.payload, of: tile.tile, categories: categories)
     let change: PlaceTileChange = try write { database in
       if let generation, generation != self.generation { return .discarded }
-      let held = try PlaceTileRow.read(number, database)
-      if let held, held.receivedAt > tile.receivedAt { return .outdated }
-      // The tile may have been replaced since the first check.
-      let isSame = held.map { $0.payload == tile.payload } ?? false
+      let held = try PlaceTileRow.summary(number, database)
+      var tile = tile
+      if let held, held.receivedAt > tile.receivedAt, now.map({ held.receivedAt <= $0 }) ?? true {
+        guard held.has(tile.payload) else { return .outdated }
+        tile.receivedAt = held.receivedAt
+      }
       let writer = PlaceWriter(database)
-      try PlaceTileRow.write(tile, categories: Int64(categories.version), database)
-      if isSame {
+      try PlaceTileRow.write(tile, versions, usedAt: now ?? tile.validatedAt, database)
+      // The tile may have been replaced since the first check.
+      if isHeld(held) {
         try writer.settle(number)
         return .unchanged
       }
-      let features = try content ?? GeoJSONTile(decoding: tile.payload, categories: categories)
+      let features = try content ?? decoder.decode(tile.payload, of: tile.tile, categories: categories)
       try writer.replace(number, features.features)
       return held == nil ? .added : .updated
     }
@@ -89,11 +103,20 @@ extension PlaceStore {
   }
 
   /// Returns those of the tiles that are stored, with the time of their last validation. Doesn't read bytes.
+  ///
+  /// That time is `PlaceTile.never` for a tile whose bytes are in the cache and have to be read there again.
   package func held(_ tiles: some Sequence<Tile>) throws(BothyError) -> [Tile: Int64] {
-    let tiles = Array(tiles)
+    let (tiles, versions) = (Array(tiles), self.versions)
     return try read { database in
       var found: [Tile: Int64] = [:]
-      let statement = try PreparedStatement("SELECT validated_at FROM tile WHERE morton = ?", in: database)
+      let statement = try PreparedStatement(
+        """
+        SELECT CASE WHEN parser = ?2 AND categories = ?3 THEN validated_at ELSE ?4 END
+        FROM tile WHERE morton = ?1
+        """, in: database)
+      statement.bind(versions.parser, at: 2)
+      statement.bind(versions.categories, at: 3)
+      statement.bind(PlaceTile.never, at: 4)
       for tile in tiles {
         statement.bind(tile.rowNumber, at: 1)
         if try statement.step() { found[tile] = statement.int(at: 0) }
@@ -104,7 +127,7 @@ extension PlaceStore {
   }
 
   /// Returns the numbers of tiles and of features.
-  public func counts() throws(BothyError) -> (tiles: Int, features: Int) {
+  package func counts() throws(BothyError) -> (tiles: Int, features: Int) {
     try read { database in
       let statement = try PreparedStatement(
         "SELECT (SELECT count(*) FROM tile), (SELECT count(*) FROM feature)", in: database)

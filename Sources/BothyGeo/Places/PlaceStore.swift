@@ -6,9 +6,10 @@ internal import Synchronization
 /// A database of the places of tiles, in its own SQLite file. Each feature occurs once and is found by position, name,
 /// id or category.
 ///
-/// A tile is replaced in one transaction. Its bytes are stored, so another category table needs no download.
+/// A tile is replaced in one transaction. Its bytes are stored here or in the cache that they came from, so another
+/// category table needs no download.
 ///
-/// Everything in the file can be fetched again. A damaged file is quarantined and recreated. A file of another version
+/// Everything in the file can be fetched again. A damaged file is quarantined and recreated. A file of a newer version
 /// is too, but its tiles are copied. Store data that a user created in a `LocalStore`.
 ///
 /// All calls block: a look-up costs some 50 µs, a tile of 1000 features some 50 ms. Calls are safe from any thread.
@@ -18,24 +19,54 @@ public final class PlaceStore: Sendable {
   package let path: String
   private let state: Mutex<State>
 
+  /// The reader of tiles' bytes.
+  package let decoder: any TileDecoder
+  /// The number of the parser and of the decoder, which is stored with each tile.
+  let parser: Int64
+
   private struct State {
     var pool: ClosableDatabase
     var categories: CategoryTable
     var generation = 0
     var revision = 0
+    /// The tiles that no eviction deletes, by the map that needs them.
+    var kept: [ObjectIdentifier: Set<Tile>] = [:]
+  }
+
+  /// The versions that features are derived with now.
+  var versions: PlaceTileRow.Versions {
+    PlaceTileRow.Versions(parser: parser, categories: Int64(categories.version))
   }
 
   /// The version of the parser, which increases when features are derived from tiles differently.
-  static let parserVersion: Int64 = 1
+  private static let parserVersion: Int64 = 2
 
   /// Opens or creates the file at `path`.
   ///
-  /// Derives the features of tiles again if their version of `categories` or of the parser differs. This is one
-  /// transaction for each such tile.
+  /// Derives the features of tiles again if their version of `categories`, of the schema or of the parser differs. This
+  /// is one transaction for each such tile. Tiles whose bytes are in a cache keep their features until a `NearbyMap`
+  /// reads them there.
   ///
-  /// Throws `BothyError` `.unavailable` for a file that can't be opened and for a database of another application.
-  public init(path: String, categories: CategoryTable = .common) throws(BothyError) {
+  /// - Parameters:
+  ///   - categories: the table from tags to categories.
+  ///   - schema: the meaning of vector tiles, or `nil` for the known schemas. GeoJSON needs none.
+  /// - Throws: `BothyError` `unavailable` for a file that can't be opened and for a database of another application.
+  public convenience init(
+    path: String, categories: CategoryTable = .common, schema: TileSchema? = nil
+  ) throws(BothyError) {
+    try self.init(
+      path: path, categories: categories, decoder: AnyTileDecoder(schema: schema),
+      identity: schema?.identity ?? 0)
+  }
+
+  /// Opens or creates the file with a decoder of tiles. Tiles that were read by a decoder of another `identity` are
+  /// decoded again.
+  package init(
+    path: String, categories: CategoryTable, decoder: any TileDecoder, identity: Int64
+  ) throws(BothyError) {
     self.path = path
+    self.decoder = decoder
+    parser = identity << 8 | Self.parserVersion
     let pool = try PlaceDatabase.open(path)
     state = Mutex(State(pool: pool, categories: categories))
     try deriveAnew()
@@ -58,9 +89,18 @@ public final class PlaceStore: Sendable {
 
   func noteChange() { state.withLock { $0.revision += 1 } }
 
+  /// Protects tiles from evictions, in place of the holder's earlier ones.
+  func keep(_ tiles: Set<Tile>, for holder: ObjectIdentifier) {
+    state.withLock { $0.kept[holder] = tiles.isEmpty ? nil : tiles }
+  }
+
+  /// The tiles that any holder keeps.
+  var kept: Set<Tile> { state.withLock { $0.kept.values.reduce(into: []) { $0.formUnion($1) } } }
+
   /// Assigns the categories of another table to all features, from the bytes of their tiles. Runs one transaction for
-  /// each tile that was read with another version. Throws `BothyError`.
-  public func setCategories(_ categories: CategoryTable) throws(BothyError) {
+  /// each tile that was read with another version. Tiles whose bytes are in a cache follow with the next refresh of the
+  /// `NearbyMap`. Throws `BothyError`.
+  package func setCategories(_ categories: CategoryTable) throws(BothyError) {
     state.withLock { $0.categories = categories }
     try deriveAnew()
   }
@@ -69,15 +109,17 @@ public final class PlaceStore: Sendable {
   /// deleted.
   public func clear() throws(BothyError) {
     try write { database in
-      for table in ["tile", "feature", "version", "junction", "area", "words"] {
+      for table in ["tile", "tile_use", "feature", "version", "junction", "area", "words"] {
         try database.execute(sql: "DELETE FROM \(table)")
       }
       self.state.withLock { $0.generation += 1 }
     }
     noteChange()
-    // Vacuums when possible: readers may use pages for a while.
-    try? state.withLock { $0.pool }.vacuum()
+    vacuum()
   }
+
+  /// Vacuums when possible: readers may use pages for a while, and the disk may lack the room.
+  func vacuum() { try? state.withLock { $0.pool }.vacuum() }
 
   /// Runs reads on one snapshot.
   func read<Result>(_ body: (Database) throws -> Result) throws(BothyError) -> Result {
@@ -99,7 +141,7 @@ public final class PlaceStore: Sendable {
     do {
       try state.withLock { state in
         guard state.pool === pool else { return }  // another call did this
-        try PlaceDatabase.putAway(path)
+        try PlaceDatabase.quarantine(path)
         state.pool = try PlaceDatabase.open(path)
         state.generation += 1
         state.revision += 1
@@ -113,12 +155,15 @@ public final class PlaceStore: Sendable {
   }
 
   private func deriveAnew() throws(BothyError) {
-    let categories = self.categories
+    let (categories, versions) = (self.categories, self.versions)
     let stale = try read { database in
       let statement = try PreparedStatement(
-        "SELECT morton FROM tile WHERE categories <> ? OR parser <> ?", in: database)
-      statement.bind(Int64(categories.version), at: 1)
-      statement.bind(Self.parserVersion, at: 2)
+        """
+        SELECT morton FROM tile JOIN tile_use USING (morton)
+        WHERE is_cached = 0 AND (categories <> ? OR parser <> ?)
+        """, in: database)
+      statement.bind(versions.categories, at: 1)
+      statement.bind(versions.parser, at: 2)
       var found: [Int64] = []
       while try statement.step() { found.append(statement.int(at: 0)) }
       return found
@@ -128,9 +173,9 @@ public final class PlaceStore: Sendable {
         guard let held = try PlaceTileRow.read(morton, database) else { return }
         let writer = PlaceWriter(database)
         do {
-          let content = try GeoJSONTile(decoding: held.payload, categories: categories)
+          let content = try decoder.decode(held.payload, of: held.tile, categories: categories)
           try writer.replace(morton, content.features)
-          try PlaceTileRow.write(held, categories: Int64(categories.version), database)
+          try PlaceTileRow.note(versions, of: morton, database)
         } catch let error as BothyError where error.code == .notATile {
           // Another version accepted these bytes. The tile is deleted, so it counts as missing and is fetched again.
           try writer.remove(morton)

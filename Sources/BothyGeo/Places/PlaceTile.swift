@@ -12,8 +12,10 @@ package struct PlaceTile: Sendable, Hashable {
   package var entityTag: String?
   /// The `Last-Modified` that the server sent, or `nil`.
   package var lastModified: String?
-  /// The bytes as the server sent them, in GeoJSON.
+  /// The bytes as the server sent them: GeoJSON or a vector tile, unpacked or packed with gzip.
   package var payload: Data
+  /// True if the cache has the bytes, so that the places needn't. The payload of such a stored tile is empty.
+  package var isCached = false
 
   /// Creates a tile, by default validated when it was received.
   package init(
@@ -28,6 +30,9 @@ package struct PlaceTile: Sendable, Hashable {
     self.lastModified = lastModified
   }
 
+  /// A time before all others: that of a tile whose features were derived with other categories or another parser.
+  package static let never = Int64.min
+
   /// The default age up to which a tile is fresh: a week.
   package static let defaultLifetime: Int64 = 7 * 24 * 3600 * 1000
 
@@ -39,7 +44,8 @@ package struct PlaceTile: Sendable, Hashable {
     Self.isFresh(validatedAt: validatedAt, at: now, lifetime: lifetime)
   }
 
-  static func isFresh(validatedAt: Int64, at now: Int64, lifetime: Int64) -> Bool {
+  /// Returns true if a tile was validated less than a lifetime before `now`, all in milliseconds.
+  package static func isFresh(validatedAt: Int64, at now: Int64, lifetime: Int64) -> Bool {
     let (age, overflow) = now.subtractingReportingOverflow(validatedAt)
     return !overflow && age >= 0 && age < lifetime
   }

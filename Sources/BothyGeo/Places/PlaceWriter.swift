@@ -34,6 +34,7 @@ struct PlaceWriter {
     let features = try versions(of: tile).keys
     try run("DELETE FROM version WHERE tile = ?", tile)
     try run("DELETE FROM tile WHERE morton = ?", tile)
+    try run("DELETE FROM tile_use WHERE morton = ?", tile)
     for number in features { try settle(number, wasChanged: false) }
   }
 

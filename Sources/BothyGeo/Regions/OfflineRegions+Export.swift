@@ -8,7 +8,7 @@ public struct RegionExport: Sendable, Hashable {
   public var written = 0
   /// The number of tiles that don't exist, according to the server.
   public var absent = 0
-  /// The number of tiles that aren't on the disk, as the region isn't complete.
+  /// The number of tiles that aren't on the disk, as the region isn't complete, or that are packed in another way.
   public var missing = 0
 }
 
@@ -17,64 +17,126 @@ extension OfflineRegions {
   /// Writes the tiles of a region, fresh or stale, into a new archive, with the source's attribution. Vector tiles are
   /// packed with gzip. On failure no file remains.
   ///
+  /// All tiles are of one generation. If a refresh replaces the region's tiles in the meantime, the archive is begun
+  /// again, and `progress` starts from zero.
+  ///
   ///     try await regions.export(region.id, to: "oslo.pmtiles", as: .pmtiles)
   ///
   /// Sends no requests. Costs a read of each tile from the cache, and has one tile at a time in memory.
   ///
-  /// - Throws: `BothyError`: `.unavailable` if a file of this name exists or no tile is stored, or `.unknownRegion`.
+  /// - Parameter name: the source of a style's region whose tiles are written, by its name in the style. `nil` is enough
+  ///   if the region has tiles of one source.
+  /// - Throws: `BothyError`: `unavailable` if a file of this name exists or no tile is stored, `regionBusy` if its
+  ///   tiles are being replaced, `invalidRegion` if the region has tiles of several sources, or `unknownRegion`.
   @discardableResult
   public func export(
-    _ id: Region.ID, to path: String, as container: TileArchiveInfo.Container,
+    _ id: Region.ID, to path: String, as container: TileArchiveInfo.Container, of name: String? = nil,
     progress: @Sendable (RegionExport) -> Void = { _ in }
   ) async throws -> RegionExport {
-    let region = try await region(id)
-    switch container {
-    case .mbtiles: return try await export(region, to: path, by: MBTilesWriter.self, progress)
-    case .pmtiles: return try await export(region, to: path, by: PMTilesWriter.self, progress)
-    case .keyed:
-      throw BothyError(
-        .unavailable, "Archives of older map apps are read, not written. Choose MBTiles or PMTiles.")
+    await restored()
+    let writer = try TileArchives.writer(of: container)
+    for _ in 0..<Self.exportAttempts {
+      let region = try await settled(id)
+      do { return try await export(region, name, to: path, by: writer, progress) } catch is TilesReplaced {
+        continue
+      }
     }
+    throw Self.beingReplaced(try await file.region(id))
+  }
+
+  /// The number of times that an archive is begun, if the region's tiles are replaced each time.
+  private static let exportAttempts = 3
+
+  /// The region's tiles were replaced during an export, so the archive has tiles of two generations.
+  private struct TilesReplaced: Error {}
+
+  /// Returns a region whose tiles aren't being replaced. Waits up to five seconds for that.
+  private func settled(_ id: Region.ID) async throws -> Region {
+    var region = try await file.region(id)
+    for _ in 0..<50 where region.run.isFlipping {
+      try await cache.wait(.milliseconds(100))
+      region = try await file.region(id)
+    }
+    if region.run.isFlipping { throw Self.beingReplaced(region) }
+    return region
+  }
+
+  private static func beingReplaced(_ region: Region) -> BothyError {
+    BothyError(
+      .regionBusy,
+      "New tiles of the region '\(region.name)' are replacing the old ones, so an archive would have some of each. "
+        + "Export it when that is done. If no process loads the region, resume it first.")
   }
 
   private func export<Writer: TileArchiveWriter>(
-    _ region: Region, to path: String, by writer: Writer.Type, _ progress: @Sendable (RegionExport) -> Void
+    _ region: Region, _ name: String?, to path: String, by writer: Writer.Type,
+    _ progress: @Sendable (RegionExport) -> Void
   ) async throws -> RegionExport {
-    try await Writer.write(to: path) { writer in
+    let (source, tiles) = try Self.part(of: region.plan, name)
+    return try await Writer.write(to: path) { writer in
       var report = RegionExport()
-      var format: String?
-      for tile in try region.plan.tiles() {
+      var packing: TilePacking?
+      for tile in tiles {
         try Task.checkCancellation()
-        switch try await stored(tile, region) {
+        switch try await stored(tile, source) {
         case nil: report.missing += 1
         case let body? where body.data.isEmpty: report.absent += 1
         case let body?:
-          if report.written == 0 { format = TileContent.format(of: body.data, mediaType: body.mediaType) }
-          try writer.add(tile, TileContent.packed(body.data, format: format))
-          report.written += 1
+          var known =
+            packing
+            ?? TilePacking(format: TileContent.format(of: body.data, mediaType: body.fields[.contentType]))
+          if let data = try known.packed(body.data, coding: body.fields[.contentEncoding]) {
+            try writer.add(tile, data)
+            report.written += 1
+          } else {
+            report.missing += 1
+          }
+          packing = known
         }
         progress(report)
       }
+      let now = try await file.region(region.id).run
+      if now.isFlipping || now.generation != region.run.generation { throw TilesReplaced() }
       guard report.written > 0 else {
         throw BothyError(.unavailable, "Nothing of the region '\(region.name)' is stored. Load it first.")
       }
-      return (info(region, format), report)
+      let plain = info(region, source, packing?.format)
+      return (packing?.completed(plain) ?? plain, report)
     }
   }
 
+  /// Returns the tiles to write, and their source.
+  private static func part(of plan: RegionPlan, _ name: String?) throws(BothyError) -> (
+    source: SourceID, tiles: RegionTiles
+  ) {
+    let parts = try plan.keys().parts
+    guard let map = plan.map else { return parts[0] }
+    let wanted = map.tiles.filter { name == nil || $0.names.contains(name ?? "") }.map { part in
+      MapClosure.id(part, of: plan.source)
+    }
+    let found = parts.filter { wanted.contains($0.source) }
+    guard found.count == 1 else {
+      throw BothyError(
+        .invalidRegion,
+        "An archive has the tiles of one source. Name one of the region '\(plan.name)': "
+          + "\(map.tiles.flatMap(\.names).joined(separator: ", ")).")
+    }
+    return found[0]
+  }
+
   /// Returns a tile from the disk, or `nil`. The data is empty if the server reported that the tile doesn't exist.
-  private func stored(_ tile: Tile, _ region: Region) async throws -> (data: Data, mediaType: String?)? {
+  private func stored(_ tile: Tile, _ source: SourceID) async throws -> (data: Data, fields: HTTPFields)? {
     do {
-      let resource = try await cache.value(tile.key(in: region.plan.source), policy: .local)
-      return (resource.bytes ?? Data(), resource.fields[.contentType])
+      let resource = try await cache.value(tile.key(in: source), policy: .local)
+      return (resource.bytes ?? Data(), resource.fields)
     } catch {
       if error.code == .notCached { return nil }
       throw error
     }
   }
 
-  private func info(_ region: Region, _ format: String?) -> TileArchiveInfo {
-    let names = cache.source(region.plan.source)?.names
+  private func info(_ region: Region, _ source: SourceID, _ format: String?) -> TileArchiveInfo {
+    let names = cache.source(source)?.names
     let attribution = names?.attribution ?? ""
     return TileArchiveInfo(
       container: .mbtiles, name: region.name, attribution: attribution.isEmpty ? nil : attribution,

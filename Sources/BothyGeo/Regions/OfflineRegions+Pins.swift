@@ -8,7 +8,13 @@ extension OfflineRegions {
   func restore() -> Task<Void, any Error> {
     state.withLock { state in
       if let known = state.restoring { return known }
-      let work = Task { [cache, file, lockPath] in try await Self.putPinsBack(cache, file, lockPath) }
+      let work = Task { [cache, file, lockPath, planFile] in
+        if cache.hasDisk {
+          try await Self.recover(cache, file, planFile)
+          try await Self.restoreStages(cache, file, lockPath)
+        }
+        try await Self.putPinsBack(cache, file, lockPath)
+      }
       state.restoring = work
       return work
     }
@@ -28,43 +34,54 @@ extension OfflineRegions {
   ) async throws {
     guard cache.hasDisk else { return }
     for region in try await file.all() where region.state != .waiting {
+      if region.run.isFlipping { await finishFlip(region, cache, file, lockPath) }
       guard try await cache.pinCount(by: region.holder) < region.tiles else { continue }
       // Another run has the lock; it loads the region and pins it.
       guard let lock = try RegionLock(lockPath(region.id)) else { continue }
       defer { lock.release() }
       // The region was deleted in the meantime.
       guard (try? await file.region(region.id)) != nil else { continue }
-      var keys: [ResourceKey] = []
-      for tile in try region.plan.tiles() {
-        keys.append(tile.key(in: region.plan.source))
-        if keys.count == 512 {
-          try await cache.pin(keys, by: region.holder)
-          keys.removeAll(keepingCapacity: true)
-        }
-      }
-      if !keys.isEmpty { try await cache.pin(keys, by: region.holder) }
+      for keys in try Batches(region, of: 512) { try await cache.pin(keys, by: region.holder) }
     }
   }
 
-  /// Returns a region in its actual state: if a run has its lock, and if the tiles of a complete region are on the
-  /// disk.
+  /// Continues the replacement of a region's tiles that a kill has interrupted.
+  private static func finishFlip(
+    _ region: Region, _ cache: ResourceCache, _ file: RegionDatabase, _ lockPath: (Region.ID) -> String
+  ) async {
+    // Without the lock, another run continues it.
+    guard let lock = try? RegionLock(lockPath(region.id)) else { return }
+    defer { lock.release() }
+    do {
+      try await flip(region, cache, file)
+      try await file.finish(region.id, at: cache.now)
+    } catch {
+      // Each tile is still its older or its newer version. The next opening or run continues.
+    }
+  }
+
+  /// Returns a region in its actual state: if a run has its lock, and if the tiles of its manifest are on the disk.
+  ///
+  /// A region that was complete once is complete, outdated or damaged, whatever stopped its last run. One that the user
+  /// paused stays paused.
   func seen(_ region: Region) async -> Region {
     var region = region
-    switch region.state {
-    case .loading:
+    if region.state == .loading {
       // If the lock can't be checked, the stored state counts.
       guard let lock = try? RegionLock(lockPath(region.id)) else { return region }
       lock.release()
       region.state = .interrupted
-    case .complete:
-      // If the cache can't be read, the stored state counts.
-      guard let stored = try? await cache.totals(heldBy: region.holder).count, stored < region.tiles else {
-        return region
-      }
-      region.state = .lacking
+    }
+    guard region.completedAt != nil, region.state != .paused, region.state != .waiting else { return region }
+    // If the disk can't be read, the stored state counts.
+    guard let found = try? await Self.compare(region, cache, file) else { return region }
+    if found.lost > 0 {
+      region.state = .damaged
       region.reason =
-        "\(region.tiles - stored) of its \(region.tiles) tiles are no longer on the disk. Resume it to load them again."
-    case .waiting, .paused, .interrupted, .partial, .lacking: break
+        "\(found.lost) of its \(region.tiles) tiles are no longer on the disk. Resume it to load them again."
+    } else if region.state != .complete {
+      region.state = .outdated
+      region.reason = region.reason ?? "Its last refresh was not finished. Resume it to continue."
     }
     return region
   }

@@ -1,4 +1,5 @@
 import BothyCache
+import Foundation
 
 /// Loading, pausing, refreshing and deleting regions.
 extension OfflineRegions {
@@ -7,26 +8,29 @@ extension OfflineRegions {
   /// Tiles that are on disk and fresh, or that came in this run or the run that it continues, aren't requested. Failed
   /// tiles are reported and skipped. The next `resume` tries them again.
   ///
-  /// Some networks replace tiles with other content, for example before a sign-in. This ends the run, and replaced
-  /// tiles are restored. While the policy doesn't allow the network, the run waits.
+  /// New versions of stored tiles are collected first. When the server has answered for each tile, they replace the
+  /// stored ones together. Some networks send other content in place of tiles, for example before a sign-in. This ends
+  /// the run, and nothing is replaced. While the policy doesn't allow the network, the run waits.
   ///
   /// Costs one look-up on the disk for each tile, a transaction for 256 tiles, and a request for each missing tile.
   ///
-  /// - Throws: `BothyError`: `.interrupted` if the network is gone, the disk is full or all requests fail,
-  ///   `.bulkForbidden`, `.regionBusy`, or `.unknownRegion`. Throws `CancellationError` if the task is cancelled.
-  ///   Received tiles stay in each case.
+  /// - Throws: `BothyError`: `.interrupted` if the network is gone, the disk is full or all requests fail, `.diskFull`
+  ///   if the run can't begin for that, `.signInRequired` if a network answers in place of the server, `.bulkForbidden`,
+  ///   `regionBusy`, or `unknownRegion`. Throws `CancellationError` if the task is cancelled. Received tiles stay in
+  ///   each case.
   @discardableResult
   public func resume(_ id: Region.ID) async throws -> Region { try await run(id, isRefresh: false) }
 
   /// Validates each tile of a region with the server, and loads changed and missing tiles. Confirmed tiles stay
-  /// unchanged. Stored tiles stay until a newer version has arrived.
+  /// unchanged. Readers receive the stored tiles until the refresh is complete. A region whose refresh was interrupted
+  /// is outdated. Changed tiles need space on the disk twice for that time.
   ///
   /// Tiles that the server reports as gone (404, 410, 204 or no bytes) stay too. They are counted in `progress.gone`
-  /// and listed in `failures`, and the region's reason mentions them. With `removingGone`, they are deleted; this
-  /// applies to this run alone.
+  /// and listed in `failures`, and the region's reason mentions them. With `removingGone`, they are deleted, except those
+  /// that another region or holder has pinned; this applies to this run alone.
   ///
   /// If interrupted or paused, it continues with `resume`, and confirmed tiles aren't requested again. Costs a request
-  /// for each tile. Throws like `resume`.
+  /// for each tile, and a transaction for each confirmed one. Throws like `resume`.
   ///
   ///     let region = try await regions.refresh(id)
   ///     if region.progress.gone > 0, userAgrees { try await regions.refresh(id, removingGone: true) }
@@ -48,12 +52,18 @@ extension OfflineRegions {
   /// Deletes a region. Tiles that other regions or pins need stay pinned. All others count against the cache's limits
   /// from now on, and are evicted when it needs space.
   ///
-  /// Stops a run first. Costs a transaction for 512 tiles. If the process ends in between, the next call of `create` or
-  /// `delete` finishes the deletion.
+  /// Stops a run first. Costs a transaction for 512 tiles. If the process ends in between, or another process goes on
+  /// loading the region, the next call of `all`, `create` or `delete` finishes the deletion.
+  ///
+  /// - Throws: `BothyError`: `unknownRegion`, or `regionBusy` after five seconds if another process still loads the
+  ///   region. It is off the list by then.
   public func delete(_ id: Region.ID) async throws {
     await restored()
-    _ = try await file.region(id)
-    try await file.markDeleting(id)
+    // The region of an unfinished deletion is off the list already.
+    if try await !file.deletings().contains(where: { $0.id == id }) {
+      _ = try await file.region(id)
+      try await file.markDeleting(id)
+    }
     endProgress(of: id)
     if let run = control(of: id) {
       run.pause()
@@ -66,24 +76,34 @@ extension OfflineRegions {
   /// second.
   func finishDeletions() async throws {
     await restored()
-    for region in try await file.deletings() {
-      var lock: RegionLock?
-      for _ in 0..<50 {
-        lock = try RegionLock(lockPath(region.id))
-        if lock != nil { break }
-        try await cache.wait(.milliseconds(100))
-      }
-      guard let lock else {
-        throw BothyError(
-          .regionBusy,
-          "The region '\(region.name)' is still being loaded by another process. End that, then delete it again."
-        )
-      }
+    for region in try await file.deletings() where try await !finishDeletion(of: region, attempts: 51) {
+      throw BothyError(
+        .regionBusy,
+        "The region '\(region.name)' is off the list, but another process still loads it. End that process. The next "
+          + "list, creation or deletion of regions then releases its tiles.")
+    }
+  }
+
+  /// Finishes deletions that wait for no other process. The others are left for a later call.
+  func finishFreeDeletions() async throws {
+    for region in try await file.deletings() { _ = try await finishDeletion(of: region, attempts: 1) }
+  }
+
+  /// Returns false if another run has the region's lock at each attempt, a tenth of a second apart.
+  private func finishDeletion(of region: Region, attempts: Int) async throws -> Bool {
+    for attempt in 0..<attempts {
+      if attempt > 0 { try await cache.wait(.milliseconds(100)) }
+      guard let lock = try RegionLock(lockPath(region.id)) else { continue }
+      defer { lock.release() }
+      try await cache.dropStage(region.stage)
       try await cache.unpin(by: region.holder)
+      // A plan without a region counts as a region whose row is lost.
+      removePlan(of: region.id)
       try await file.remove(region.id)
       lock.remove()
-      lock.release()
+      return true
     }
+    return false
   }
 
   private func run(_ id: Region.ID, isRefresh: Bool, removesGone: Bool = false) async throws -> Region {
@@ -97,42 +117,93 @@ extension OfflineRegions {
     }
     // Changes between the first read and the lock count.
     region = try await file.region(id)
+    if region.run.isFlipping { region = try await flipped(region) }
     let now = cache.now
     if isRefresh {
-      region.run = Region.Run(startedAt: now, isRefresh: true)
+      (region.run.startedAt, region.run.isRefresh) = (now, true)
+      if try await cache.isUsed(region.stage) { try await cache.dropStage(region.stage) }
     } else {
       // If the clock was set back, stored tiles must not count as old forever.
       region.run.startedAt = min(region.run.startedAt, now)
     }
     region.run.removesGone = removesGone
-    try await file.begin(region)
+    if !FileManager.default.fileExists(atPath: planFile(id).path) {
+      // Without this copy, a region is recovered with the box around its tiles.
+      try? region.plan.write(to: planFile(id))
+    }
+    try await file.begin(region, isNew: isRefresh)
+    // A refresh that continues may have stopped before it knew the needs of the newer style.
+    let readsStyle =
+      region.plan.map != nil && (isRefresh || region.run.isRefresh && region.state != .complete)
+    try await perform(region, control, source.freshness, readsStyle: readsStyle)
+    return await seen(try await file.region(id))
+  }
+
+  /// Performs a run, and replaces the region's tiles by the staged ones if the server has answered for each.
+  private func perform(
+    _ planned: Region, _ control: RegionControl, _ freshness: FreshnessRule, readsStyle: Bool
+  ) async throws {
+    var region = planned
     let stop: RegionRun.Stop?
+    var progress = region.progress
     do {
-      var run = try RegionRun(region, cache, file, control, source.freshness)
+      if readsStyle { region = try await withNewStyle(region) }
+      var run = try RegionRun(region, cache, file, control, freshness)
       stop = try await run.perform()
-      region.progress = run.progress
+      progress = run.progress
+      if stop == nil, run.unanswered == 0 { try await Self.flip(region, cache, file) }
+      if stop == nil, run.unanswered == 0, region.plan.map != nil { try await releaseSurplus(of: region) }
+    } catch let error as BothyError where error.code != .cancelled && error.code != .unknownRegion {
+      throw await interrupted(region, by: error, progress)
     } catch {
-      try await file.end(id, .interrupted, reason: nil, at: cache.now)
+      try await file.end(region.id, .interrupted, reason: nil, at: cache.now)
       throw error
     }
     switch stop {
     case .paused: break
-    case .interrupted(let error):
-      try await file.end(id, .interrupted, reason: error.message, at: cache.now)
-      throw BothyError(
-        .interrupted,
-        "Loading the region '\(region.name)' stopped after \(region.progress.done) of \(region.tiles) tiles; resume it "
-          + "to go on. \(error.message)", underlying: error)
+    case .interrupted(let error): throw await interrupted(region, by: error, progress)
     case nil:
       try await file.end(
-        id, region.progress.failed == 0 ? .complete : .partial, reason: Self.goneReason(region.progress),
+        region.id, progress.failed == 0 ? .complete : .partial,
+        reason: Self.reason(progress, region.run.removesGone),
         at: cache.now)
     }
-    return try await file.region(id)
   }
 
-  private static func goneReason(_ progress: RegionProgress) -> String? {
-    guard progress.gone > 0 else { return nil }
+  /// Records the end of a run, and returns its error.
+  func interrupted(
+    _ region: Region, by error: BothyError, _ progress: RegionProgress
+  ) async -> BothyError {
+    // On a full disk the state can't be written. A run without its lock counts as interrupted in any case.
+    try? await file.end(region.id, .interrupted, reason: error.message, at: cache.now)
+    return BothyError(
+      error.code == .signInRequired ? .signInRequired : .interrupted,
+      "Loading the region '\(region.name)' stopped after \(progress.done) of \(region.tiles) tiles; resume it to go "
+        + "on. \(error.message)", underlying: error)
+  }
+
+  /// Continues the replacement of a region's tiles that was interrupted.
+  private func flipped(_ region: Region) async throws -> Region {
+    do { try await Self.flip(region, cache, file) } catch let error as BothyError {
+      throw BothyError(
+        .interrupted,
+        "The new tiles of the region '\(region.name)' can't replace the old ones yet; resume it to go on. "
+          + error.message, underlying: error)
+    }
+    try await file.finish(region.id, at: cache.now)
+    return try await file.region(region.id)
+  }
+
+  private static func reason(_ progress: RegionProgress, _ removesGone: Bool) -> String? {
+    guard progress.gone > 0 else {
+      guard progress.failed > 0 else { return nil }
+      return "\(progress.failed) of its \(progress.total) tiles failed. Resume it to try them again."
+    }
+    if removesGone {
+      return
+        "The server says that \(progress.gone) of its \(progress.total) tiles are gone; they are kept, as others have "
+        + "pinned them too."
+    }
     return
       "The server says that \(progress.gone) of its \(progress.total) tiles are gone; they are kept. Refresh it with "
       + "removal to let them go."

@@ -22,7 +22,7 @@ import Synchronization
 ///
 /// All methods are safe from any thread. Several processes may use one folder.
 public final class OfflineRegions: Sendable {
-  let cache: ResourceCache
+  package let cache: ResourceCache
   let file: RegionDatabase
   /// The maximum numbers of tiles, checked when a region is created.
   package let limits: RegionLimits
@@ -46,14 +46,16 @@ public final class OfflineRegions: Sendable {
   /// Opens the list of regions in a folder, or creates it. Blocks for one small read.
   ///
   /// Pins that the cache has lost, for example with a damaged index, are restored in the background. Every call waits
-  /// for that. Runs use the network status of the cache's loader, and wait for a network that the policy allows.
+  /// for that. A damaged list, or one of a newer version, is repaired: its readable regions are copied, and others are
+  /// recovered from the cache's pins. The cache then sends `.storeReplaced`, also to later listeners. Runs use the
+  /// network status of the cache's loader, and wait for a network that the policy allows.
   ///
   /// - Parameters:
   ///   - cache: the cache of the tiles, which must have a disk. The list and the cache belong together.
   ///   - tilesInOne: the maximum number of tiles of one region.
   ///   - tilesInAll: the maximum number of tiles of all regions. A tile that several regions share counts for each.
   ///   - policy: the networks for loading, and the number of concurrent loads. The source limits the load on a host.
-  /// - Throws: `BothyError` `.unavailable` if the list can't be read or written.
+  /// - Throws: `BothyError` `unavailable` if the list can't be read or written.
   public convenience init(
     cache: ResourceCache, folder: URL, tilesInOne: Int = 100_000, tilesInAll: Int = 1_000_000,
     policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4)
@@ -77,6 +79,7 @@ public final class OfflineRegions: Sendable {
       throw BothyError(.unavailable, "\(folder.path) can't be made: \(error).", underlying: error)
     }
     file = try RegionDatabase(path: folder.appending(path: "regions.sqlite").path)
+    if let repair = file.repair { cache.reportReplacement(repair) }
     let listener = cache.followNetwork { [weak self] in self?.followNetwork() }
     state.withLock { $0.listener = listener }
     followNetwork()
@@ -89,21 +92,30 @@ public final class OfflineRegions: Sendable {
 
   /// Estimates the tiles and bytes of a region. Sends no requests, and counts tiles without listing them.
   ///
-  /// - Throws: `BothyError`: `.invalidRegion`, `.zoomOutOfRange`, or `.tooManyTiles` above the limit for one region.
+  /// - Throws: `BothyError`: `invalidRegion`, `zoomOutOfRange`, or `tooManyTiles` above the limit for one region.
   public func estimate(_ plan: RegionPlan) async throws -> RegionEstimate {
     _ = try source(of: plan)
-    let count = try plan.tiles().count(limit: limits.tilesInOne)
-    try limits.check(count, plan.name, beside: 0)
-    return RegionEstimate(tiles: count, stored: try await cache.totals()[plan.source] ?? StoreTotals())
+    let keys = try plan.keys()
+    try limits.check(try keys.count(limit: limits.tilesInOne), plan.name, beside: 0)
+    let stored = try await cache.totals()
+    var parts: [RegionEstimate] = []
+    if !keys.fixed.isEmpty {
+      parts.append(RegionEstimate(tiles: keys.fixed.count, stored: stored[plan.source] ?? StoreTotals()))
+    }
+    for part in keys.parts {
+      parts.append(
+        RegionEstimate(tiles: try part.tiles.count(), stored: stored[part.source] ?? StoreTotals()))
+    }
+    return RegionEstimate(adding: parts)
   }
 
   /// Saves a region in one transaction. Nothing is loaded before it is resumed.
   ///
-  /// - Throws: `BothyError`, before any write or request: `.invalidRegion`, `.zoomOutOfRange`, `.tooManyTiles`,
-  ///   `.bulkForbidden` if the source doesn't allow it, or `.regionExists`.
+  /// - Throws: `BothyError`, before any write or request: `invalidRegion`, `zoomOutOfRange`, `tooManyTiles`,
+  ///   `.bulkForbidden` if the source doesn't allow it, or `regionExists`.
   public func create(_ plan: RegionPlan) async throws -> Region {
     try allowing(plan)
-    let count = try plan.tiles().count(limit: limits.tilesInOne)
+    let count = try plan.keys().count(limit: limits.tilesInOne)
     try limits.check(count, plan.name, beside: 0)
     try await finishDeletions()
     let now = cache.now
@@ -112,21 +124,32 @@ public final class OfflineRegions: Sendable {
       progress: RegionProgress(total: count), createdAt: Timestamp(milliseconds: now),
       run: Region.Run(startedAt: now, isRefresh: false))
     try await file.add(region, limits)
+    do {
+      try plan.write(to: planFile(region.id))
+      // The documents that the plan was made from must be the ones that the region has.
+      if plan.map != nil { try await cache.pin(plan.documentKeys, by: region.holder) }
+    } catch {
+      // The first error is the one to report.
+      try? await file.remove(region.id)
+      throw error
+    }
     return region
   }
 
   /// Returns all regions by name, in their actual state.
   ///
-  /// If the process of a run has died, the region is interrupted. If a complete region has lost tiles, it is lacking.
-  /// Costs a look-up of each tile of complete regions.
+  /// If the process of a run has died, the region is interrupted. If a region that was complete has lost tiles, it is
+  /// damaged. Finishes deletions that another process has delayed. Costs a look-up of each tile of complete regions.
   public func all() async throws(BothyError) -> [Region] {
     await restored()
+    // A deletion that can't be finished now is finished by a later call. Its region isn't listed in any case.
+    try? await finishFreeDeletions()
     var regions: [Region] = []
     for region in try await file.all() { regions.append(await seen(region)) }
     return regions
   }
 
-  /// Returns a region. Throws `BothyError` `.unknownRegion`.
+  /// Returns a region. Throws `BothyError` `unknownRegion`.
   public func region(_ id: Region.ID) async throws(BothyError) -> Region {
     await restored()
     return await seen(try await file.region(id))
@@ -206,7 +229,7 @@ public final class OfflineRegions: Sendable {
 
   // MARK: for runs
 
-  /// Returns the lock for loading a region, and the control of its run. Throws `BothyError` `.regionBusy`.
+  /// Returns the lock for loading a region, and the control of its run. Throws `BothyError` `regionBusy`.
   func enter(_ id: Region.ID) throws(BothyError) -> (lock: RegionLock, control: RegionControl) {
     guard let lock = try RegionLock(lockPath(id)) else {
       throw BothyError(
@@ -229,8 +252,18 @@ public final class OfflineRegions: Sendable {
 
   func lockPath(_ id: Region.ID) -> String { folder.appending(path: "region-\(id).lock").path }
 
+  func planFile(_ id: Region.ID) -> URL { folder.appending(path: "region-\(id).json") }
+
+  /// Deletes the copy of a plan. If it can't be deleted, the region is found again as a damaged one.
+  func removePlan(of id: Region.ID) { try? FileManager.default.removeItem(at: planFile(id)) }
+
   private func source(of plan: RegionPlan) throws(BothyError) -> ResourceSource {
     guard !plan.name.isEmpty else { throw BothyError(.invalidRegion, "A region needs a name.") }
+    if let map = plan.map {
+      let source = try MapClosure.source(plan.source, in: cache)
+      try map.register(plan.source, in: cache)
+      return source
+    }
     guard let source = cache.source(plan.source), source.hasTiles else {
       throw BothyError(
         .invalidRegion, "The cache has no source of tiles '\(plan.source)'. Register it before its regions.")
@@ -248,17 +281,32 @@ public final class OfflineRegions: Sendable {
   @discardableResult
   func allowing(_ plan: RegionPlan) throws(BothyError) -> ResourceSource {
     let source = try source(of: plan)
+    guard source.container?.reader == nil else {
+      throw BothyError(
+        .invalidRegion,
+        "The source \(source.id) is a file on this device, so all of its tiles are here. It needs no regions."
+      )
+    }
     guard source.allowsBulkDownload else {
       throw BothyError(
         .bulkForbidden,
         "The source \(plan.source) does not allow bulk downloads. Use one that does; where its "
           + "owner has agreed, say so with the source.")
     }
+    try ProviderTerms.checkBulk(plan.map?.hosts ?? source.knownHosts)
     return source
   }
 }
 
 extension ResourceSource {
+  /// The hosts of requests for tiles, as far as a template has them.
+  fileprivate var knownHosts: Set<String> {
+    guard address.templateText != nil else { return [] }
+    let first = ResourceKey(id, zoom: 0, x: 0, y: 0)
+    return Set(
+      (0..<max(1, hosts.count)).compactMap { StyleAddress(publicURL(for: first, host: $0))?.host })
+  }
+
   /// True if the source has addresses of tiles.
   fileprivate var hasTiles: Bool {
     switch address.form {

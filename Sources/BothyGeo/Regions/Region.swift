@@ -29,13 +29,14 @@ public struct Region: Sendable, Hashable, Identifiable {
     var isRefresh: Bool
     /// True if tiles that the server reports as gone are deleted. This applies only to the run that requested it.
     var removesGone = false
+    /// True if the staged tiles are replacing the stored ones.
+    var isFlipping = false
+    /// The number of replacements of the region's tiles that have begun.
+    var generation: Int64 = 0
   }
 
   /// The name of the region.
   public var name: String { plan.name }
-
-  /// The holder of the pins of its tiles in the cache.
-  package var holder: String { "region:" + id }
 }
 
 /// The state of a region.
@@ -46,15 +47,18 @@ public enum RegionState: String, Sendable, Hashable, CaseIterable {
   case loading
   /// Stopped by the user.
   case paused
-  /// Stopped by another cause: the network, a full disk, or the end of the process.
+  /// Stopped before it was ever complete: by the network, a full disk, or the end of the process.
   case interrupted
   /// Finished, but some tiles failed. They are tried again when the region is resumed.
   case partial
   /// Complete on the disk.
   case complete
+  /// Complete on the disk, but its last refresh was interrupted, or some tiles of it failed. Readers receive the older
+  /// tiles. Resuming the region continues the refresh.
+  case outdated
   /// Once complete, but tiles have been lost from the disk, by damage or because the cache was deleted. Resuming the
   /// region loads them again.
-  case lacking
+  case damaged
 }
 
 /// The progress of a region.
@@ -84,10 +88,10 @@ public struct RegionProgress: Sendable, Hashable {
   public var fraction: Double { total == 0 ? 1 : min(1, Double(done + failed) / Double(total)) }
 }
 
-/// A tile whose request failed, or that is stored although the server reports it as gone.
+/// A resource whose request failed, or that is stored although the server reports it as gone.
 public struct RegionFailure: Sendable, Hashable {
-  /// The tile.
-  public var tile: Tile
+  /// The tile, or `nil` for another part of a style, which the message names.
+  public var tile: Tile?
   /// The reason of the failure, or that the tile stays stored, as a sentence.
   public var message: String
 }

@@ -19,7 +19,7 @@ public enum RegionArea: Sendable, Hashable {
   /// Reads the polygons of a GeoJSON document, which is a geometry, a feature, or a collection of either. Ignores
   /// points and lines.
   ///
-  /// Throws `BothyError` `.invalidRegion` for other documents, or if the document has no polygons.
+  /// Throws `BothyError` `invalidRegion` for other documents, or if the document has no polygons.
   public init(geoJSON source: Data) throws(BothyError) {
     let polygons: [GeoPolygon]
     do { polygons = try Self.areas(JSONValue(parsing: source)) } catch {

@@ -9,8 +9,19 @@ import GRDB
 final class RegionDatabase: Sendable {
   private let queue: ClosableDatabase
   private let path: String
+  /// The reason why the file was repaired when it was opened, as a sentence, or `nil`.
+  let repair: String?
 
-  private static let version = 2
+  /// The steps from each format to the next one, beginning at format 1.
+  private static let steps = [
+    "ALTER TABLE region ADD COLUMN gone INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE region ADD COLUMN flipping INTEGER NOT NULL DEFAULT 0; \(manifestTable)",
+    "ALTER TABLE region ADD COLUMN generation INTEGER NOT NULL DEFAULT 0; \(confirmedTable)",
+    "ALTER TABLE region ADD COLUMN map TEXT",
+  ]
+  private static let version = steps.count + 1
+  /// The stored zoom of a failure of another part than a tile.
+  private static let noTile = -1
   /// The maximum number of failures that are stored of a region. All failures are counted.
   static let rememberedFailures = 100
 
@@ -21,13 +32,16 @@ final class RegionDatabase: Sendable {
       created INTEGER NOT NULL, completed INTEGER, started INTEGER NOT NULL, refresh INTEGER NOT NULL,
       done INTEGER NOT NULL DEFAULT 0, absent INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0,
       loaded INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, confirmed INTEGER NOT NULL DEFAULT 0,
-      gone INTEGER NOT NULL DEFAULT 0
+      gone INTEGER NOT NULL DEFAULT 0, flipping INTEGER NOT NULL DEFAULT 0,
+      generation INTEGER NOT NULL DEFAULT 0, map TEXT
     ) STRICT;
     CREATE TABLE failure (
       region TEXT NOT NULL REFERENCES region ON DELETE CASCADE, zoom INTEGER NOT NULL, x INTEGER NOT NULL,
       y INTEGER NOT NULL, message TEXT NOT NULL
     ) STRICT;
     CREATE INDEX failure_region ON failure (region);
+    \(manifestTable)
+    \(confirmedTable)
     """
 
   /// The state of a region whose tiles are being unpinned.
@@ -35,14 +49,31 @@ final class RegionDatabase: Sendable {
 
   init(path: String) throws(BothyError) {
     self.path = path
-    do { queue = try Self.opened(path) } catch {
-      guard let kept = Self.asItLies(path, error) else { throw Self.failure(error, path) }
-      queue = kept
+    do {
+      queue = try Self.opened(path)
+      repair = nil
+    } catch {
+      if let kept = Self.asItLies(path, error) {
+        (queue, repair) = (kept, nil)
+        return
+      }
+      guard let reason = Self.needsRepair(error) else { throw Self.failure(error, path) }
+      do { queue = try Self.repaired(path) } catch { throw Self.failure(error, path) }
+      repair = "\(path) was repaired, because \(reason)."
     }
   }
 
+  /// Returns the reason for a repair: damage, or a newer format. Otherwise `nil`.
+  private static func needsRepair(_ error: any Error) -> String? {
+    if let error = error as? BothyError, error.code == .newerFile { return "a newer version made it" }
+    guard let error = error as? DatabaseError,
+      [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+    else { return nil }
+    return "it was damaged"
+  }
+
   /// Opens or creates the list, and migrates an older format.
-  private static func opened(_ path: String) throws -> ClosableDatabase {
+  static func opened(_ path: String) throws -> ClosableDatabase {
     var configuration = Configuration()
     configuration.label = "bothy.regions"
     configuration.busyMode = .timeout(10)
@@ -51,16 +82,18 @@ final class RegionDatabase: Sendable {
     }
     let queue = ClosableDatabase(try DatabaseQueue(path: path, configuration: configuration))
     let found = try queue.write { database in
+      let check = try String.fetchOne(database, sql: "PRAGMA quick_check(1)") ?? ""
+      guard check == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: check) }
       let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
       if version == 0 { try database.execute(sql: Self.tables) }
-      if version == 1 {
-        try database.execute(sql: "ALTER TABLE region ADD COLUMN gone INTEGER NOT NULL DEFAULT 0")
+      if version > 0, version < Self.version {
+        for step in Self.steps[(version - 1)...] { try database.execute(sql: step) }
       }
       if version < Self.version { try database.execute(sql: "PRAGMA user_version = \(Self.version)") }
       return version
     }
     guard found <= Self.version else {
-      throw BothyError(.unavailable, "\(path) was made by a newer version. Update, or use another folder.")
+      throw BothyError(.newerFile, "\(path) was made by a newer version.")
     }
     return queue
   }
@@ -96,6 +129,11 @@ final class RegionDatabase: Sendable {
     }
   }
 
+  /// Returns the holders of all regions, also of those that are being deleted.
+  func holders() async throws(BothyError) -> [String] {
+    try await read { try String.fetchAll($0, sql: "SELECT id FROM region").map { Region.holder(of: $0) } }
+  }
+
   func region(_ id: String) async throws(BothyError) -> Region {
     let found = try await read { database in
       try Row.fetchOne(
@@ -123,20 +161,25 @@ final class RegionDatabase: Sendable {
       try limits.check(region.tiles, plan.name, beside: others)
       try database.execute(
         sql: """
-          INSERT INTO region (id, name, source, area, lowest, highest, tiles, state, created, started, refresh)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          INSERT INTO region (id, name, source, area, lowest, highest, tiles, state, created, started, refresh, map)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
           """,
         arguments: [
           region.id, plan.name, plan.source.name, plan.area.json.canonicalText, plan.zooms.lowest,
           plan.zooms.highest, region.tiles, region.state.rawValue, region.createdAt.milliseconds,
-          region.run.startedAt, region.run.isRefresh,
+          region.run.startedAt, region.run.isRefresh, plan.map?.json.canonicalText,
         ])
     }
   }
 
   /// Records the start of a run: deletes earlier failures and resets the counts.
-  func begin(_ region: Region) async throws(BothyError) {
+  ///
+  /// - Parameter isNew: true for a new refresh, which has confirmed no tile yet.
+  func begin(_ region: Region, isNew: Bool) async throws(BothyError) {
     try await write { database in
+      if isNew {
+        try database.execute(sql: "DELETE FROM confirmed WHERE region = ?", arguments: [region.id])
+      }
       try database.execute(sql: "DELETE FROM failure WHERE region = ?", arguments: [region.id])
       try database.execute(
         sql: """
@@ -166,7 +209,10 @@ final class RegionDatabase: Sendable {
       for failure in failures {
         try database.execute(
           sql: "INSERT INTO failure VALUES (?, ?, ?, ?, ?)",
-          arguments: [id, failure.tile.zoom, failure.tile.x, failure.tile.y, failure.message])
+          arguments: [
+            id, failure.tile?.zoom ?? Self.noTile, failure.tile?.x ?? 0, failure.tile?.y ?? 0,
+            failure.message,
+          ])
       }
       return try String.fetchOne(database, sql: "SELECT state FROM region WHERE id = ?", arguments: [id])
         == RegionState.loading.rawValue
@@ -184,12 +230,38 @@ final class RegionDatabase: Sendable {
     }
   }
 
+  /// Ends the replacement of a region's tiles. The region is complete if no tile has failed.
+  func finish(_ id: String, at time: Int64) async throws(BothyError) {
+    try await write { database in
+      try database.execute(
+        sql: """
+          UPDATE region SET state = CASE WHEN failed = 0 THEN ?2 ELSE ?3 END,
+            completed = CASE WHEN failed = 0 THEN ?4 ELSE completed END
+          WHERE id = ?1 AND state NOT IN (?5, ?6)
+          """,
+        arguments: [
+          id, RegionState.complete.rawValue, RegionState.partial.rawValue, time, RegionState.paused.rawValue,
+          Self.deleting,
+        ])
+    }
+  }
+
   /// Pauses a region. A complete region stays complete, as it has no run.
   func pause(_ id: String) async throws(BothyError) {
     try await write { database in
       try database.execute(
         sql: "UPDATE region SET state = ? WHERE id = ? AND state NOT IN (?, ?)",
         arguments: [RegionState.paused.rawValue, id, RegionState.complete.rawValue, Self.deleting])
+    }
+  }
+
+  /// Records if the tiles of a region are being replaced by the staged ones. A replacement that begins is counted.
+  func setFlipping(_ isFlipping: Bool, of id: String) async throws(BothyError) {
+    try await write { database in
+      try database.execute(
+        sql: """
+          UPDATE region SET flipping = ?1, generation = generation + ?1 WHERE id = ?2 AND flipping <> ?1
+          """, arguments: [isFlipping, id])
     }
   }
 
@@ -216,13 +288,17 @@ final class RegionDatabase: Sendable {
       try Row.fetchAll(
         database, sql: "SELECT zoom, x, y, message FROM failure WHERE region = ? ORDER BY rowid",
         arguments: [id]
-      ).map { RegionFailure(tile: try Tile(x: $0[1], y: $0[2], zoom: $0[0]), message: $0[3]) }
+      ).map { row in
+        let isTile = row[0] != Self.noTile
+        return RegionFailure(
+          tile: isTile ? try Tile(x: row[1], y: row[2], zoom: row[0]) : nil, message: row[3])
+      }
     }
   }
 }
 
 extension RegionDatabase {
-  private static func decoded(_ row: Row) throws -> Region {
+  static func decoded(_ row: Row) throws -> Region {
     var progress = RegionProgress(total: row["tiles"])
     progress.done = row["done"]
     progress.absent = row["absent"]
@@ -230,27 +306,36 @@ extension RegionDatabase {
     progress.loaded = row["loaded"]
     progress.bytesLoaded = row["bytes"]
     progress.confirmed = row["confirmed"]
-    // A read-only file of the first format doesn't have this column.
+    // A read-only file of an older format doesn't have this column.
     progress.gone = row.hasColumn("gone") ? row["gone"] : 0
     let completed: Int64? = row["completed"]
+    var plan = RegionPlan(
+      name: row["name"], source: SourceID(row["source"]), area: try RegionArea(kept: row["area"]),
+      zooms: try ZoomRange(row["lowest"], row["highest"]))
+    if row.hasColumn("map"), let kept: String = row["map"] {
+      guard let map = MapClosure(kept: try JSONValue(parsing: Data(kept.utf8))) else {
+        throw BothyError(.unavailable, "The list of what the style of '\(plan.name)' needs is damaged.")
+      }
+      plan.map = map
+    }
     return Region(
-      id: row["id"],
-      plan: RegionPlan(
-        name: row["name"], source: SourceID(row["source"]), area: try RegionArea(kept: row["area"]),
-        zooms: try ZoomRange(row["lowest"], row["highest"])),
-      tiles: row["tiles"], state: RegionState(rawValue: row["state"]) ?? .interrupted, progress: progress,
+      id: row["id"], plan: plan, tiles: row["tiles"],
+      state: RegionState(rawValue: row["state"]) ?? .interrupted, progress: progress,
       createdAt: Timestamp(milliseconds: row["created"]),
       completedAt: completed.map { Timestamp(milliseconds: $0) }, reason: row["reason"],
-      run: Region.Run(startedAt: row["started"], isRefresh: row["refresh"]))
+      run: Region.Run(
+        startedAt: row["started"], isRefresh: row["refresh"],
+        isFlipping: row.hasColumn("flipping") ? row["flipping"] : false,
+        generation: row.hasColumn("generation") ? row["generation"] : 0))
   }
 
-  private func read<Result: Sendable>(
+  func read<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws(BothyError) -> Result {
     do { return try await queue.read(body) } catch { throw Self.failure(error, path) }
   }
 
-  private func write<Result: Sendable>(
+  func write<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws(BothyError) -> Result {
     // A transaction that has begun is finished, even if the task is cancelled.
@@ -261,6 +346,12 @@ extension RegionDatabase {
 
   private static func failure(_ error: any Error, _ path: String) -> BothyError {
     if let known = error as? BothyError, known.isOfMaps { return known }
+    if BothyError(error, path: path).code == .diskFull {
+      return BothyError(
+        .diskFull,
+        "The disk is full, so the list of regions, \(path), can't be written. Free some space and try again. Regions and "
+          + "their stored tiles stay as they are.", underlying: error)
+    }
     return BothyError(
       .unavailable,
       "The list of regions, \(path), can't be used: \(error). Check that the disk has room and the file is whole; "

@@ -3,16 +3,19 @@ import Foundation
 
 /// The outcome of loading one tile of a region.
 enum RegionLoad: Sendable {
-  case loaded(bytes: Int)
+  /// The tile came. If it is staged, the stored tile is still an older version.
+  case loaded(bytes: Int, isStaged: Bool)
   /// The server confirmed the stored tile.
   case confirmed
   /// The stored tile never changes and so was not requested.
   case kept
-  case absent
+  case absent(isStaged: Bool)
   /// The server reports that the tile no longer exists. The stored tile stays.
   case gone(String)
   /// This tile isn't available now. Others may be.
   case failed(String)
+  /// The server refuses this tile for good (4xx). The stored tile stays.
+  case refused(String)
   /// Other content came in place of the tile, for example on a network that requires a sign-in. The stored tile stays.
   case misled(BothyError)
   /// The network isn't available, or the server doesn't respond.
@@ -22,22 +25,30 @@ enum RegionLoad: Sendable {
 
   /// The maximum time that one tile waits for a server that sent `Retry-After`.
   static let patience = Duration.seconds(120)
+  /// The status of networks that require a sign-in (RFC 6585 §6).
+  private static let signInStatus = 511
 
   /// Requests a tile, with a conditional request if it is stored. The stored tile stays until a newer version has
   /// arrived.
-  static func of(_ key: ResourceKey, from cache: ResourceCache, _ watch: ReplacementWatch) async -> RegionLoad
-  {
+  ///
+  /// - Parameters:
+  ///   - region: the region of the tile. Its stage is the place for a new version of a stored tile.
+  ///   - watch: decides if the response may become the tile.
+  static func of(
+    _ key: ResourceKey, from cache: ResourceCache, for region: Region, _ watch: ReplacementWatch
+  ) async -> RegionLoad {
     var attempts = 3
     var options = ReadOptions(policy: .remote, priority: .background)
     options.admits = { watch.admits($0) }
-    options.letsGo = watch.removesGone
+    options.letsGo = watch.removesGone ? region.holder : nil
+    options.stage = region.stage
     while true {
       do {
         var resource = try await cache.value(key, options)
         if resource.origin == .memory, try await cache.stored([key]).first == .some(nil) {
           // The entry was lost from the disk and is only in memory, where it doesn't last.
           var whole = ReadOptions.reload
-          whole.priority = .background
+          (whole.priority, whole.admits) = (.background, options.admits)
           resource = try await cache.value(key, whole)
         }
         return outcome(resource)
@@ -48,6 +59,15 @@ enum RegionLoad: Sendable {
         guard let wait = problem.retryAfter, wait <= patience, attempts > 0 else { return outcome(problem) }
         do { try await cache.wait(wait) } catch { return outcome(problem) }
       }
+    }
+  }
+
+  /// True if the stored tile is the server's current one.
+  var isConfirmation: Bool {
+    switch self {
+    case .loaded(_, let isStaged), .absent(let isStaged): !isStaged
+    case .confirmed, .kept: true
+    case .gone, .failed, .refused, .misled, .unreachable, .stopped: false
     }
   }
 
@@ -63,6 +83,7 @@ enum RegionLoad: Sendable {
       case .forbidden:
         return .failed("\(key) came, but its server does not allow it to be kept.")
       case .undecodable: return .failed("\(key) came, but is not what its reader takes.")
+      case .unconfirmed: return .failed("\(key) came, but was not confirmed by another tile.")
       case .tooLarge: return .failed("\(key) is larger than the cache takes.")
       case .removed: return .failed("\(key) was removed while it came.")
       case .diskFull:
@@ -73,9 +94,10 @@ enum RegionLoad: Sendable {
         return .stopped(BothyError(.storage, "The cache's disk failed: \(reason)"))
       }
     }
-    if resource.isAbsent { return .absent }
+    let isStaged = resource.storage == .staged
+    if resource.isAbsent { return .absent(isStaged: isStaged) }
     switch resource.origin {
-    case .network: return .loaded(bytes: resource.bytes?.count ?? 0)
+    case .network: return .loaded(bytes: resource.bytes?.count ?? 0, isStaged: isStaged)
     case .confirmed: return .confirmed
     case .memory, .disk, .bundled: return .kept
     }
@@ -85,6 +107,8 @@ enum RegionLoad: Sendable {
     switch error.code {
     case .unreachable, .timedOut, .offline: .unreachable(error)
     case .unexpectedContent: .misled(error)
+    case .refused where error.status == Self.signInStatus: .misled(error)
+    case .refused where (400..<500).contains(error.status ?? 0): .refused(error.message)
     case .absent: .gone(error.message)
     case .closed, .storage, .unknownSource, .cancelled: .stopped(error)
     default: .failed(error.message)

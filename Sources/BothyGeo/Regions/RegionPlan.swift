@@ -1,15 +1,17 @@
 public import BothyCache
 
-/// The plan of an offline region: an area of the map, at some zooms, of one source.
+/// The plan of an offline region: an area of the map, at some zooms, of one source or of all that a style needs.
 public struct RegionPlan: Sendable, Hashable {
   /// The name for users. No other region has the same name.
   package var name: String
-  /// The source of the tiles, which the cache must know.
+  /// The source of the tiles, or of the style, which the cache must know.
   public var source: SourceID
   /// The area of the map.
   public var area: RegionArea
-  /// The zooms, all of which the source must have.
+  /// The zooms, all of which the source must have. With a style, the zooms of the map.
   public var zooms: ZoomRange
+  /// All that the style needs, or `nil` for tiles of one source.
+  package var map: MapClosure?
 
   /// Describes a region. `OfflineRegions.create` checks it.
   public init(name: String, source: SourceID, area: RegionArea, zooms: ZoomRange) {
@@ -19,8 +21,26 @@ public struct RegionPlan: Sendable, Hashable {
     self.zooms = zooms
   }
 
-  /// Returns the tiles, coarse ones first. Throws `BothyError` for an invalid area.
+  /// Describes a region with all that a renderer requests to draw a style there, between two zooms of the map.
+  ///
+  /// That is the style, its TileJSON documents, the tiles of its sources, all glyphs of its fonts, its sprites and its
+  /// GeoJSON.
+  ///
+  /// Glyphs are 256 requests for each list of fonts. They are loaded once for all regions. A map that is tilted shows
+  /// coarser tiles at its horizon, so give it a lower zoom to begin with.
+  public init(name: String, style: MapStyle, area: RegionArea, zooms: ZoomRange) {
+    self.init(name: name, source: style.source, area: area, zooms: zooms)
+    map = style.closure
+  }
+
+  /// Returns the tiles of a region of one source, coarse ones first. Throws `BothyError` for an invalid area.
   package func tiles() throws(BothyError) -> RegionTiles { try RegionTiles(area, zooms: zooms) }
+
+  /// The keys of the style and its TileJSON documents, at the beginning of `keys()`.
+  var documentKeys: [ResourceKey] { map.map { $0.keys([$0.style] + $0.documents, of: source) } ?? [] }
+
+  /// Returns the keys of all that the region has. Throws `BothyError` for an invalid area.
+  package func keys() throws(BothyError) -> RegionKeys { try RegionKeys(self) }
 }
 
 /// The estimated size of a region.
@@ -37,6 +57,17 @@ public struct RegionEstimate: Sendable, Hashable {
 
   /// The assumed size of a tile of a source without stored tiles: 16 KB.
   package static let assumedBytesPerTile: Int64 = 16_384
+
+  /// Adds up estimates of several sources.
+  init(adding parts: [RegionEstimate]) {
+    tiles = parts.reduce(0) { $0 + $1.tiles }
+    sample = parts.reduce(0) { $0 + $1.sample }
+    bytes = parts.reduce(0) { sum, part in
+      let (total, overflow) = sum.addingReportingOverflow(part.bytes)
+      return overflow ? .max : total
+    }
+    bytesPerTile = tiles > 0 ? max(1, bytes / Int64(tiles)) : Self.assumedBytesPerTile
+  }
 
   init(tiles: Int, stored: StoreTotals) {
     self.tiles = tiles
@@ -61,7 +92,7 @@ package struct RegionLimits: Sendable, Hashable {
     self.tilesInAll = max(0, tilesInAll)
   }
 
-  /// Throws `BothyError` `.tooManyTiles` if `tiles` tiles of a new region, with `others` of other regions, exceed a
+  /// Throws `BothyError` `tooManyTiles` if `tiles` tiles of a new region, with `others` of other regions, exceed a
   /// limit.
   func check(_ tiles: Int, _ name: String, beside others: Int) throws(BothyError) {
     guard tiles <= tilesInOne else {

@@ -4,7 +4,8 @@ import BothyStore
 /// A run over the tiles of a region in order. It skips available tiles and requests the others, a few at a time. It has
 /// at most one batch of tiles in memory.
 ///
-/// Tiles are pinned before they are requested, so received tiles are never evicted.
+/// Tiles are pinned before they are requested, so received tiles are never evicted. New versions of stored tiles are
+/// staged, and replace them together after the run.
 struct RegionRun {
   let region: Region
   let cache: ResourceCache
@@ -14,9 +15,12 @@ struct RegionRun {
   let freshness: FreshnessRule
 
   private(set) var progress: RegionProgress
-  private var tiles: RegionTiles.Iterator
-  /// The keys of the current batch that are still missing.
-  private var lacking: [ResourceKey] = []
+  private var coming: OfflineRegions.Batches
+  private let documents: Set<ResourceKey>
+  /// The tiles of the current batch that are still missing.
+  private var lacking: [Wanted] = []
+  /// The number of batches that were looked up.
+  private var batches = 0
   private var failures: [RegionFailure] = []
   private var failuresKept = 0
   private var handled = 0
@@ -26,6 +30,12 @@ struct RegionRun {
   private var failedInRow = (all: 0, unreachable: 0, misled: 0)
   private let watch: ReplacementWatch
   private var stop: Stop?
+  /// True if an earlier part of this run has staged tiles.
+  private var hasStaged = false
+  /// The checksums of contents that several of these tiles have. Such tiles are requested again.
+  private var repeated: Set<UInt64> = []
+  /// The number of tiles that failed without a final response of the server.
+  private(set) var unanswered = 0
 
   /// The reason why a run ends before the last tile.
   enum Stop: Sendable {
@@ -33,7 +43,13 @@ struct RegionRun {
     case interrupted(BothyError)
   }
 
-  private static let batch = 256
+  /// A tile to request, with its place in the order of the plan.
+  private struct Wanted: Sendable {
+    var key: ResourceKey
+    var place: Int
+  }
+
+  private static let batch = RegionManifest.tilesOfPart
   /// The number of failures in a row that indicates a general problem.
   private static let failureLimit = 64
   private static let unreachableLimit = 4
@@ -50,31 +66,37 @@ struct RegionRun {
     self.freshness = freshness
     progress = RegionProgress(total: region.tiles)
     watch = ReplacementWatch(tiles: region.tiles, removesGone: region.run.removesGone)
-    tiles = try region.plan.tiles().makeIterator()
+    coming = try OfflineRegions.Batches(region)
+    documents = Set(region.plan.documentKeys)
     notedAt = cache.now
   }
 
   /// Processes the tiles. Returns `nil` after the last one.
   mutating func perform() async throws -> Stop? {
-    await withTaskGroup(of: (ResourceKey, RegionLoad).self) { group in
+    hasStaged = try await cache.isUsed(region.stage)
+    // If many tiles of a network's sign-in page were staged before a kill, they are equal.
+    if hasStaged { repeated = try await cache.repeatedChecksums(on: region.stage) }
+    await withTaskGroup(of: (Wanted, RegionLoad).self) { group in
       var running = 0
-      while stop == nil, let key = await next() {
-        while running >= control.concurrentLoads, let (key, load) = await group.next() {
+      while stop == nil, let wanted = await next() {
+        while running >= control.concurrentLoads, let (wanted, load) = await group.next() {
           running -= 1
-          await take(load, of: key)
+          await take(load, of: wanted)
         }
         guard stop == nil, await mayBegin() else { break }
-        group.addTask { [cache, watch] in (key, await RegionLoad.of(key, from: cache, watch)) }
+        group.addTask { [cache, watch, region] in
+          (wanted, await RegionLoad.of(wanted.key, from: cache, for: region, watch))
+        }
         running += 1
       }
       // Waits for running requests, so that their tiles needn't be requested again.
-      while let (key, load) = await group.next() { await take(load, of: key) }
+      while let (wanted, load) = await group.next() { await take(load, of: wanted) }
     }
-    if let replaced = watch.found() {
-      await cache.putBack(replaced)
-      // Tiles that couldn't be stored were never counted as done.
-      progress.done = max(0, progress.done - replaced.count)
-      stop = .interrupted(ReplacementWatch.reason)
+    if let reason = watch.reason {
+      // Earlier tiles of the stage may be of the same network.
+      try await cache.dropStage(region.stage)
+      progress.done = max(0, progress.done - watch.admitted)
+      stop = .interrupted(reason)
     }
     await note()
     try Task.checkCancellation()
@@ -82,29 +104,38 @@ struct RegionRun {
   }
 
   /// Returns the next tile to request, or `nil` at the end or if the cache or the list fails.
-  private mutating func next() async -> ResourceKey? {
+  private mutating func next() async -> Wanted? {
     while lacking.isEmpty {
       if Task.isCancelled || control.isPaused {
         stop = .paused
         return nil
       }
-      var keys: [ResourceKey] = []
-      while keys.count < Self.batch, let tile = tiles.next() {
-        keys.append(tile.key(in: region.plan.source))
-      }
-      if keys.isEmpty { return nil }
+      guard let keys = coming.next() else { return nil }
       do {
         try await cache.pin(keys, by: region.holder)
         let stored = try await cache.stored(keys)
-        for (key, metadata) in zip(keys, stored) {
-          if let metadata, isDone(metadata) {
+        let staged = try await staged(keys)
+        let confirmed =
+          region.run.isRefresh
+          ? try await file.confirmed(of: region.id, part: batches) : RegionConfirmations()
+        for (place, key) in keys.enumerated() {
+          // Staged entries are of this run, because a new refresh begins with an empty stage.
+          if let metadata = stored[place],
+            staged[place] != nil || confirmed.has(place) || isDone(key, metadata)
+          {
             progress.done += 1
             if AnswerKind.isNegative(metadata.status) { progress.absent += 1 }
           } else {
-            lacking.append(key)
+            lacking.append(Wanted(key: key, place: batches * Self.batch + place))
           }
         }
+        if hasStaged { try await cache.dropStaged(lacking.map(\.key), on: region.stage) }
+        try await announce()
         lacking.reverse()
+        batches += 1
+      } catch let error as BothyError where [.unavailable, .diskFull].contains(error.code) {
+        stop = .interrupted(error)
+        return nil
       } catch {
         stop = .interrupted(BothyError(.storage, "The cache's disk failed: \(error)"))
         return nil
@@ -116,10 +147,39 @@ struct RegionRun {
     return lacking.popLast()
   }
 
-  /// Returns true if an entry on the disk needs no request: it was received or confirmed in this run, or is fresh.
-  private func isDone(_ metadata: EntryMetadata) -> Bool {
-    if metadata.validatedAt >= region.run.startedAt { return true }
+  /// The number of batches whose tiles are announced together.
+  private static let batchesAhead = 8
+
+  /// Announces the missing tiles of this batch and the next ones to a source that is one file, which reads near ones
+  /// together.
+  private func announce() async throws {
+    guard batches % Self.batchesAhead == 0, cache.isInContainer(region.plan.source) else { return }
+    var keys = coming.prefix(Self.batchesAhead - 1).flatMap { $0 }
+    if !region.run.isRefresh {
+      let stored = try await cache.stored(keys)
+      keys = zip(keys, stored).filter { $1 == nil }.map(\.0)
+    }
+    cache.expect(lacking.map(\.key) + keys, of: region.plan.source)
+  }
+
+  /// Returns the metadata of tiles that an earlier part of this run has staged.
+  private func staged(_ keys: [ResourceKey]) async throws -> [EntryMetadata?] {
+    guard hasStaged else { return keys.map { _ in nil } }
+    let digests = repeated.isEmpty ? [] : try await cache.digests(keys, on: region.stage)
+    return try await cache.staged(keys, on: region.stage).enumerated().map { place, metadata in
+      if !digests.isEmpty, let digest = digests[place], repeated.contains(digest.checksum) { return nil }
+      return metadata
+    }
+  }
+
+  /// Returns true if an entry on the disk needs no request: it was received in this run, or is fresh. A refresh knows
+  /// its tiles by their confirmation alone.
+  ///
+  /// The documents of a style are those that the plan was made from. Only a refresh changes them.
+  private func isDone(_ key: ResourceKey, _ metadata: EntryMetadata) -> Bool {
     if region.run.isRefresh { return false }
+    if documents.contains(key) { return true }
+    if metadata.validatedAt >= region.run.startedAt { return true }
     return EntryState(of: metadata, under: freshness, at: cache.now, isPinned: true).isFresh
   }
 
@@ -142,11 +202,13 @@ struct RegionRun {
     }
   }
 
-  private mutating func take(_ load: RegionLoad, of key: ResourceKey) async {
+  private mutating func take(_ load: RegionLoad, of wanted: Wanted) async {
+    let key = wanted.key
     var problem: (message: String, error: BothyError?)?
     var isMisled = false
+    if load.isConfirmation { await confirm(wanted.place) }
     switch load {
-    case .loaded(let bytes):
+    case .loaded(let bytes, _):
       progress.loaded += 1
       progress.bytesLoaded += Int64(bytes)
     case .confirmed: progress.confirmed += 1
@@ -157,12 +219,18 @@ struct RegionRun {
     case .gone(let message):
       progress.gone += 1
       remember(key, message)
-    case .failed(let message): problem = (message, nil)
-    case .unreachable(let error): problem = (error.message, error)
-    case .misled(let error):
+    case .refused(let message): problem = (message, nil)
+    case .failed(let message):
+      problem = (message, nil)
+      unanswered += 1
+    case .unreachable(let error):
       problem = (error.message, error)
+      unanswered += 1
+    case .misled(let error):
+      problem = (error.message, Self.misled(error))
       isMisled = true
-      if watch.isTripped, stop == nil { stop = .interrupted(ReplacementWatch.reason) }
+      unanswered += 1
+      if let reason = watch.reason, stop == nil { stop = .interrupted(reason) }
     case .stopped(let error):
       if stop == nil, !Task.isCancelled { stop = .interrupted(error) }
       return
@@ -176,6 +244,16 @@ struct RegionRun {
     handled += 1
     control.send(progress)
     await noteIfDue(every: 64)
+  }
+
+  /// Records that this refresh needs no further request for a tile.
+  private mutating func confirm(_ place: Int) async {
+    guard region.run.isRefresh else { return }
+    do {
+      try await file.confirm([place % Self.batch], of: region.id, part: place / Self.batch)
+    } catch {
+      if stop == nil { stop = .interrupted(error) }
+    }
   }
 
   /// Records a failure.
@@ -199,9 +277,16 @@ struct RegionRun {
     }
   }
 
+  /// Returns the error of a run whose tiles came with other content. Pictures of another size are the server's own.
+  private static func misled(_ error: BothyError) -> BothyError {
+    if case .otherPicture? = error.underlying as? ContentMismatch { return error }
+    return BothyError(
+      .signInRequired, "\(ReplacementWatch.signIn.message) \(error.message)", underlying: error)
+  }
+
   private mutating func remember(_ key: ResourceKey, _ message: String) {
-    guard failuresKept < RegionDatabase.rememberedFailures, let tile = Tile(key) else { return }
-    failures.append(RegionFailure(tile: tile, message: message))
+    guard failuresKept < RegionDatabase.rememberedFailures else { return }
+    failures.append(RegionFailure(tile: Tile(key), message: message))
     failuresKept += 1
   }
 

@@ -7,7 +7,7 @@ extension GeoBox {
   /// A box of all positions, including the poles.
   package static let world = GeoBox(west: -180, south: -90, east: 180, north: 90)
 
-  /// Returns this box if it is valid. Throws `BothyError` `.invalidCoordinate` for values that aren't numbers or are out
+  /// Returns this box if it is valid. Throws `BothyError` `invalidCoordinate` for values that aren't numbers or are out
   /// of range, and for a south that is north of north.
   @discardableResult
   package func checked() throws(BothyError) -> GeoBox {

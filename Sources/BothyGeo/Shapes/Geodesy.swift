@@ -45,6 +45,16 @@ package enum Geodesy {
       longitude: normalized(longitude: start.longitude + turn / radians))
   }
 
+  /// Returns the direction from one position to another on the great circle, in degrees clockwise from north: -180 to
+  /// 180.
+  package static func bearing(from start: Coordinate, to end: Coordinate) -> Double {
+    let radians = Double.pi / 180
+    let (latitude, other) = (start.latitude * radians, end.latitude * radians)
+    let turn = (end.longitude - start.longitude) * radians
+    let north = cosine(latitude) * sine(other) - sine(latitude) * cosine(other) * cosine(turn)
+    return arcTangent(sine(turn) * cosine(other), over: north) / radians
+  }
+
   /// Returns the metres from a position to the nearest point of the straight line, in degrees, between two others. The
   /// line crosses the antimeridian by the shorter way.
   ///

@@ -5,7 +5,7 @@ package enum Geohash {
   private static let digits = Array("0123456789bcdefghjkmnpqrstuvwxyz".utf8)
 
   /// Returns the geohash of a position with a length from 1 to 12. Other lengths are clamped. Throws `BothyError`
-  /// `.invalidCoordinate` for an invalid position.
+  /// `invalidCoordinate` for an invalid position.
   package static func encode(_ coordinate: Coordinate, length: Int = 9) throws(BothyError) -> String {
     let length = min(max(length, 1), 12)
     var box = GeoBox.world
@@ -30,7 +30,7 @@ package enum Geohash {
     return text
   }
 
-  /// Returns the area that a geohash names. Throws `BothyError` `.invalidKey` for an invalid text.
+  /// Returns the area that a geohash names. Throws `BothyError` `invalidKey` for an invalid text.
   package static func decode(_ text: String) throws(BothyError) -> GeoBox {
     var box = GeoBox.world
     let bytes = Array(text.lowercased().utf8)

@@ -1,8 +1,8 @@
-public import BothyCache
-public import BothyStore
+package import BothyCache
+package import BothyStore
 
 /// The content of a TileJSON document (version 3.0.0), which describes a source of tiles.
-public struct TileJSON: Sendable, Hashable {
+package struct TileJSON: Sendable, Hashable {
   /// The name of the source, or an empty text if the document has none.
   package var name: String
   /// The attribution, or an empty text if the document has none. It may be HTML.
@@ -12,14 +12,19 @@ public struct TileJSON: Sendable, Hashable {
   /// The zooms of the tiles, by default 0 to 22.
   package var zooms: ZoomRange
   /// The area of the tiles, by default the world.
-  public var bounds: GeoBox
+  package var bounds: GeoBox
 
-  /// Reads a document. Throws `BothyError` `.invalidSource`, which names the invalid member.
+  /// Reads a document. Throws `BothyError` `invalidSource`, which names the invalid member.
   package init(json source: some ContiguousBytesSource) throws(BothyError) {
     let json: JSONValue
     do { json = try JSONValue(parsing: source) } catch {
       throw BothyError(.invalidSource, "The TileJSON document is not JSON. \(error)", underlying: error)
     }
+    try self.init(members: json)
+  }
+
+  /// Reads the members of a document that was parsed already.
+  init(members json: JSONValue) throws(BothyError) {
     let addresses = (json["tiles"]?.arrayValue ?? []).map(\.stringValue)
     guard !addresses.isEmpty, !addresses.contains(nil) else {
       throw BothyError(.invalidSource, "The TileJSON document needs 'tiles', a list of addresses.")
@@ -43,7 +48,7 @@ public struct TileJSON: Sendable, Hashable {
   /// Addresses that differ only in the host become one address with several hosts. Otherwise the first address counts.
   ///
   /// Loading in bulk stays forbidden, as only the owner's terms can allow it, not a document.
-  public func source(
+  package func source(
     _ id: SourceID, freshness: FreshnessRule = .http, userAgent: String? = nil,
     allowsBulkDownload: Bool = false
   ) throws(BothyError) -> ResourceSource {

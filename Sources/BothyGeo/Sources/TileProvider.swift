@@ -1,6 +1,6 @@
-public import BothyCache
+package import BothyCache
 internal import Foundation
-public import HTTPTypes
+package import HTTPTypes
 
 /// A provider of tiles: the form of its addresses, and the settings of all its styles.
 ///
@@ -8,7 +8,7 @@ public import HTTPTypes
 ///       "hills", template: "https://{s}.hills.example/{style}/{z}/{x}/{y}.png", hosts: ["a", "b"])
 ///     let outdoors = try provider.source(style: "outdoors")
 ///     let key = try outdoors.key(Tile(containing: position, zoom: 14))
-public struct TileProvider: Sendable {
+package struct TileProvider: Sendable {
   private let name: String
   private let template: String
   private let describe: @Sendable (SourceID, String) throws(BothyError) -> ResourceSource
@@ -22,7 +22,7 @@ public struct TileProvider: Sendable {
   ///   - hosts: the values of `{s}` in the address. All hosts serve the same tiles, so the host isn't part of a key.
   ///
   /// The other settings are those of `ResourceSource`.
-  public init(
+  package init(
     _ name: String, template: String, hosts: [String] = [], highResolution: Bool = false,
     freshness: FreshnessRule = .http, headers: HTTPFields = [:], userAgent: String? = nil,
     limits: SourceLimits = SourceLimits(), content: ContentExpectation? = nil,
@@ -47,7 +47,7 @@ public struct TileProvider: Sendable {
   /// All hosts share its identity, and no other style does.
   ///
   /// - Throws: `BothyError.invalidSource` if a style is given but the address has no `{style}`, or the reverse.
-  public func source(style: String = "") throws(BothyError) -> ResourceSource {
+  package func source(style: String = "") throws(BothyError) -> ResourceSource {
     guard template.contains("{style}") != style.isEmpty else {
       throw BothyError(
         .invalidSource,

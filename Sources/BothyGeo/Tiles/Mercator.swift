@@ -74,7 +74,7 @@ package enum Mercator {
 }
 
 extension Coordinate {
-  /// Returns this position if both values are numbers. Throws `BothyError` `.invalidCoordinate`.
+  /// Returns this position if both values are numbers. Throws `BothyError` `invalidCoordinate`.
   @discardableResult
   func checked() throws(BothyError) -> Coordinate {
     guard latitude.isFinite, longitude.isFinite else {

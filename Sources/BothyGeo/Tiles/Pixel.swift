@@ -57,7 +57,7 @@ package struct Pixel: Hashable, Sendable {
       longitude: min(max(Double(x), 0), side) / side * 360 - 180)
   }
 
-  /// Returns the tile that contains the pixel. Columns wrap around the world. Throws `BothyError` `.invalidTile` north or
+  /// Returns the tile that contains the pixel. Columns wrap around the world. Throws `BothyError` `invalidTile` north or
   /// south of the map.
   package func tile() throws(BothyError) -> Tile {
     let edge = Int64(Mercator.tileEdge)

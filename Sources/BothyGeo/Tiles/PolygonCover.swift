@@ -130,7 +130,7 @@ package struct AreaCover: Sendable {
   /// Creates the cover of one polygon. Throws `BothyError` for positions that aren't numbers.
   package init(_ polygon: GeoPolygon) throws(BothyError) { try self.init([polygon]) }
 
-  /// Creates the cover of a box. Throws `BothyError` `.invalidCoordinate` for an invalid box.
+  /// Creates the cover of a box. Throws `BothyError` `invalidCoordinate` for an invalid box.
   package init(_ box: GeoBox) throws(BothyError) { try self.init([GeoPolygon(box.checked())]) }
 
   /// Returns the number of tiles at the zooms without listing them, at most `limit + 1`, as counting ends there.
@@ -149,7 +149,7 @@ package struct AreaCover: Sendable {
   }
 
   /// Returns the tiles at a zoom, row by row from the north. If there are more than `limit`, throws `BothyError`
-  /// `.tooManyTiles` before it lists any.
+  /// `tooManyTiles` before it lists any.
   package func tiles(
     zoom: Int, limit: Int = TileGrid.defaultLimit
   ) throws(BothyError) -> [Tile] {

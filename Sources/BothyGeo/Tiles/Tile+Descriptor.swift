@@ -1,11 +1,11 @@
-public import BothyStore
+package import BothyCore
 
 extension Tile {
   /// Reads the description of a tile that older apps store: `{"X","Y","ZoomLevel","QuadKey","Id"}`. The quadkey and the
   /// id, which are equal, are optional.
   ///
   /// Throws `BothyError` if a number is missing, the tile doesn't exist, or the quadkey or id names another tile.
-  public init(descriptor json: JSONValue) throws(BothyError) {
+  package init(descriptor json: JSONValue) throws(BothyError) {
     guard let x = json["X"]?.intValue, let y = json["Y"]?.intValue, let zoom = json["ZoomLevel"]?.intValue
     else {
       throw BothyError(

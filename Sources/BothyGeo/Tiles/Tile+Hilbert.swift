@@ -15,7 +15,7 @@ extension Tile {
     return Self.firstID(zoom) + distance
   }
 
-  /// Creates the tile of a number. Throws `BothyError` `.invalidKey` for a number beyond the last zoom.
+  /// Creates the tile of a number. Throws `BothyError` `invalidKey` for a number beyond the last zoom.
   package init(hilbertID id: UInt64) throws(BothyError) {
     guard let zoom = Self.zooms.first(where: { id < Self.firstID($0 + 1) }) else {
       throw BothyError(.invalidKey, "\(id) isn't a tile's id: zooms end at \(Self.zooms.upperBound).")

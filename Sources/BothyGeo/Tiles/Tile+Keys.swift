@@ -11,7 +11,7 @@ extension Tile {
     return key
   }
 
-  /// Creates the tile of a quadkey. An empty quadkey is the tile of zoom 0. Throws `BothyError` `.invalidKey` for
+  /// Creates the tile of a quadkey. An empty quadkey is the tile of zoom 0. Throws `BothyError` `invalidKey` for
   /// characters other than 0 to 3, or more than 29 of them.
   public init(quadkey: String) throws(BothyError) {
     let digits = quadkey.utf8
@@ -37,7 +37,7 @@ extension Tile {
   /// close numbers.
   package var morton: UInt64 { 1 << UInt64(2 * zoom) | Self.spread(x) | Self.spread(y) << 1 }
 
-  /// Creates the tile of a Morton number. Throws `BothyError` `.invalidKey` if no tile has this number.
+  /// Creates the tile of a Morton number. Throws `BothyError` `invalidKey` if no tile has this number.
   package init(morton: UInt64) throws(BothyError) {
     let bits = UInt64.bitWidth - 1 - morton.leadingZeroBitCount
     guard morton != 0, bits % 2 == 0, bits <= 2 * Self.zooms.upperBound else {
@@ -52,7 +52,7 @@ extension Tile {
     zoom > 28 ? nil : UInt64(zoom) << 56 | UInt64(x) << 28 | UInt64(y)
   }
 
-  /// Creates the tile of a packed key. Throws `BothyError` `.invalidKey` if no tile has this key.
+  /// Creates the tile of a packed key. Throws `BothyError` `invalidKey` if no tile has this key.
   package init(packedKey key: UInt64) throws(BothyError) {
     let mask: UInt64 = 1 << 28 - 1
     let (zoom, x, y) = (Int(key >> 56), Int(key >> 28 & mask), Int(key & mask))

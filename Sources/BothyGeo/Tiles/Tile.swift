@@ -13,7 +13,7 @@ public struct Tile: Hashable, Sendable {
   /// The zooms that a tile can have.
   package static let zooms = 0...29
 
-  /// Creates a tile. Throws `BothyError` `.invalidTile` if the tile doesn't exist.
+  /// Creates a tile. Throws `BothyError` `invalidTile` if the tile doesn't exist.
   public init(x: Int, y: Int, zoom: Int) throws(BothyError) {
     let side = try Self.side(zoom)
     guard x >= 0, x < side, y >= 0, y < side else {
@@ -25,7 +25,7 @@ public struct Tile: Hashable, Sendable {
   }
 
   /// Creates a tile with a column that wraps around the world: column -1 is the last one, column 2^zoom the first.
-  /// Throws `BothyError` `.invalidTile` if the row or zoom doesn't exist.
+  /// Throws `BothyError` `invalidTile` if the row or zoom doesn't exist.
   package init(wrappingX x: Int, y: Int, zoom: Int) throws(BothyError) {
     let side = try Self.side(zoom)
     try self.init(x: x & (side - 1), y: y, zoom: zoom)
@@ -45,7 +45,7 @@ public struct Tile: Hashable, Sendable {
     self.zoom = zoom
   }
 
-  /// Returns the number of columns, and of rows, of a zoom. Throws `BothyError` `.invalidTile` for a zoom that no tile
+  /// Returns the number of columns, and of rows, of a zoom. Throws `BothyError` `invalidTile` for a zoom that no tile
   /// has.
   package static func side(_ zoom: Int) throws(BothyError) -> Int {
     guard zooms.contains(zoom) else {

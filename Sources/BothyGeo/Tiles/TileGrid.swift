@@ -76,7 +76,7 @@ package struct TileGrid: Hashable, Sendable {
     tile.zoom == zoom && rows.contains(tile.y) && columns.contains { $0.contains(tile.x) }
   }
 
-  /// Returns the tiles as a list. If there are more than `limit`, throws `BothyError` `.tooManyTiles` before any
+  /// Returns the tiles as a list. If there are more than `limit`, throws `BothyError` `tooManyTiles` before any
   /// allocation.
   package func tiles(limit: Int = defaultLimit) throws(BothyError) -> [Tile] {
     guard count <= limit else { throw .tooManyTiles(count, zoom: zoom, limit: limit) }
@@ -99,8 +99,8 @@ extension Tile {
   /// Returns the tiles of a zoom that a box has a part of, row by row from the north.
   ///
   /// A tile that only the eastern or southern edge touches isn't included. A box whose west is greater than its east
-  /// crosses the antimeridian. Throws `BothyError`: `.invalidCoordinate`, `.invalidTile` for a zoom that no tile has, and
-  /// `.tooManyTiles` before any allocation.
+  /// crosses the antimeridian. Throws `BothyError`: `invalidCoordinate`, `invalidTile` for a zoom that no tile has, and
+  /// `tooManyTiles` before any allocation.
   public static func covering(
     _ box: GeoBox, zoom: Int, limit: Int = 10_000
   ) throws(BothyError) -> [Tile] {

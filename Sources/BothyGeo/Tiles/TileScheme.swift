@@ -38,7 +38,7 @@ extension Tile {
   /// The row counted from the south, as in TMS and MBTiles.
   package var southernRow: Int { 1 << zoom - 1 - y }
 
-  /// Creates the tile with a row counted from the south. Throws `BothyError` `.invalidTile` if the tile doesn't exist.
+  /// Creates the tile with a row counted from the south. Throws `BothyError` `invalidTile` if the tile doesn't exist.
   package init(x: Int, southernRow: Int, zoom: Int) throws(BothyError) {
     let side = try Self.side(zoom)
     guard southernRow >= 0, southernRow < side else {

@@ -5,7 +5,7 @@ public struct ZoomRange: Hashable, Sendable {
   /// The highest zoom, with the finest tiles.
   public let highest: Int
 
-  /// Creates a range. Throws `BothyError` `.zoomOutOfRange` for a range that is empty or exceeds 0 to 29.
+  /// Creates a range. Throws `BothyError` `zoomOutOfRange` for a range that is empty or exceeds 0 to 29.
   public init(_ lowest: Int, _ highest: Int) throws(BothyError) {
     guard lowest <= highest, Tile.zooms.contains(lowest), Tile.zooms.contains(highest) else {
       throw BothyError(
@@ -27,7 +27,19 @@ public struct ZoomRange: Hashable, Sendable {
   /// Returns true if the range contains the zoom, ends included.
   package func contains(_ zoom: Int) -> Bool { zoom >= lowest && zoom <= highest }
 
-  /// Throws `BothyError` `.zoomOutOfRange` for a tile of another zoom.
+  /// Returns the zooms that are in both ranges, or `nil` if there are none.
+  func common(with other: ZoomRange) -> ZoomRange? {
+    let (low, high) = (max(lowest, other.lowest), min(highest, other.highest))
+    return low <= high ? ZoomRange(unchecked: low...high) : nil
+  }
+
+  /// Returns the zooms from the lowest to the highest of both ranges.
+  func joined(with other: ZoomRange?) -> ZoomRange {
+    guard let other else { return self }
+    return ZoomRange(unchecked: min(lowest, other.lowest)...max(highest, other.highest))
+  }
+
+  /// Throws `BothyError` `zoomOutOfRange` for a tile of another zoom.
   package func check(_ tile: Tile) throws(BothyError) {
     guard contains(tile.zoom) else {
       throw BothyError(

@@ -1,5 +1,5 @@
-public import BothyCache
-public import BothySync
+package import BothyCache
+package import BothySync
 
 /// The states of network monitors as conditions for the cache.
 extension NetworkConditions {
@@ -13,7 +13,7 @@ extension NetworkConditions {
   /// Returns the conditions that a monitor reports, now and after each change.
   ///
   /// The monitor runs until the stream is released.
-  public static func stream(of monitor: any ReachabilityMonitor) -> AsyncStream<NetworkConditions> {
+  package static func stream(of monitor: any ReachabilityMonitor) -> AsyncStream<NetworkConditions> {
     let states = monitor.states()
     return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let task = Task {

@@ -19,6 +19,6 @@ extension ResourceCache {
     let folder = folder ?? (caches ?? FileManager.default.temporaryDirectory).appending(path: "Bothy")
     try self.init(
       settings: CacheSettings(memory: MemoryLimits(bytes: memory), disk: BlobStoreLimits(bytes: disk)),
-      disk: .files(in: folder), loader: .system)
+      disk: .database(in: folder), loader: .system)
   }
 }

@@ -1,3 +1,5 @@
+import BothyCore
+
 /// A pure parser for streams of server-sent events, as in the HTML standard (section 9.2.6).
 ///
 /// The bytes may be split anywhere, even inside a line end or a character.
@@ -52,7 +54,7 @@ package struct EventStreamParser: Sendable {
     defer { line.removeAll(keepingCapacity: true) }
     if isFirstLine {
       isFirstLine = false
-      if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+      line = Array(line.afterByteOrderMark())
     }
     guard !line.isEmpty else { return dispatch() }
     guard line[0] != UInt8(ascii: ":") else { return nil }

@@ -1,10 +1,10 @@
-public import BothySync
+package import BothySync
 import Foundation
 import HTTPTypes
 
 /// Transfers of blobs, at the space's addresses.
 extension BothyRemote {
-  public var blobs: (any BlobRemote)? { BlobRoutes(remote: self) }
+  package var blobs: (any BlobRemote)? { BlobRoutes(remote: self) }
 }
 
 private struct BlobRoutes: BlobRemote {

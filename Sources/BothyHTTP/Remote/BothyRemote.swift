@@ -1,10 +1,16 @@
-public import BothyStore
+package import BothyStore
 public import BothySync
 import Foundation
 import HTTPTypes
 
-/// A Bothy server over HTTP, for one space and one user.
-public struct BothyRemote: RemoteStorage {
+/// A Bothy server over HTTP, for one space and one user. Creating one sends no request.
+///
+/// ```swift
+/// let remote = BothyRemote(url: "https://bothy.example.org", space: "home") { try await session.token() }
+/// ```
+///
+/// Requests to an address without TLS are refused, unless it is this machine's or `allowsHTTP` is true.
+public struct BothyRemote: RemoteStorage, CompleteRemote {
   let base: String
   let transport: any HTTPTransport
   private let tokens: TokenSource
@@ -55,7 +61,7 @@ public struct BothyRemote: RemoteStorage {
   }
 
   /// True if the address uses TLS or is on this machine.
-  public var isConfidential: Bool { GuardedTransport.isConfidential(base) }
+  package var isConfidential: Bool { GuardedTransport.isConfidential(base) }
 
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     let response = try await send(.post, "/sync", body: request.encoded())
@@ -64,24 +70,22 @@ public struct BothyRemote: RemoteStorage {
 
   /// Returns all records of a query. A response has a limited size, so this requests pages until the result is
   /// complete. A record that changed between two pages is returned once, with its later version.
-  public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+  package func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     var records: [ServerRecord] = []
     var page = query
     var cursor: String?
     while true {
-      let (found, next, more) = try await queryPage(page, after: cursor)
-      records = records.adding(found)
-      guard more, !found.isEmpty else { return records }
-      cursor = next
+      let found = try await self.page(page, after: cursor)
+      records = records.adding(found.records)
+      guard found.more, !found.records.isEmpty else { return records }
+      cursor = found.next
       page.offset = query.offset.addingClamped(records.count)
       page.limit = query.limit.map { max(0, $0 - records.count) }
     }
   }
 
   /// Requests a page after a cursor. A server that gives no cursors is asked with an offset.
-  private func queryPage(
-    _ query: AnyQuery, after cursor: String?
-  ) async throws(RemoteError) -> ([ServerRecord], next: String?, more: Bool) {
+  package func page(_ query: AnyQuery, after cursor: String?) async throws(RemoteError) -> RemotePage {
     var document = query.json.objectValue ?? [:]
     if let cursor { document["after"] = .string(cursor) }
     let response = try await send(
@@ -104,11 +108,11 @@ public struct BothyRemote: RemoteStorage {
       guard let records = found, records.allSatisfy({ $0.id.type == query.type }) else {
         throw JSONError(reason: "the answer needs 'records' of \(query.type)", offset: 0)
       }
-      return (records, next, more)
+      return RemotePage(records, next: next, more: more)
     }
   }
 
-  public func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
+  package func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     let response = try await send(.post, "/count", body: Array(query.json.canonicalText.utf8))
     return try Self.parsed {
       guard let count = try JSONValue(parsing: response.body)["count"]?.intValue else {
@@ -118,16 +122,16 @@ public struct BothyRemote: RemoteStorage {
     }
   }
 
-  public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
+  package func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try await digest(scope, parts: 0)
   }
 
-  public func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  package func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     let response = try await send(.get, "/digest" + Self.query(scope, parts > 0 ? ["parts=\(parts)"] : []))
     return try Self.parsed { try JSONReader.read(response.body) { try ScopeDigest(from: &$0) } }
   }
 
-  public func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+  package func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
     -> [RecordStamp]?
   {
     let list = chosen.map(String.init).joined(separator: ",")
@@ -135,7 +139,7 @@ public struct BothyRemote: RemoteStorage {
     return try Self.parsed { try RecordStamp.list(decoding: response.body) }
   }
 
-  public func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+  package func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
     var more = ["limit=\(query.limit)"]
     if let before = query.before { more.append("before=\(before)") }
     if let record = query.record {
@@ -151,8 +155,8 @@ public struct BothyRemote: RemoteStorage {
     return own.isEmpty && more.isEmpty ? "" : "?" + (own + more).joined(separator: "&")
   }
 
-  public func hints() -> AsyncThrowingStream<Void, any Error> {
-    let (hints, continuation) = AsyncThrowingStream.makeStream(
+  public func notifications() -> AsyncThrowingStream<Void, any Error> {
+    let (notifications, continuation) = AsyncThrowingStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let task = Task {
       do {
@@ -163,7 +167,7 @@ public struct BothyRemote: RemoteStorage {
       }
     }
     continuation.onTermination = { _ in task.cancel() }
-    return hints
+    return notifications
   }
 
   /// Calls `body` for each notification until the server ends the stream.

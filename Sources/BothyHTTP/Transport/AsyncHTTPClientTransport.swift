@@ -1,18 +1,21 @@
 #if !canImport(Darwin)
   import AsyncHTTPClient
   public import BothySync
+  import Foundation
   import HTTPTypes
   import NIOCore
   import NIOHTTP1
   import NIOHTTPCompression
-  import Synchronization
+  import NIOPosix
 
   /// Sends requests with AsyncHTTPClient and keeps connections open. This is the transport on Linux.
   ///
-  /// It does not follow redirects, so a token is sent only to the configured address.
+  /// It does not follow redirects, so a token is sent only to the configured address. The body of a stream is read from
+  /// the connection on demand, so that a slow reader delays the sender instead of filling memory.
   public final class AsyncHTTPClientTransport: HTTPTransport {
     private let client: HTTPClient
     private let bodyLimit: Int
+    private let codings: Set<String>
 
     /// Creates a transport.
     /// - Parameters:
@@ -21,10 +24,11 @@
     ///   - connections: The largest number of connections to a server. Further requests wait for one.
     public init(compression: Bool = true, bodyLimit: Int = 64 << 20, connections: Int = 8) {
       self.bodyLimit = bodyLimit
+      codings = compression ? ["gzip", "deflate"] : []
       var configuration = HTTPClient.Configuration()
       configuration.redirectConfiguration = .disallow
       configuration.timeout.connect = .seconds(10)
-      // A refused connection is a result. The sync engine decides when to try again.
+      // A refused connection is a result. The sync engine and the cache decide when to try again.
       configuration.connectionPool.retryConnectionEstablishment = false
       configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
       configuration.decompression = compression ? .enabled(limit: .size(bodyLimit)) : .disabled
@@ -35,92 +39,96 @@
     deinit { client.shutdown { _ in } }
 
     public func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
-      do {
-        let response = try await client.execute(
-          Self.request(request), deadline: .now() + Self.amount(request.timeout))
-        let body = try await Self.body(of: response, upTo: bodyLimit, silence: request.timeout)
-        return TransportResponse(
-          status: Int(response.status.code), headers: Self.fields(response), body: body)
-      } catch {
-        throw Self.remoteError(error, bodyLimit)
-      }
+      let deadline = NIODeadline.now() + .milliseconds(Int64(request.timeout / .milliseconds(1)))
+      return try await begin(request, deadline).response(upTo: bodyLimit, silence: request.timeout)
     }
 
     public func open(_ request: TransportRequest) async throws(RemoteError) -> TransportStream {
-      do {
-        let response = try await client.execute(Self.request(request), timeout: .hours(24 * 365))
-        let limit = bodyLimit
-        let (body, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
-        let task = Task {
-          do {
-            for try await piece in response.body { continuation.yield(Array(piece.readableBytesView)) }
-            continuation.finish()
-          } catch {
-            continuation.finish(throwing: Self.remoteError(error, limit))
-          }
-        }
-        continuation.onTermination = { _ in task.cancel() }
-        return TransportStream(
-          status: Int(response.status.code), headers: Self.fields(response), body: body)
-      } catch {
-        throw Self.remoteError(error, bodyLimit)
-      }
+      try await begin(request, .now() + .hours(24 * 365))
     }
 
-    /// Returns the whole body. A connection that breaks in the middle of it counts as a timeout.
-    private static func body(
-      of response: HTTPClientResponse, upTo limit: Int, silence: Duration
-    ) async throws -> [UInt8] {
-      let body = Mutex<[UInt8]>([])
-      try await SilenceWatch.withLimit(silence) { heard in
-        for try await piece in response.body {
-          heard()
-          try body.withLock { bytes in
-            guard bytes.count + piece.readableBytes <= limit else { throw RemoteError.tooLarge(limit) }
-            bytes.append(contentsOf: piece.readableBytesView)
-          }
-        }
-      }
-      return body.withLock { $0 }
-    }
-
-    private static func request(_ request: TransportRequest) -> HTTPClientRequest {
+    /// Sends a request and returns when the head of the response is there.
+    ///
+    /// A GET or HEAD on a connection that the server had closed is sent again, at most four times (RFC 9110 §9.2.2),
+    /// because several idle connections may be closed.
+    private func begin(
+      _ request: TransportRequest, _ deadline: NIODeadline
+    ) async throws(RemoteError) -> TransportStream {
       var made = HTTPClientRequest(url: request.url)
       made.method = .init(rawValue: request.method.rawValue)
       for field in request.headers { made.headers.add(name: field.name.rawName, value: field.value) }
       if !request.body.isEmpty { made.body = .bytes(ByteBuffer(bytes: request.body)) }
-      return made
+      var left = request.method == .get || request.method == .head ? 4 : 0
+      while true {
+        do {
+          return stream(try await client.execute(made, deadline: deadline))
+        } catch {
+          guard left > 0, Self.isClosed(error), !Task.isCancelled else {
+            throw Self.failure(error, bodyLimit, RemoteError.noAnswer)
+          }
+          left -= 1
+        }
+      }
     }
 
-    private static func fields(_ response: HTTPClientResponse) -> HTTPFields {
+    /// True if the server closed the connection before its response, properly or not.
+    private static func isClosed(_ error: any Error) -> Bool {
+      if let error = error as? IOError { return error.errnoCode == ECONNRESET || error.errnoCode == EPIPE }
+      if let error = error as? ChannelError {
+        switch error {
+        case .ioOnClosedChannel, .alreadyClosed, .outputClosed, .inputClosed, .eof: return true
+        default: return false
+        }
+      }
+      return (error as? HTTPClientError) == .remoteConnectionClosed
+    }
+
+    private func stream(_ response: HTTPClientResponse) -> TransportStream {
       var fields = HTTPFields()
       for (name, value) in response.headers {
         if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
       }
-      return fields
-    }
-
-    private static func amount(_ duration: Duration) -> TimeAmount {
-      .milliseconds(Int64(duration / .milliseconds(1)))
-    }
-
-    /// Returns the error of the network for all failures below HTTP, except a cancelled task and a body over the limit.
-    private static func remoteError(_ error: any Error, _ limit: Int) -> RemoteError {
-      if let known = error as? RemoteError { return known }
-      if error is CancellationError || Task.isCancelled { return .cancelled }
-      if error is NIOTooManyBytesError { return .tooLarge(limit) }
-      guard let failure = error as? HTTPClientError else {
-        return RemoteError(.unreachable, "No answer came: \(error).", code: "network")
+      let limit = bodyLimit
+      let body = AsyncThrowingStream(reading: response.body) {
+        Array($0.readableBytesView)
+      } failure: {
+        Self.failure($0, limit, RemoteError.brokeOff)
       }
+      var stream = TransportStream(status: Int(response.status.code), headers: fields, body: body)
+      stream.isMultiplexed = response.version.major >= 2
+      stream.undoneCodings = codings
+      return stream
+    }
+
+    /// Returns the error for a failure below HTTP.
+    /// - Parameter other: Makes the error for all but cancelled tasks, timeouts, broken addresses and too large bodies.
+    private static func failure(
+      _ error: any Error, _ limit: Int, _ other: (String) -> RemoteError
+    ) -> RemoteError {
+      if error is CancellationError || Task.isCancelled { return .cancelled }
+      if (error as? NIOHTTPDecompression.DecompressionError) == .limit { return .tooLarge(limit) }
+      guard let failure = error as? HTTPClientError else { return other("\(reason(error)).") }
       switch failure {
       case .cancelled: return .cancelled
       case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
         .getConnectionFromPoolTimeout:
-        return RemoteError(.unreachable, "No answer came in time.", code: "timeout")
-      case .invalidURL, .emptyHost, .emptyScheme:
-        return RemoteError(.rejected, "The server's address isn't a URL.", code: "badAddress")
-      default:
-        return RemoteError(.unreachable, "No answer came: \(failure.shortDescription).", code: "network")
+        return .timedOut
+      case .invalidURL, .emptyHost, .emptyScheme: return .badAddress
+      default: return other("\(failure.shortDescription).")
+      }
+    }
+
+    /// Returns the system's words for an error of a connection, and other errors as they describe themselves.
+    private static func reason(_ error: any Error) -> String {
+      switch error {
+      case let error as IOError: String(cString: strerror(error.errnoCode))
+      case let error as NIOConnectionError:
+        if let failure = error.connectionErrors.first {
+          reason(failure.error)
+        } else {
+          "The name \(error.host) leads to no address"
+        }
+      default: "\(error)"
       }
     }
   }

@@ -3,8 +3,9 @@ public import HTTPTypes
 
 /// The interface to a network stack, which sends one request and returns one response.
 ///
-/// Every method may be called from any task and stops soon after its task is cancelled. A status is never an error
-/// here. A missing response is a `RemoteError` of the class `.unreachable`.
+/// It serves `BothyRemote` and, through `HTTPLoader`, a cache. It follows no redirects, and keeps neither responses nor
+/// cookies. Every method may be called from any task and stops soon after its task is cancelled. A status is never an
+/// error here. A missing response is a `RemoteError` of the class `.unreachable`.
 public protocol HTTPTransport: Sendable {
   /// Sends a request and reads the whole response. Throws if the response is larger than the transport accepts.
   func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse
@@ -74,6 +75,10 @@ public struct TransportStream: Sendable {
   public var headers: HTTPFields
   /// The body, which ends with the response. Throws `RemoteError` if the connection is lost.
   public var body: AsyncThrowingStream<[UInt8], any Error>
+  /// True if the connection carries several requests at a time.
+  package var isMultiplexed = false
+  /// The content codings that the transport undoes. `headers` still names the coding that was undone.
+  package var undoneCodings: Set<String> = []
 
   /// Creates a stream in a transport, which must close the connection when `body` is released (`onTermination`).
   public init(status: Int, headers: HTTPFields, body: AsyncThrowingStream<[UInt8], any Error>) {
@@ -85,6 +90,17 @@ public struct TransportStream: Sendable {
 
 extension RemoteError {
   static let cancelled = RemoteError(.unreachable, "The request was cancelled.", code: "cancelled")
+  static let timedOut = RemoteError(.unreachable, "No answer came in time.", code: "timeout")
+  static let badAddress = RemoteError(
+    .rejected, "The server's address isn't a URL.", code: "badAddress")
+
+  static func noAnswer(_ reason: String) -> RemoteError {
+    RemoteError(.unreachable, "No answer came: \(reason)", code: "network")
+  }
+
+  static func brokeOff(_ reason: String) -> RemoteError {
+    RemoteError(.unreachable, "The answer broke off: \(reason)", code: "network")
+  }
 
   static func tooLarge(_ limit: Int) -> RemoteError {
     RemoteError(

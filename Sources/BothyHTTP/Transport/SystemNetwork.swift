@@ -1,15 +1,23 @@
 // `.system` is the platform's own network stack, as a transport or as a loader.
 public import BothyCache
+import BothySync
 
 #if canImport(Darwin)
+  import Foundation
+
   extension HTTPTransport where Self == URLSessionTransport {
     /// A transport with URLSession, which has a session of its own.
     public static var system: URLSessionTransport { URLSessionTransport() }
   }
 
-  extension ResourceLoader where Self == URLSessionLoader {
-    /// A loader with URLSession, which has a session of its own.
-    public static var system: URLSessionLoader { URLSessionLoader() }
+  extension HTTPLoader {
+    static func makeTransport() -> any HTTPTransport {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = 64
+      return URLSessionTransport(configuration: configuration, bodyLimit: .max)
+    }
+
+    static var systemMonitor: (any ReachabilityMonitor)? { PathMonitor() }
   }
 #else
   extension HTTPTransport where Self == AsyncHTTPClientTransport {
@@ -17,8 +25,16 @@ public import BothyCache
     public static var system: AsyncHTTPClientTransport { AsyncHTTPClientTransport() }
   }
 
-  extension ResourceLoader where Self == AsyncHTTPClientLoader {
-    /// A loader with AsyncHTTPClient, which has connections of its own.
-    public static var system: AsyncHTTPClientLoader { AsyncHTTPClientLoader() }
+  extension HTTPLoader {
+    static func makeTransport() -> any HTTPTransport {
+      AsyncHTTPClientTransport(bodyLimit: .max, connections: 256)
+    }
+
+    static var systemMonitor: (any ReachabilityMonitor)? { nil }
   }
 #endif
+
+extension ResourceLoader where Self == HTTPLoader {
+  /// A loader with the platform's network stack, which has connections of its own.
+  public static var system: HTTPLoader { HTTPLoader() }
+}

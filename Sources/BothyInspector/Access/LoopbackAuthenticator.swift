@@ -1,5 +1,6 @@
 import BothyStore
 import HTTPTypes
+import Hummingbird
 import Synchronization
 
 /// Admits the first browser that sends the printed token, and afterwards the browser that has the cookie.
@@ -31,40 +32,31 @@ final class LoopbackAuthenticator: Sendable {
   /// The name of the cookie. It includes the port, because browsers send cookies to every port of a host.
   var cookieName: String { "bothy-inspector-\(state.withLock { $0.port })" }
 
-  enum Verdict: Equatable {
-    case enter
-    /// The token was right, and the browser receives the cookie in its place.
-    case exchange(setCookie: String)
-    case refuse(HTTPFailure)
-  }
-
-  func verdict(on call: InspectorCall) -> Verdict {
+  /// Returns `nil` for the admitted browser, and its cookie in exchange for the right token. Throws for all others.
+  func admit(_ request: Request) throws(HTTPFailure) -> String? {
     let names = state.withLock { ["127.0.0.1:\($0.port)", "localhost:\($0.port)"] }
-    guard let host = call.host?.lowercased(), names.contains(host) else {
-      return .refuse(.foreignHost(command))
+    guard let host = request.head.authority?.lowercased(), names.contains(host) else {
+      throw .foreignHost(command)
     }
-    if call.path == "/", call.method == .get, let token = call.query["token"] {
+    let hasSession = hasSession(request)
+    let opens = request.method == .get && request.uri.path == "/"
+    if opens, let token = request.parameters.get("token") {
       if let session = exchange(token) {
-        return .exchange(setCookie: "\(cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict")
+        return "\(cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict"
       }
-      if !hasSession(call) { return .refuse(.voidToken(command)) }
+      guard hasSession else { throw .voidToken(command) }
     }
-    guard hasSession(call) else { return .refuse(.noSession(command)) }
-    if let site = call.headers[Fields.fetchSite], site != "same-origin", site != "none", !isOpening(call) {
-      return .refuse(.foreignOrigin)
+    guard hasSession else { throw .noSession(command) }
+    // A page may be opened in a window of its own, like a link does. A link on another page of this machine counts too:
+    // that page can't read what the link opens, and no page may frame this one.
+    let isLinked = opens && request.headers[Fields.fetchDestination] == "document"
+    if let site = request.headers[Fields.fetchSite], site != "same-origin", site != "none", !isLinked {
+      throw .foreignOrigin
     }
-    guard call.method != .get, call.method != .head else { return .enter }
-    guard call.headers[.origin]?.lowercased() == "http://" + host, call.headers[Fields.inspector] == "1"
-    else {
-      return .refuse(.foreignOrigin)
-    }
-    return .enter
-  }
-
-  /// True if the request opens the page in a window of its own, like a link does. A link on another page of this
-  /// machine counts too: that page can't read what the link opens, and no page may frame this one.
-  private func isOpening(_ call: InspectorCall) -> Bool {
-    call.method == .get && call.path == "/" && call.headers[Fields.fetchDestination] == "document"
+    guard request.method != .get, request.method != .head else { return nil }
+    guard request.headers[.origin]?.lowercased() == "http://" + host, request.headers[Fields.inspector] == "1"
+    else { throw .foreignOrigin }
+    return nil
   }
 
   private func exchange(_ token: String) -> String? {
@@ -77,22 +69,8 @@ final class LoopbackAuthenticator: Sendable {
     }
   }
 
-  private func hasSession(_ call: InspectorCall) -> Bool {
+  private func hasSession(_ request: Request) -> Bool {
     guard let session = state.withLock({ $0.session }) else { return false }
-    return call.cookie(cookieName).map { Secret.areEqual($0, session) } ?? false
-  }
-}
-
-/// Random texts that can't be guessed.
-enum Secret {
-  /// Returns 256 random bits of the system's generator.
-  static func make() -> String {
-    (0..<32).map { _ in UInt8.random(in: 0...255) }.hexadecimal
-  }
-
-  /// Compares in constant time for texts of one length.
-  static func areEqual(_ left: String, _ right: String) -> Bool {
-    guard left.utf8.count == right.utf8.count else { return false }
-    return zip(left.utf8, right.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    return request.cookies[cookieName].map { Secret.areEqual($0.value, session) } ?? false
   }
 }

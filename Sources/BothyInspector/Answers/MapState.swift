@@ -2,6 +2,7 @@ import BothyCache
 import BothyGeo
 import BothyStore
 import BothySync
+import Foundation
 
 /// The content of a part of the map: tiles of caches and place files, places, and records with a position.
 struct MapState {
@@ -58,7 +59,7 @@ struct MapState {
   ) throws -> [(tile: Tile, freshness: FreshnessCounts)] {
     try files.flatMap { file in
       try file.places.heldTiles(limit: 200_000).map { held in
-        let age = now - held.validatedAt
+        let age = now - Int64((held.validated.timeIntervalSince1970 * 1000).rounded())
         let isFresh = age >= 0 && age < PlaceTile.defaultLifetime
         return (held.tile, isFresh ? FreshnessCounts(fresh: 1) : FreshnessCounts(usable: 1))
       }

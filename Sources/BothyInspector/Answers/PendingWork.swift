@@ -32,8 +32,8 @@ enum PendingWork {
   /// Returns every field with a value on any side, in the order of the schema, and then the fields that the schema
   /// lacks.
   static func comparison(_ entry: Outbox.Entry, in store: SyncedStore) throws -> [ComparedField] {
-    let type = store.store.schema[entry.record.type]
-    let record = entry.kind == .delete ? nil : try store.store.record(entry.record)
+    let type = store.store.schema[entry.id.type]
+    let record = entry.change == .delete ? nil : try store.store.record(entry.id)
     var here: [String: JSONValue] = [:]
     for (name, value) in record?.fields ?? [:] where !value.isNull {
       here[name] = try value.json

@@ -2,6 +2,7 @@ import BothyStore
 import BothySync
 import Foundation
 import HTTPTypes
+import Hummingbird
 
 /// One page of a type's records. It is read by key, so the last page costs as much as the first.
 struct RecordPage {
@@ -12,7 +13,7 @@ struct RecordPage {
   let total: Int?
 
   /// Reads the page. Throws `HTTPFailure`, `BothyError` or `WhereSyntaxError` for an invalid request.
-  init(_ call: InspectorCall, in store: SyncedStore) async throws {
+  init(_ call: Request, in store: SyncedStore) async throws {
     let type = try Self.type(call.required("type"), store)
     let limit = call.count("limit", otherwise: 50, most: 200)
     let query = try AnyQuery(

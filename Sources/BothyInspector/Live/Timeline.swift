@@ -44,7 +44,7 @@ struct PastSyncs {
   let hasMore: Bool
 
   init(_ store: SyncedStore, limit: Int) async throws {
-    let found = try await store.maintenance.syncHistory(limit: limit + 1)
+    let found = try await store.maintenance.syncRuns(limit: limit + 1)
     runs = Array(found.prefix(limit))
     hasMore = found.count > limit
   }
@@ -107,7 +107,7 @@ extension Timeline.Moment {
   init(_ report: SyncReport, at time: Int64) {
     self.init(
       time: time, kind: .synced,
-      text: report.stop.map { "The sync ended early: \($0.name)." }
+      text: report.stop.map { "The sync ended early. \($0.sentence)" }
         ?? "Synced: \(report.pushed) sent, \(report.pulled) received.",
       details: report.failures.map { "Refused: \($0.operation.rawValue) of \($0.record). \($0.message)" }
         + report.overwritten.map { "Replaced by the server's: \($0.record)" }

@@ -101,7 +101,7 @@ final class Watch: Service {
     }
     stamps.packs = subjects.packs.flatMap { [Self.time($0), Self.time($0 + "/current")] }
     // The store is closed or busy, so the next check reports the change.
-    stamps.sync = (try? await subjects.store.maintenance.syncHistory(limit: 1))?.first
+    stamps.sync = (try? await subjects.store.maintenance.syncRuns(limit: 1))?.first
     return stamps
   }
 

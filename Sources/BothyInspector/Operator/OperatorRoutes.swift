@@ -1,23 +1,17 @@
-import BothyStore
-import HTTPTypes
+import Hummingbird
 
-/// The requests of the operator's page: its files, its events, and the documents below `/api/operator`.
-struct OperatorRoutes: Sendable {
+/// The routes of the operator's page: the documents below `/api/operator`.
+struct OperatorRoutes: PageRoutes {
   let subjects: OperatorSubjects
 
-  private static let folder = "/api/operator/"
-
-  func answer(_ call: InspectorCall) async throws -> Answer {
-    guard call.method == .get || call.method == .head else {
-      throw HTTPFailure(
-        .methodNotAllowed, "methodNotAllowed", "The page is read with GET. It changes nothing.")
+  func add(to router: some RouterMethods<some RequestContext>) {
+    router.get("/api/operator/:name") { call, context in
+      let parameters = call.parameters.map { (String($0.key), String($0.value)) }
+      let name = try context.parameters.require("name")
+      guard let document = try await subjects.document(name, Dictionary(parameters) { $1 }) else {
+        throw HTTPFailure.notFound
+      }
+      return Response(document, type: "application/json")
     }
-    if call.path == "/" { return Assets.operator }
-    if let asset = Assets.named(call.path) { return asset }
-    if call.path == "/events" { return .events }
-    guard call.path.hasPrefix(Self.folder),
-      let document = try await subjects.document(String(call.path.dropFirst(Self.folder.count)), call.query)
-    else { throw HTTPFailure.notFound }
-    return Answer(document, type: "application/json")
   }
 }

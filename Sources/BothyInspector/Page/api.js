@@ -12,11 +12,26 @@ export class Failure extends Error {
 const { program = "inspector", command = "bothy inspect" } = document.documentElement.dataset;
 const LOST = `The ${program} does not answer. Run \`${command}\` again and open the address that it prints.`;
 
+/** A whole number with more digits than the language's own numbers keep. */
+export class Whole {
+  constructor(digits) { this.digits = digits; }
+  toString() { return this.digits; }
+  toJSON() { return JSON.rawJSON ? JSON.rawJSON(this.digits) : this.digits; }
+}
+
+const isLong = (source) => /^-?\d{16,}$/.test(source) && !Number.isSafeInteger(Number(source));
+
+/** JSON with each digit of its whole numbers, where the browser tells them. */
+export function parsed(text) {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (key, value, context) => typeof value === "number" && isLong(context?.source ?? "") ? new Whole(context.source) : value);
+}
+
 async function ask(path, options) {
   let response, body;
   try {
     response = await fetch(path, options);
-    body = await response.json();
+    body = parsed(await response.text());
   } catch (error) {
     if (error.name === "AbortError") throw error;
     if (!response) throw new Failure("lost", LOST, true);

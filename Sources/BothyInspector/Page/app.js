@@ -2,8 +2,8 @@
 
 import { post } from "./api.js";
 import { acts, h, patch } from "./dom.js";
-import { clock, number, plural } from "./format.js";
-import { keepingFocus, navigation, Shell } from "./shell.js";
+import { number, plural } from "./format.js";
+import { brand, keepingFocus, liveness, lost, navigation, Shell, status } from "./shell.js";
 import overview from "./overview.js";
 import records from "./records.js";
 import pending from "./pending.js";
@@ -44,16 +44,13 @@ async function sync() {
 function drawFrame(shell) {
   const { summary, isLive, notice } = shell;
   patch(document.getElementById("top"), [
-    h("a", { class: "brand", href: "#/", "aria-label": "Bothy inspector, overview" },
-      h("img", { src: "/assets/icon.svg", alt: "", width: "26", height: "26" }), h("span", null, "Bothy")),
+    brand("Bothy", "Bothy inspector, overview"),
     h("span", { class: "file", title: summary?.file }, summary ? summary.file.split("/").pop() : ""),
     h("span", { class: "grow" }),
-    summary?.server && h("span", { class: `status ${summary.server.reachable === false ? "off" : summary.server.reachable ? "on" : ""}`,
-      title: summary.server.url },
-      h("i", { "aria-hidden": "true" }),
-      summary.server.reachable === false ? "Server away" : summary.server.reachable ? "Server answers" : "Server not asked yet"),
-    h("span", { class: `status ${isLive ? "on" : "off"}`, id: "liveness" }, h("i", { "aria-hidden": "true" }),
-      isLive ? "Live" : "Lost"),
+    summary?.server && status(summary.server.reachable ?? null,
+      summary.server.reachable === false ? "Server away" : summary.server.reachable ? "Server answers" : "Server not asked yet",
+      { title: summary.server.url }),
+    liveness(isLive),
     summary?.server && h("button", { type: "button", class: "primary", id: "sync", ...acts(!isSyncing && isLive, sync) },
       isSyncing ? "Syncing…" : "Sync now"),
   ]);
@@ -63,10 +60,7 @@ function drawFrame(shell) {
   } : {};
   patch(document.getElementById("nav"), navigation(sections, "overview", shell.current?.route.name, counts, ["inbox"]));
   keepingFocus(() => patch(document.getElementById("banners"), [
-    isLive ? null : h("div", { key: "lost", class: "banner bad", role: "alert", id: "offline" },
-      h("strong", null, "The inspector does not answer. "),
-      `What you see is as it was at ${clock(shell.lostAt)}. It is followed again as soon as it is back; if it was stopped, run `,
-      h("code", null, "bothy inspect"), " again and open the address that it prints."),
+    lost(shell, "The inspector", "bothy inspect"),
     summary?.server?.reachable === false && h("div", { key: "server", class: "banner wait", role: "status" },
       h("strong", null, "The server does not answer. "),
       `${summary.server.url} was asked and gave no answer. Changes are kept here and sent when it is back.`),
@@ -75,7 +69,8 @@ function drawFrame(shell) {
       h("button", { type: "button", onclick: async () => {
         try { await post("/api/resume"); shell.note("Syncing was resumed."); } catch (failure) { shell.note(failure.message); }
       } }, "Resume")),
-    notice && h("div", { key: "notice", class: "banner info", id: "notice" }, h("span", { class: "grow" }, notice),
+    notice && h("div", { key: "notice", class: "banner info", id: "notice", role: "region", "aria-label": "What was done" }, h("span", { class: "grow" }, notice.text,
+      notice.link ? [" ", h("a", { href: notice.link.href }, notice.link.text)] : null),
       h("button", { type: "button", "aria-label": "Dismiss", onclick: () => { shell.notice = null; shell.drawFrame(); } }, "×")),
   ]));
 }

@@ -50,7 +50,7 @@ function section(context, cache, index, open) {
     facts([["Entries", number(sum("entries"))], ["On disk", bytes(sum("bytes"))],
       ["Pinned", `${number(sum("pinned"))}, ${bytes(sum("pinnedBytes"))}`], ["Room", limit(cache, used)]]),
     cache.sources.length
-      ? table("Sources", ["Source", { text: "Entries", class: "num" }, { text: "Bytes", class: "num" }, { text: "Pinned", class: "num" }, "Freshness", "Held by", ""],
+      ? table("Sources", ["Source", { text: "Entries", class: "num" }, { text: "Bytes", class: "num" }, { text: "Pinned", class: "num" }, "Freshness", "Held by", "Show"],
         cache.sources.map((source) => h("tr", { key: source.name },
           h("th", { scope: "row" }, source.name), h("td", { class: "num" }, number(source.entries)),
           h("td", { class: "num" }, bytes(source.bytes)), h("td", { class: "num" }, number(source.pinned)),

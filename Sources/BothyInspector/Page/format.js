@@ -1,5 +1,6 @@
 // Values as people read them.
 
+import { Whole } from "./api.js";
 import { acts, h } from "./dom.js";
 
 const numbers = new Intl.NumberFormat("en");
@@ -44,6 +45,16 @@ export function when(milliseconds, now) {
 export const sign = (glyph, words) => h("span", { class: "none", title: words },
   h("span", { "aria-hidden": "true" }, glyph), h("span", { class: "unseen" }, words));
 
+/** Characters that turn the direction of a text, and others that don't show. Joiners, tabs and ends of lines stay. */
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+const code = (character) => `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+
+/** A text in which everything can be seen, and nothing changes how the rest is read. */
+export const plain = (text) => String(text).replace(HIDDEN, code);
+
+/** A text in its own direction, which leaves what is around it as it was. */
+export const words = (text) => h("bdi", null, plain(text));
+
 /** A field's value by its kind. */
 export function value(given, kind) {
   if (given === null || given === undefined) return sign("–", "empty");
@@ -55,21 +66,29 @@ export function value(given, kind) {
     return h("time", { datetime: date.toISOString() }, text);
   }
   if (typeof given === "boolean") return given ? "yes" : "no";
-  if (typeof given === "number") return h("span", { class: "num" }, String(given));
-  if (typeof given === "string") return given === "" ? h("span", { class: "none" }, "empty text") : given;
+  if (typeof given === "number" || given instanceof Whole) return h("span", { class: "num" }, String(given));
+  if (typeof given === "string") return given === "" ? h("span", { class: "none" }, "empty text") : words(given);
   if (typeof given.lat === "number" && typeof given.lon === "number") return `${given.lat}, ${given.lon}`;
   if (typeof given.latitude === "number") return `${given.latitude}, ${given.longitude}`;
-  return h("code", null, JSON.stringify(given));
+  return h("code", null, plain(JSON.stringify(given)));
 }
+
+/** The kind of a type's field, by the summary; `undefined` if it is not known. */
+export const kindOf = (summary, type, field) =>
+  summary?.types.find((each) => each.name === type)?.fields.find((each) => each.name === field)?.kind;
 
 export const isNumeric = (kind) => ["int", "double"].includes(kind);
 
 /** An id, shortened in the middle; the whole of it stays in the title. */
-export function shortID(id) { return id.length > 22 ? `${id.slice(0, 9)}…${id.slice(-8)}` : id; }
+export function shortID(id) {
+  if (id.length <= 22) return plain(id);
+  const letters = [...new Intl.Segmenter().segment(id)].map(({ segment }) => segment);
+  return plain(letters.length > 22 ? `${letters.slice(0, 9).join("")}…${letters.slice(-8).join("")}` : id);
+}
 
 export const recordLink = (type, id, text) =>
-  h("a", { href: `#/records/${encodeURIComponent(type)}/${encodeURIComponent(id)}`, title: `${type}/${id}` },
-    text ?? shortID(id));
+  h("a", { href: `#/records/${encodeURIComponent(type)}/${encodeURIComponent(id)}`, title: plain(`${type}/${id}`) },
+    words(text ?? shortID(id)));
 
 const tones = {
   clean: "calm", pending: "wait", draft: "plain", refused: "bad", rejected: "bad", quarantined: "bad", blocked: "wait",
@@ -77,10 +96,13 @@ const tones = {
 };
 export const badge = (text, tone) => h("span", { class: `badge ${tone ?? tones[text] ?? "plain"}` }, text);
 
+/** A name of the program's own, such as `signInRequired`, as words. */
+export const spaced = (name) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
 /** Since when and how often syncs have not ended well, and why: a sentence and what can be done. */
 export const failed = (failing, now) => [
   h("strong", null, "No sync has ended well since ", when(failing.since, now), ". "),
-  `${plural(failing.count, "try", "tries")}${failing.count > 1 ? ", the last" : ""} with “${failing.reason}”: ${failing.message} ${failing.remedy}`];
+  `${plural(failing.count, "try", "tries")}${failing.count > 1 ? ", the last" : ""} with “${spaced(failing.reason)}”: ${failing.message} ${failing.remedy}`];
 
 /** Turns the pages of a list whose marks, where each page after the first begins, are in the view's memory. */
 export function pager(context, range, next) {

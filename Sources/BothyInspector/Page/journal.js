@@ -1,9 +1,19 @@
 // The page of the journal: the fate of the writes made here, what replaced them and when, and bringing them back.
 
 import { acts, h } from "./dom.js";
-import { badge, clock, empty, number, pager, plural, recordLink, shortID, table, value, when } from "./format.js";
+import { badge, clock, empty, kindOf, number, pager, plural, recordLink, shortID, table, value, when } from "./format.js";
 
-const tones = { accepted: "good", merged: "info", overwritten: "bad", rejected: "bad", refused: "bad", withdrawn: "plain" };
+const tones = { accepted: "good", merged: "info", overwritten: "bad", rejected: "bad", refused: "bad", withdrawn: "plain", unknown: "info" };
+
+const policies = {
+  fieldByField: "Another device had changed it too. Fields are merged one by one, and one that both had changed follows its own rule.",
+  remoteWins: "Another device had changed it too, and by the policy remoteWins the server's state stays.",
+  localWins: "Another device had changed it too, and by the policy localWins this device's state stays.",
+  latestWins: "Another device had changed it too, and by the policy latestWins the later edit stays.",
+};
+
+/** Why it was decided so; what a policy does is said in words. */
+export const why = (entry) => entry.policy && entry.why.includes(entry.policy) ? policies[entry.policy] ?? entry.why : entry.why;
 
 /** "title was replaced by another device's at 14:02:10". */
 function told(entry) {
@@ -33,20 +43,22 @@ async function restore(context, entry) {
   if (!context.signal.aborted) document.getElementById(`title-${entry.number}`)?.focus();
 }
 
-function card(context, entry) {
+/** A decision with what it replaced, and a button that brings that back. */
+export function card(context, entry, heading = "h2") {
   const { memory } = context;
   const title = `title-${entry.number}`;
   const sentence = told(entry);
+  const shown = (given, field) => value(given, kindOf(context.summary, entry.type, field));
   return h("article", { key: entry.number, class: "card", "aria-labelledby": title },
     h("header", null,
-      h("h2", { id: title, tabindex: "-1" }, badge(entry.verdict, tones[entry.verdict]), " ", entry.type, " ", recordLink(entry.type, entry.id)),
+      h(heading, { id: title, tabindex: "-1" }, badge(entry.verdict, tones[entry.verdict]), " ", entry.type, " ", recordLink(entry.type, entry.id)),
       h("span", { class: "dim" }, when(entry.decided, context.summary?.now))),
-    h("p", null, sentence ? h("strong", null, sentence, " ") : null, entry.why),
+    h("p", null, sentence ? h("strong", null, sentence, " ") : null, why(entry)),
     entry.reason ? h("p", { class: "reason" }, h("code", null, entry.reason.code), " ", entry.reason.message) : null,
     entry.lostFields.length ? table(`What ${entry.type} ${entry.id} lost`, ["Field", "Before", "Here, lost", "Now"],
       entry.lostFields.map((field) => h("tr", { key: field.field }, h("th", { scope: "row" }, field.field),
-        h("td", null, value(field.base)), h("td", { class: "here" }, value(field.local)),
-        h("td", { class: "there" }, value(field.now))))) : null,
+        h("td", { class: "base" }, shown(field.base, field.field)), h("td", { class: "here" }, shown(field.local, field.field)),
+        h("td", { class: "there" }, shown(field.now, field.field))))) : null,
     memory.problem?.number === entry.number ? h("p", { key: "problem", class: "failure", role: "alert" }, memory.problem.text) : null,
     entry.restored ? h("p", { class: "dim" }, "Restored ", when(entry.restored, context.summary?.now), ".") : null,
     entry.restorable ? h("div", { class: "decisions", role: "group", "aria-label": `Decide about ${entry.type} ${entry.id}` },

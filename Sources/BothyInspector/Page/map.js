@@ -1,5 +1,6 @@
 // Tiles and places, drawn by the page itself: nothing is loaded from the network.
 
+import { coast } from "./coast.js";
 import { h } from "./dom.js";
 import { empty, number, plural, recordLink, table } from "./format.js";
 
@@ -43,6 +44,7 @@ function move(context, change) {
   view.x = Math.max(0, Math.min(1, view.x));
   view.y = Math.max(0, Math.min(1, view.y));
   context.memory.view = view;
+  context.memory.isWhole = false;
   context.redraw();
   clearTimeout(context.memory.timer);
   context.memory.timer = setTimeout(async () => {
@@ -131,8 +133,11 @@ const isSame = (left, right) => left?.lat === right?.lat && left?.lon === right?
 
 function grid(view) {
   const box = edges(view);
-  const steps = [45, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
-  const step = steps.find((each) => (box.east - box.west) / each >= (isSmall ? 3 : 4)) ?? 0.001;
+  const steps = [90, 45, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
+  // As many lines as have room for their degrees.
+  const room = (isSmall ? 56 : 80) * 360 / view.scale;
+  const step = steps.filter((each) => each >= room).find((each) => (box.east - box.west) / each >= (isSmall ? 3 : 4))
+    ?? steps.findLast((each) => each >= room) ?? 90;
   const digits = Math.max(0, Math.ceil(-Math.log10(step)));
   const lines = [];
   for (let at = Math.ceil(box.west / step) * step; at <= box.east; at += step) {
@@ -146,6 +151,12 @@ function grid(view) {
   return h("g", { key: "grid", class: "grid", "aria-hidden": "true" }, lines);
 }
 
+/** The coasts as one path, in world units. They are drawn as long as they are near the truth. */
+const shore = coast.map((line) => line.map(([x, y], index) => `${index ? "L" : "M"}${worldX(x).toFixed(6)} ${worldY(y).toFixed(6)}`).join("")).join("");
+const NEAREST = 150_000;
+const coastline = (view) => view.scale > NEAREST ? null : h("path", { key: "coast", class: "coast", d: shore, "aria-hidden": "true",
+  transform: `translate(${WIDTH / 2 - view.x * view.scale} ${HEIGHT / 2 - view.y * view.scale}) scale(${view.scale})` });
+
 const worst = (cell) => cell.stale ? "stale" : cell.usable ? "usable" : cell.unknown ? "unknown" : "fresh";
 
 function drawing(context, data) {
@@ -155,6 +166,7 @@ function drawing(context, data) {
   return h("svg", { key: "map", id: "map", class: "map", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, tabindex: "0", role: "application",
     "aria-label": "Map of tiles and places. Arrow keys move it, plus and minus zoom, 0 shows everything.",
     onkeydown: (event) => pressed(context, event), onpointerdown: (event) => grabbed(context, event) },
+    coastline(view),
     h("g", { key: "cells" }, data.cells.map((cell) => {
       const size = 2 ** cell.z;
       const [x, y] = place(cell.x / size, cell.y / size);
@@ -185,12 +197,13 @@ export default {
       const before = WIDTH;
       measure();
       // From west to east it shows what it did.
-      if (memory.view) memory.view = { ...memory.view, scale: memory.view.scale * WIDTH / before };
+      if (memory.view && !memory.isWhole) memory.view = { ...memory.view, scale: memory.view.scale * WIDTH / before };
+      else if (memory.whole) memory.view = fit(memory.whole);
       redraw();
     };
     const box = memory.view ? edges(memory.view) : null;
     const found = await get("/api/map", { box: box && [box.west, box.south, box.east, box.north].map((edge) => edge.toFixed(6)).join() }, signal);
-    memory.view ??= fit(found.box);
+    if (!memory.view) Object.assign(memory, { view: fit(found.box), whole: found.box, isWhole: true });
     memory.dots = found.dots;
     memory.inView = `${plural(found.recordCount, "record")}, ${plural(found.placeCount, "place")} in view.`;
     return found;
@@ -218,7 +231,7 @@ export default {
       h("p", { class: "legend" }, Object.entries(words).map(([name, text]) => h("span", { key: name }, h("i", { class: name, "aria-hidden": "true" }), `${number(totals[name])} ${text}`)),
         h("span", { key: "records" }, h("i", { class: "dot record", "aria-hidden": "true" }), plural(data.recordCount, "record")),
         h("span", { key: "places" }, h("i", { class: "dot", "aria-hidden": "true" }), plural(data.placeCount, "place"), dots > data.dots.length ? `, ${number(data.dots.length)} of both drawn` : "")),
-      data.attributions.length ? h("p", { class: "dim small" }, "Data: ", data.attributions.join(" · ")) : null,
+      h("p", { class: "dim small" }, "Data: ", [...data.attributions, "coasts by Natural Earth"].join(" · ")),
       data.dots.length ? h("section", { "aria-labelledby": "inview" }, h("h2", { id: "inview" }, "In view"),
         table("Places in view", ["Name", "Kind", { text: "Latitude", class: "num" }, { text: "Longitude", class: "num" }], data.dots.slice(0, 100).map((dot, index) =>
           h("tr", { key: index }, h("th", { scope: "row" }, dot.record ? recordLink(dot.record.type, dot.record.id, dot.title) : dot.title),

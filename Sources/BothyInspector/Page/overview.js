@@ -13,11 +13,20 @@ function needs(data) {
   if (data.pending.inbox) list.push([`${plural(data.pending.inbox, "change")} refused by the server.`, "Decide what becomes of them", "#/inbox"]);
   if (data.failing) list.push([failed(data.failing, data.now), "See the timeline", "#/timeline"]);
   if (data.paused) list.push(["Syncing is paused, so nothing is sent.", "See what waits", "#/pending"]);
-  if (!data.server) list.push(["This database has no server: changes wait here for good.", "See what waits", "#/pending"]);
+  if (!data.server) {
+    const words = ["This database has no server, so nothing is sent. Give it one: ", h("code", null, "bothy inspect FILE --server URL --space NAME"), "."];
+    list.push([words, data.pending.total ? "See what waits" : null, "#/pending"]);
+  }
   if (data.server?.reachable === false) list.push(["The server does not answer. What waits is kept.", "See what waits", "#/pending"]);
   if (data.blobs.waiting) list.push([`${plural(data.blobs.waiting, "file")} to upload, ${bytes(data.blobs.bytes - data.blobs.sent)} left.`, "See what waits", "#/pending"]);
   if (data.pending.drafts) list.push([`${plural(data.pending.drafts, "draft")} held back by the app.`, "See what waits", "#/pending"]);
   return list;
+}
+
+function lastSync(data) {
+  if (data.failing) return data.lastEndedWell ? "none has ended well since" : "none has ended well";
+  if (data.lastEndedWell) return "ended well";
+  return data.server ? "no sync was run" : "there is no server";
 }
 
 export default {
@@ -31,37 +40,36 @@ export default {
       h("div", { class: "tiles" },
         tile("Records", number(count), plural(data.types.length, "type"), "#/records"),
         tile("Waiting", number(data.pending.total),
-          data.pending.total ? `${data.pending.insert} new, ${data.pending.update} changed, ${data.pending.delete} deleted` : "the server has everything",
+          data.pending.total ? `${number(data.pending.insert)} new, ${number(data.pending.update)} changed, ${number(data.pending.delete)} deleted`
+            : data.server && data.lastEndedWell ? "the server has everything" : "nothing was changed here",
           "#/pending", data.pending.total ? "wait" : ""),
         tile("Inbox", number(data.pending.inbox), data.pending.inbox ? "need a decision" : "nothing was refused", "#/inbox",
           data.pending.inbox ? "bad" : ""),
-        tile("Last sync", data.lastEndedWell ? when(data.lastEndedWell) : "never", data.failing ? "none has ended well since" : "ended well", "#/timeline",
-          data.failing ? "wait" : "")),
+        tile("Last sync", data.lastEndedWell ? when(data.lastEndedWell) : "never", lastSync(data), "#/timeline", data.failing ? "wait" : "")),
+      h("section", { "aria-labelledby": "needs" },
+        h("h2", { id: "needs" }, "What needs you"),
+        attention.length
+          ? h("ul", { class: "needs" }, attention.map(([text, action, href]) =>
+            h("li", null, h("span", null, text), action ? [" ", h("a", { href }, action)] : null)))
+          : empty("Nothing.", "Refused changes, a server that does not answer and paused syncing would be told of here.")),
       h("div", { class: "columns" },
         h("section", { "aria-labelledby": "types" },
           h("h2", { id: "types" }, "Types"),
-          data.types.length ? table("Types of records", ["Type", { text: "Records", class: "num" }, "Kept", "Fields"],
+          data.types.length ? table("Types of records", ["Type", { text: "Records", class: "num" }, "Kept", { text: "Fields", class: "names" }],
             data.types.map((type) => h("tr", { key: type.name },
               h("th", { scope: "row" }, h("a", { href: `#/records/${encodeURIComponent(type.name)}` }, type.name)),
               h("td", { class: "num" }, number(type.count)),
               h("td", null, type.synced ? "synced" : "on this device only"),
-              h("td", { class: "dim" }, type.fields.map((field) => field.name).join(", ")))))
+              h("td", { class: "dim names" }, type.fields.map((field) => field.name).join(", ")))))
             : empty("No types.", "The types that the app declares would stand here, with how many records of each there are.")),
-        h("div", null,
-          h("section", { "aria-labelledby": "needs" },
-            h("h2", { id: "needs" }, "What needs you"),
-            attention.length
-              ? h("ul", { class: "needs" }, attention.map(([text, action, href]) =>
-                h("li", null, h("span", null, text), " ", h("a", { href }, action))))
-              : empty("Nothing.", "Refused changes, a server that does not answer and paused syncing would be told of here.")),
-          h("section", { "aria-labelledby": "facts" },
-            h("h2", { id: "facts" }, "The file"),
-            h("dl", { class: "facts" },
-              h("dt", null, "Path"), h("dd", null, h("code", null, data.file)),
-              h("dt", null, "Device"), h("dd", null, h("code", null, data.device)),
-              h("dt", null, "Schema"), h("dd", null, `version ${data.schemaVersion}`),
-              h("dt", null, "Server"), h("dd", null, data.server ? [h("code", null, data.server.url), `, space ${data.server.space}`] : "none"),
-              h("dt", null, "Syncing now"), h("dd", null, data.lease ? `process ${data.lease.process}` : "nobody"))))),
+        h("section", { "aria-labelledby": "facts" },
+          h("h2", { id: "facts" }, "The file"),
+          h("dl", { class: "facts" },
+            h("dt", null, "Path"), h("dd", null, h("code", null, data.file)),
+            h("dt", null, "Device"), h("dd", null, h("code", null, data.device)),
+            h("dt", null, "Schema"), h("dd", null, `version ${data.schemaVersion}`),
+            h("dt", null, "Server"), h("dd", null, data.server ? [h("code", null, data.server.url), `, space ${data.server.space}`] : "none"),
+            h("dt", null, "Syncing now"), h("dd", null, data.lease ? `process ${data.lease.process}` : "nobody")))),
     ];
   },
 };

@@ -1,14 +1,14 @@
 // What waits to be sent, and why.
 
 import { h } from "./dom.js";
-import { badge, bytes, clock, empty, failed, number, pager, plural, recordLink, span, table, when } from "./format.js";
+import { badge, bytes, clock, empty, failed, number, pager, plural, recordLink, shortID, span, table, when } from "./format.js";
 
 const SIZE = 50;
 
 /** Why an entry waits, as a sentence with what can be done. */
 export function why(entry, summary) {
   const waits = entry.waitsFor;
-  const other = waits.record && recordLink(waits.record.type, waits.record.id, `${waits.record.type} ${waits.record.id.slice(0, 8)}`);
+  const other = waits.record && recordLink(waits.record.type, waits.record.id, `${waits.record.type} ${shortID(waits.record.id)}`);
   switch (waits.what) {
     case "draft": return "A draft: the app holds it back until it releases it.";
     case "decision": return ["Refused ", plural(entry.attempts, "time"), ". ", h("a", { href: "#/inbox" }, "Decide in the inbox"), "."];
@@ -25,6 +25,10 @@ export function why(entry, summary) {
       return "Goes with the next sync.";
   }
 }
+
+/** What it means that nothing waits. */
+export const isEmpty = (summary) => !summary?.server ? "Nothing that would be sent was changed here."
+  : summary.lastEndedWell ? "The server has everything that was done here." : "Nothing was changed here since the file was made. It was not synced yet.";
 
 /** What waits for nothing but a sync that ends well. */
 const isForSync = (entry) => ["nextSync", "answer", "blobs"].includes(entry.waitsFor.what);
@@ -56,7 +60,7 @@ export default {
     return [
       h("p", { class: "lead" }, data.total
         ? `${plural(data.total, "change")} that the server does not have yet${pending ? `: ${number(pending.insert)} new, ${number(pending.update)} changed, ${number(pending.delete)} deleted` : ""}. Nothing of it is lost, whatever happens to the network.`
-        : "The server has everything that was done here."),
+        : isEmpty(context.summary)),
       context.summary?.failing && data.entries.some(isForSync)
         ? h("p", { id: "failing", class: "banner wait" }, h("span", null, failed(context.summary.failing, context.summary.now), " ", h("a", { href: "#/timeline" }, "See the timeline"))) : null,
       blobs?.waiting ? h("p", null, `${plural(blobs.waiting, "file")} to upload: ${bytes(blobs.sent)} of ${bytes(blobs.bytes)} are there.`) : null,

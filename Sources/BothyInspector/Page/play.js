@@ -2,10 +2,14 @@
 
 import { get, post } from "./api.js";
 import { announce, focusOn, h, patch } from "./dom.js";
-import { badge, empty, plural, sign } from "./format.js";
+import { badge, clock, empty, number, plural, sign, value } from "./format.js";
+import { why } from "./journal.js";
 import { follow } from "./live.js";
+import { brand, liveness } from "./shell.js";
 
-const state = { data: null, isLive: true, problem: null };
+const state = { data: null, isLive: true, problem: null, deleted: null };
+/** How many lines of what happened are shown. */
+const STORY = 20;
 let isReading = false, isStale = false;
 
 async function read() {
@@ -19,16 +23,19 @@ async function read() {
   draw();
 }
 
-async function change(path, body, told) {
+async function change(path, body, words) {
+  let isOk = false;
   try {
     await post(path, body);
+    isOk = true;
     state.problem = null;
-    if (told) announce(told);
+    if (words) announce(words);
   } catch (failure) { if (!failure.isLost) state.problem = failure.message; }  // the banner says that it is lost
   await read();
+  return isOk;
 }
 
-const put = (device, id, fields, told) => change("/api/play/put", { device, id, fields }, told);
+const put = (device, id, fields, words) => change("/api/play/put", { device, id, fields }, words);
 
 function add(event, device) {
   event.preventDefault();
@@ -43,7 +50,22 @@ function add(event, device) {
 /** A field that is written when it is left, or with Enter. */
 function field(device, trip, name, label) {
   return h("input", { type: "text", value: trip.fields[name] ?? "", "aria-label": `${label} of ${trip.fields.title}`, placeholder: label,
-    class: name, onchange: (event) => put(device.name, trip.id, { [name]: event.target.value.trim() || null }) });
+    class: name, title: label, onchange: (event) => put(device.name, trip.id, { [name]: event.target.value.trim() || null }) });
+}
+
+/** Notes of several lines, which a field of one line would lose. Shift and Enter begin another. */
+function notes(device, trip) {
+  const text = trip.fields.notes ?? "";
+  const write = (event) => {
+    const written = event.target.value.trim();
+    if (written !== text.trim()) put(device.name, trip.id, { notes: written || null });
+  };
+  return h("textarea", { value: text, rows: String(text.split("\n").length), "aria-label": `Notes of ${trip.fields.title}`, placeholder: "Notes", class: "notes",
+    onchange: write, onkeydown: (event) => {
+      if (event.key !== "Enter" || event.shiftKey) return;
+      event.preventDefault();
+      write(event);
+    } });
 }
 
 function trip(device, found) {
@@ -52,13 +74,29 @@ function trip(device, found) {
     h("input", { type: "checkbox", checked: done, "aria-label": `${title} is done`, onchange: (event) => put(device.name, found.id, { done: event.target.checked }) }),
     h("div", { class: "texts" },
       h("div", { class: "line" }, field(device, found, "title", "Title"), field(device, found, "country", "Country")),
-      h("div", { class: "line" }, field(device, found, "notes", "Notes of both are kept"))),
+      h("div", { class: "line" }, notes(device, found))),
     h("div", { class: "side" },
       h("button", { type: "button", class: "quiet", "aria-label": `One night more for ${title}`, onclick: () => put(device.name, found.id, { nights: nights + 1 }) },
         plural(nights, "night"), " +"),
       found.state === "synced" ? sign("✓", "The server has it") : badge(found.state),
-      h("button", { type: "button", class: "quiet", "aria-label": `Delete ${title}`, onclick: () =>
-        change("/api/play/delete", { device: device.name, id: found.id }, `${title} was deleted on ${device.name}'s device.`) }, "×")));
+      h("button", { type: "button", class: "quiet", "aria-label": `Delete ${title}`, onclick: () => remove(device, found) }, "×")));
+}
+
+/** Deletes at once, and offers to take it back. */
+async function remove(device, found) {
+  const text = `${found.fields.title} was deleted on ${device.name}'s device.`;
+  const isOk = await change("/api/play/delete", { device: device.name, id: found.id }, text);
+  if (!isOk) return;
+  state.deleted = { device: device.name, found, text };
+  draw();
+  focusOn("#undo");
+}
+
+async function undo() {
+  const { device, found } = state.deleted;
+  state.deleted = null;
+  await put(device, found.id, found.fields, `${found.fields.title} is back on ${device}'s device.`);
+  focusOn(`#device-${device}`);
 }
 
 function device(found) {
@@ -91,6 +129,45 @@ function server(found) {
       fields.notes ? h("p", { class: "dim small" }, fields.notes) : null))));
 }
 
+/** What a sync moved: "sent 1 and received 2". Nothing gives an empty text. */
+function exchanged(sync) {
+  const parts = [];
+  if (sync.pushed) parts.push(`sent ${number(sync.pushed)}`);
+  if (sync.pulled) parts.push(`received ${number(sync.pulled)}`);
+  if (sync.refused) parts.push(`had ${number(sync.refused)} refused`);
+  return parts.join(parts.length > 2 ? ", " : " and ");
+}
+
+/** The title of a trip, as a device or the server has it now. */
+function titled(id) {
+  const all = [...state.data.devices.flatMap((each) => each.trips), ...state.data.server.trips];
+  return all.find((each) => each.id === id)?.fields.title ?? "A trip that is gone";
+}
+
+/** The exchanges of a device, and what became of its changes where they met others. */
+function happenings(found) {
+  const syncs = (found.syncs ?? []).filter((sync) => exchanged(sync) || sync.problem).map((sync) => ({ key: `sync ${found.name} ${sync.id}`, time: sync.ended, kind: badge("exchange", sync.problem ? "wait" : "info"),
+    text: [exchanged(sync) ? `${found.name}'s device ${exchanged(sync)}. ` : "", sync.problem ? `${found.name}'s device: ${sync.problem.message}` : ""] }));
+  const told = found.decisions ?? [];
+  // Of a record that is refused again and again the last time is enough.
+  const isLast = (entry, place) => entry.verdict !== "refused" || told.findIndex((each) => each.id === entry.id && each.verdict === "refused") === place;
+  const merges = told.filter((entry, place) => isLast(entry, place) && entry.verdict !== "accepted").map((entry) => ({
+    key: `decision ${found.name} ${entry.number}`, time: entry.decided, kind: badge(entry.verdict, entry.verdict === "merged" ? "good" : "bad"),
+    text: [h("strong", null, titled(entry.id), ", as written by ", found.name, ": "), entry.reason ? `${entry.reason.message} ` : "",
+      entry.verdict === "merged" && entry.cause === "acknowledged" ? "merged with what another device had changed, and taken by the server." : why(entry),
+      entry.lostFields.length ? h("ul", null, entry.lostFields.map((each) => h("li", null, each.field, ": ", value(each.local), entry.verdict === "merged" ? " became " : " gave way to ", value(each.now)))) : null] }));
+  return [...syncs, ...merges];
+}
+
+function story(data) {
+  const lines = data.devices.flatMap(happenings).sort((one, other) => other.time - one.time).slice(0, STORY);
+  return h("section", { class: "story", "aria-labelledby": "story" }, h("h2", { id: "story" }, "What happened"),
+    h("div", { role: "log", "aria-labelledby": "story" }, lines.length
+      ? h("ol", { class: "moments" }, lines.map((line) => h("li", { key: line.key },
+        h("time", { datetime: new Date(line.time).toISOString() }, clock(line.time)), line.kind, h("div", null, line.text))))
+      : empty("Nothing yet.", "Each exchange of a device with the server, and each merge of changes that met, is told here.")));
+}
+
 const hints = [
   "Switch both networks off, change the title of one trip on both devices, and switch them on: the later edit stays.",
   "Offline, write notes on the same trip on both: both are kept. Add nights on both: they add up.",
@@ -100,19 +177,23 @@ const hints = [
 
 function draw() {
   patch(document.getElementById("top"), [
-    h("span", { class: "brand" }, h("img", { src: "/assets/icon.svg", alt: "", width: "26", height: "26" }), h("span", null, "Bothy")),
+    brand("Bothy"),
     h("span", { class: "file" }, "two devices and their server"), h("span", { class: "grow" }),
-    h("span", { class: `status ${state.isLive ? "on" : "off"}`, id: "liveness" }, h("i", { "aria-hidden": "true" }), state.isLive ? "Live" : "Lost")]);
+    liveness(state.isLive)]);
   patch(document.getElementById("banners"), [
     state.isLive ? null : h("div", { key: "lost", class: "banner bad", role: "alert", id: "offline" },
       h("strong", null, "The demo has ended. "), "Run ", h("code", null, "bothy demo --open"), " to begin again."),
-    state.problem && h("div", { key: "problem", class: "banner bad", role: "alert" }, state.problem)]);
+    state.problem && h("div", { key: "problem", class: "banner bad", role: "alert" }, state.problem),
+    state.deleted && h("div", { key: "deleted", class: "banner info", id: "deleted", role: "region", "aria-label": "What was done" }, h("span", { class: "grow" }, state.deleted.text, " ",
+      h("button", { type: "button", id: "undo", onclick: undo }, "Undo")),
+    h("button", { type: "button", "aria-label": "Dismiss", onclick: () => { state.deleted = null; draw(); focusOn("#main h1"); } }, "×"))]);
   if (!state.data) return;
   const [first, ...rest] = state.data.devices;
   patch(document.getElementById("main"), [
     h("h1", { tabindex: "-1" }, "Play with going offline"),
     h("div", { class: "stage" }, device(first), server(state.data.server), rest.map(device)),
-    h("section", { class: "hints", "aria-labelledby": "try" }, h("h2", { id: "try" }, "Things to try"), h("ol", null, hints.map((hint) => h("li", null, hint))))]);
+    h("div", { class: "below" }, story(state.data),
+      h("section", { class: "hints", "aria-labelledby": "try" }, h("h2", { id: "try" }, "Things to try"), h("ol", null, hints.map((hint) => h("li", null, hint)))))]);
   document.getElementById("main").dataset.ready = "yes";
 }
 

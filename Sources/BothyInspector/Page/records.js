@@ -1,11 +1,18 @@
 // Records of a type, by a condition, page by page; and one record in full.
 
 import { h } from "./dom.js";
-import { badge, empty, isNumeric, number, pager, plural, recordLink, shortID, sign, table, value } from "./format.js";
+import { beginEdit, edit, editor } from "./edit.js";
+import { facets, facetsOf } from "./facets.js";
+import { badge, empty, isNumeric, number, pager, recordLink, shortID, sign, table, value, when, words } from "./format.js";
 import { comparison, reason } from "./inbox.js";
+import { card } from "./journal.js";
 import { why } from "./pending.js";
 
 const SIZE = 50;
+/** More types than these are folded, so that the records are not far below them. */
+const TYPES = 12;
+/** How many decisions about a record its page tells of. */
+const STORY = 10;
 
 function typeOf({ summary: now, memory, route }) {
   const summary = now ?? memory.summary;
@@ -66,32 +73,51 @@ function form(context) {
       ": = != < <= > >= IN CONTAINS BEGINSWITH MATCHES WITHIN INSIDE IS NULL, joined by AND, OR, NOT."));
 }
 
+/** The types as links with their counts; folded where there are many. */
+function choice(types, type) {
+  const link = (each) => h("a", { key: each.name, href: `#/records/${encodeURIComponent(each.name)}`, "aria-current": each.name === type.name ? "true" : null },
+    each.name, h("span", { class: "count" }, number(each.count)));
+  const links = h("div", { class: "tabs", role: "group", "aria-label": "Types" }, types.map(link));
+  if (types.length <= TYPES) return links;
+  const count = types.find((each) => each.name === type.name)?.count ?? 0;
+  return h("details", { key: "types", class: "types" },
+    h("summary", null, "Type ", h("strong", null, type.name), h("span", { class: "count" }, ` ${number(count)}`),
+      h("span", { class: "dim" }, `, one of ${number(types.length)}`)), links);
+}
+
+/** Notes which records of the same page are not as they were when it was read before. */
+function compare(memory, page) {
+  const place = (memory.marks ?? []).length, seen = memory.seen ?? new Map();
+  const now = new Map(page.records.map((record) => [record.id, JSON.stringify([record.version, record.state, record.fields])]));
+  const isComparable = seen.size > 0 && memory.page === place;
+  memory.changed = new Set(isComparable ? [...now].filter(([id, text]) => seen.get(id) !== text).map(([id]) => id) : []);
+  memory.seen = now;
+  memory.page = place;
+}
+
 function list(context, data) {
   const type = typeOf(context);
   const types = (context.summary ?? context.memory.summary)?.types ?? [];
   if (!type) return empty("No types.", "The records of each type that the app declares would be listed here.");
-  const marks = context.memory.marks ?? [];
-  const seen = context.memory.seen ?? new Map();
-  const fresh = new Map();
   const rows = data.records.map((record) => {
-    const text = JSON.stringify([record.version, record.state, record.fields]);
-    fresh.set(record.id, text);
-    const isChanged = seen.size > 0 && seen.get(record.id) !== text && context.memory.page === marks.length;
-    return h("tr", { key: record.id, class: isChanged ? "changed" : "" },
+    return h("tr", { key: record.id, class: context.memory.changed?.has(record.id) ? "changed" : "" },
       h("th", { scope: "row", class: "id" }, recordLink(type.name, record.id)),
       h("td", null, record.state === "synced" ? sign("✓", "synced") : badge(record.state)),
       record.distance === undefined ? null : h("td", { class: "num" }, number(record.distance)),
       type.fields.map((field) => h("td", { class: isNumeric(field.kind) ? "num" : "" },
         h("div", { class: "clip" }, cell(record.fields[field.name], field)))));
   });
-  context.memory.seen = fresh;
-  context.memory.page = marks.length;
   const measured = data.records.some((record) => record.distance !== undefined);
   return [
-    h("div", { class: "tabs", role: "group", "aria-label": "Types" }, types.map((each) =>
-      h("a", { key: each.name, href: `#/records/${encodeURIComponent(each.name)}`, "aria-current": each.name === type.name ? "true" : null },
-        each.name, h("span", { class: "count" }, number(each.count))))),
+    choice(types, type),
     form(context),
+    facets(context.memory.facets, context.route.query.get("where") ?? "", (where) => {
+      const query = new URLSearchParams(context.route.query);
+      if (where) query.set("where", where); else query.delete("where");
+      return address(type.name, query);
+    }),
+    h("p", { key: "add" }, beginEdit(context, null)),
+    editor(context, type),
     rows.length
       ? table(`Records of the type ${type.name}`, ["Id", "State", measured && { text: "Metres", class: "num" },
         ...type.fields.map((field) => head(context, type, field))].filter(Boolean), rows, { class: "records" })
@@ -112,28 +138,35 @@ function detail(context, data) {
   const [name, id] = context.route.parts;
   const type = typeOf(context);
   const { record, pending } = data;
+  const now = context.summary?.now;
   const known = new Map(type.fields.map((field) => [field.name, field]));
   return [
     h("p", { class: "back" }, h("a", { href: `#/records/${encodeURIComponent(name)}` }, `← All records of the type ${name}`)),
+    data.isMissing ? empty("It is not on this device.", "It was deleted, by this device or another, or it was never here, such as one that is only referred to.") : null,
     h("dl", { class: "facts" },
-      h("dt", null, "Id"), h("dd", null, h("code", null, id)),
-      h("dt", null, "State"), h("dd", null, record ? badge(record.state) : badge("deleted here", "bad")),
-      record && [h("dt", null, "Container"), h("dd", null, record.container),
-        ...(record.created ? [h("dt", null, "Created"), h("dd", null, value(record.created, "date"))] : []),
-        ...(record.modified ? [h("dt", null, "Modified"), h("dd", null, value(record.modified, "date"))] : []),
+      h("dt", null, "Id"), h("dd", null, h("code", null, words(id))),
+      data.isMissing ? null : [h("dt", null, "State"), h("dd", null, record ? badge(record.state) : badge("deleted here", "bad"))],
+      record && [h("dt", null, "Container"), h("dd", null, words(record.container)),
+        ...(record.created ? [h("dt", null, "Created"), h("dd", null, when(new Date(record.created).getTime(), now))] : []),
+        ...(record.modified ? [h("dt", null, "Modified"), h("dd", null, when(new Date(record.modified).getTime(), now))] : []),
         ...(record.owner ? [h("dt", null, "Owner"), h("dd", null, record.owner)] : []),
         h("dt", null, "Version"), h("dd", null, record.version ? h("code", null, record.version) : "none: the server has not seen it")]),
     record && h("section", { "aria-labelledby": "fields" },
-      h("h2", { id: "fields" }, "Fields"),
-      table(`Fields of ${name} ${id}`, ["Field", "Kind", "Value"],
+      h("header", { class: "line" }, h("h2", { id: "fields" }, "Fields"), beginEdit(context, { id, fields: record.fields })),
+      context.memory.editing ? editor(context, type) : table(`Fields of ${name} ${id}`, ["Field", "Kind", "Value"],
         [...new Set([...known.keys(), ...Object.keys(record.fields)])].map((field) => h("tr", { key: field },
           h("th", { scope: "row" }, field), h("td", { class: "dim" }, known.get(field)?.kind ?? ""),
-          h("td", null, cell(record.fields[field], known.get(field) ?? {})))))),
+          h("td", null, cell(record.fields[field], known.get(field) ?? {})))), { class: "values" })),
     pending && h("section", { "aria-labelledby": "pending" },
       h("h2", { id: "pending" }, "What waits"),
       h("p", null, badge(pending.kind), " ", why(pending, context.summary)),
-      reason(pending), comparison(pending),
-      pending.reason && h("p", null, h("a", { href: "#/inbox" }, "Decide in the inbox"))),
+      reason(pending), comparison(pending, context.summary),
+      pending.reason && ["retry", "together"].includes(pending.waitsFor.what) && h("p", null, h("a", { href: "#/inbox" }, "Decide in the inbox"))),
+    h("section", { "aria-labelledby": "story" },
+      h("h2", { id: "story" }, "What happened"),
+      data.story.length ? data.story.map((entry) => card(context, entry, "h3"))
+        : empty("Nothing was decided.", "What became of changes that this device made to the record is told here: what the server took, refused, or replaced by another device's."),
+      data.hasMore ? h("p", null, h("a", { href: "#/journal" }, "Older decisions are in the journal")) : null),
   ];
 }
 
@@ -142,12 +175,22 @@ export default {
   title: ({ route }, data) => route.parts.length > 1 ? `${route.parts[0]} ${shortID(route.parts[1])}` : "Records",
   found: (context, data) => data?.records && (range(context, data) || "No records."),
   form: (context) => context.route.parts.length > 1 ? null : form(context),
+  /** An address may name the field to begin with: the inbox links to what the server misses. */
+  arrived(context, data) {
+    const field = context.route.query.get("edit");
+    if (field && data?.record && !context.memory.editing) edit(context, { id: data.record.id, fields: data.record.fields }, field);
+  },
   async load(context) {
     const { get, signal, route, memory } = context;
     if (!context.summary && !memory.summary) memory.summary = await get("/api/overview", {}, signal);
     if (route.parts.length > 1) {
-      const found = await get("/api/record", { type: route.parts[0], id: route.parts[1] }, signal);
-      return found;
+      const [type, id] = route.parts;
+      const found = await get("/api/record", { type, id }, signal).catch((failure) => {
+        if (failure.code !== "notFound") throw failure;
+        return { record: null, pending: null, isMissing: true };
+      });
+      const { entries, next } = await get("/api/journal", { type, id, limit: STORY }, signal);
+      return { ...found, story: entries, hasMore: Boolean(next) };
     }
     const name = route.parts[0] ?? (context.summary ?? memory.summary).types[0]?.name;
     if (!name) return { records: [], next: null, total: 0 };
@@ -158,6 +201,10 @@ export default {
       after: memory.marks?.at(-1),
     }, signal);
     if (page.total !== null) memory.total = page.total;
+    compare(memory, page);
+    // Those of the whole list stay while it is narrowed.
+    const type = typeOf(context);
+    if (type && !memory.marks?.length && (!memory.facets || !route.query.get("where"))) memory.facets = facetsOf(type, page.records);
     return page;
   },
   render(context, data) {

@@ -2,10 +2,30 @@
 
 import { get, post } from "./api.js";
 import { announce, focusOn, h, patch } from "./dom.js";
-import { number } from "./format.js";
+import { clock, number } from "./format.js";
 import { follow } from "./live.js";
 
 const main = document.getElementById("main");
+/** How often times such as "2 min ago" are drawn anew, in milliseconds. */
+const TICK = 15_000;
+
+/** The name of the page, as a link to its first view where it has views. */
+export const brand = (text, label) => h(label ? "a" : "span", { class: "brand", ...(label ? { href: "#/", "aria-label": label } : {}) },
+  h("img", { src: "/assets/icon.svg", alt: "", width: "26", height: "26" }), h("span", null, text));
+
+/** A state that is well, not well, or unknown (`null`), with its text. */
+export const status = (isOn, text, more = {}) => h("span", { class: `status ${isOn === null ? "" : isOn ? "on" : "off"}`, ...more },
+  h("i", { "aria-hidden": "true" }), text);
+
+/** Says if the page follows what happens. */
+export const liveness = (isLive) => status(isLive, isLive ? "Live" : "Lost", { id: "liveness" });
+
+/** Says that the program of the page is gone, since when, and the command that starts it. */
+export const lost = (shell, program, command) => shell.isLive ? null
+  : h("div", { key: "lost", class: "banner bad", role: "alert", id: "offline" },
+    h("strong", null, `${program} does not answer. `),
+    `What you see is as it was at ${clock(shell.lostAt)}. It is followed again as soon as it is back; if it was stopped, run `,
+    h("code", null, command), " again and open the address that it prints.");
 
 /** Decodes a part of an address. A badly encoded part, typed by hand, stays as it is. */
 function decoded(text) {
@@ -39,8 +59,9 @@ export class Shell {
     this.lostAt = null;
     this.notice = null;
     this.current = null;
-    this.isSummarizing = false;
+    this.summarizing = null;
     this.isSummaryStale = false;
+    this.clockOffset = 0;
     this.refreshTimer = null;
     this.heard = new Set();
   }
@@ -48,8 +69,9 @@ export class Shell {
   start() {
     addEventListener("hashchange", () => { if (location.hash !== "#main") this.navigate(); });
     document.querySelector(".skip").onclick = (event) => { event.preventDefault(); focusOn("#main h1"); };
+    addEventListener("resize", () => this.showSection());
+    setInterval(() => this.tick(), TICK);
     this.navigate(true);
-    this.refreshSummary();
     follow(["alive", ...this.events], (name) => this.hear(name), (isLive, isFirst) => this.turn(isLive, isFirst));
   }
 
@@ -78,24 +100,47 @@ export class Shell {
     delete main.dataset.ready;
     if (!isSamePage) { patch(main, []); scrollTo(0, 0); }
     this.drawFrame();
-    // On a phone the sections are a strip that scrolls.
-    document.querySelector("#nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+    this.showSection();
     this.current.load(true);
   }
 
+  /** On a phone the sections are a strip that scrolls. */
+  showSection() {
+    const nav = document.getElementById("nav"), link = nav.querySelector("[aria-current]");
+    // Only the strip scrolls, not the page.
+    if (link) nav.scrollLeft += link.getBoundingClientRect().left - (nav.clientWidth - link.offsetWidth) / 2;
+  }
+
   /** One at a time: while others write fast, a count of everything may take longer than their next event. */
-  async refreshSummary() {
+  refreshSummary() {
     this.isSummaryStale = true;
-    if (this.isSummarizing) return;
-    this.isSummarizing = true;
+    this.summarizing ??= this.readSummary().finally(() => { this.summarizing = null; });
+    return this.summarizing;
+  }
+
+  async readSummary() {
     while (this.isSummaryStale) {
       this.isSummaryStale = false;
       try {
+        const isFirst = !this.summary;
         this.summary = await get(this.summaryPath);
+        this.clockOffset = this.summary.now - Date.now();
         this.drawFrame();
+        if (isFirst) this.showSection();
+        // Views tell of what is in the summary too.
+        if (this.current.data) this.current.draw();
       } catch { /* the stream of events says that the page's program is lost */ }
     }
-    this.isSummarizing = false;
+  }
+
+  /** How long ago something was goes on by itself. */
+  tick() {
+    const now = Date.now() + this.clockOffset, { data } = this.current;
+    if (!this.summary || !this.isLive || document.hidden) return;
+    this.summary.now = now;
+    if (data?.now) data.now = now;
+    this.drawFrame();
+    if (data) this.current.draw();
   }
 
   /** Several events of one moment are one look. */
@@ -120,9 +165,9 @@ export class Shell {
     if (isLive && !isFirst) { this.refreshSummary(); this.current.load(); }
   }
 
-  /** Says what was done, for those who look and those who listen. */
-  note(text) {
-    this.notice = text;
+  /** Says what was done, for those who look and those who listen; a link leads to where more can be done. */
+  note(text, link = null) {
+    this.notice = { text, link };
     announce(text);
     this.drawFrame();
   }
@@ -145,7 +190,7 @@ class Shown {
   get context() {
     return {
       route: this.route, summary: this.shell.summary, memory: this.memory, signal: this.abort.signal, get, post,
-      announce, redraw: () => this.draw(), reload: () => this.load(), decided: (text) => this.shell.note(text), ...this.shell.also,
+      announce, redraw: () => this.draw(), reload: () => this.load(), decided: (text, link) => this.shell.note(text, link), ...this.shell.also,
     };
   }
 
@@ -161,6 +206,7 @@ class Shown {
     try {
       do {
         this.isStale = false;
+        if (!this.shell.summary) await this.shell.refreshSummary();
         this.data = await this.view.load(this.context);
         this.failure = null;
       } while (this.isStale && this.isCurrent);
@@ -206,6 +252,7 @@ class Shown {
     const { isFirst, isSamePage } = this.route;
     if (isSamePage && document.activeElement !== document.body) announce(this.view.found?.(this.context, this.data) ?? document.title);
     else if (!isFirst) focusOn("#main h1");
+    this.view.arrived?.(this.context, this.data);
     main.dataset.ready = location.hash || "#/";
   }
 }

@@ -1,7 +1,7 @@
 // How syncs ended as the file remembers it, what happened while the inspector looked on, and what the server remembers.
 
 import { acts, h } from "./dom.js";
-import { badge, clock, empty, number, plural, recordLink, span, table, when } from "./format.js";
+import { badge, clock, empty, number, plural, recordLink, spaced, span, table, when } from "./format.js";
 
 const names = {
   began: ["opened", "plain"], written: ["written", "wait"], acknowledged: ["settled", "good"], refused: ["refused", "bad"],
@@ -21,17 +21,19 @@ function moved(sync) {
   return parts.length ? parts.join(", ") : null;
 }
 
+const lasted = (milliseconds) => milliseconds < 1000 ? `${number(Math.round(milliseconds))} ms` : span(milliseconds);
+
 function past(sync) {
   const isSeveral = sync.count > 1;
   const details = [
     sync.problem?.remedy,
     isSeveral ? ["For the first time at ", clock(sync.began), "."] : null,
-    `Process ${sync.process}, ${plural(sync.requests, "request")}${isSeveral ? "" : `, ${span(sync.ended - sync.began)}`}.`,
+    `Process ${sync.process}, ${plural(sync.requests, "request")}${isSeveral ? "" : `, ${lasted(sync.ended - sync.began)}`}.`,
   ].filter(Boolean);
   const text = [moved(sync), sync.problem?.message].filter(Boolean).join(". ") || "There was nothing to do.";
   return h("li", { key: `sync ${sync.id}` },
     h("time", { datetime: new Date(sync.ended).toISOString() }, clock(sync.ended)),
-    sync.problem ? badge(sync.problem.reason, tones[sync.problem.reason] ?? "bad") : badge("ended well", sync.refused ? "wait" : "good"),
+    sync.problem ? badge(spaced(sync.problem.reason), tones[sync.problem.reason] ?? "bad") : badge("ended well", sync.refused ? "wait" : "good"),
     h("div", null, text, isSeveral ? h("strong", null, ` ${plural(sync.count, "time")}.`) : null,
       h("ul", null, details.map((detail) => h("li", null, detail)))));
 }

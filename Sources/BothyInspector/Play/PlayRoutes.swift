@@ -1,29 +1,40 @@
 import BothyStore
 import BothySync
 import HTTPTypes
+import Hummingbird
 
 /// The requests of the playground's page: trips on each device, its network, and the records of the server.
-struct PlayRoutes: Sendable {
+struct PlayRoutes: PageRoutes {
   let devices: [PlayDevice]
+  let board: Broadcast<InspectorEvent>
   let server: @Sendable () async throws -> [ServerRecord]
+  /// The number of exchanges, and of decisions, that are told of each device.
+  private static let storyLimit = 12
 
-  func answer(_ call: InspectorCall) async throws -> Answer {
-    if call.path == "/" { return Assets.playground }
-    if let asset = Assets.named(call.path) { return asset }
-    switch (call.method, call.path) {
-    case (.get, "/events"): return .events
-    case (.get, "/api/play"): return try await state()
-    case (.post, "/api/play/put"): return try await put(call.members())
-    case (.post, "/api/play/delete"): return try await delete(call.members())
-    case (.post, "/api/play/network"): return try await network(call.members())
-    default: throw HTTPFailure.notFound
-    }
+  func add(to router: some RouterMethods<some RequestContext>) {
+    router.get("/api/play") { _, _ in try await state() }
+    router.post("/api/play/put") { call, _ in try await told(put(call.members())) }
+    router.post("/api/play/delete") { call, _ in try await told(delete(call.members())) }
+    router.post("/api/play/network") { call, _ in try await told(network(call.members())) }
   }
 
-  private func state() async throws -> Answer {
+  /// Notifies the page of a change. A network switch changes no file, so no commit does.
+  private func told(_ response: Response) -> Response {
+    board.send(InspectorEvent(.store))
+    return response
+  }
+
+  private func state() async throws -> Response {
     let records = try await server().filter { !$0.isDeleted }.sorted { $0.id.id < $1.id.id }
+    var syncs: [String: [StoreMaintenance.SyncRun]] = [:]
+    for device in devices {
+      syncs[device.name] = try await device.store.maintenance.syncRuns(limit: Self.storyLimit)
+    }
+    let runs = syncs
     return try .object { writer in
-      try writer.list("devices", devices) { try Self.write($1, to: &$0) }
+      try writer.list("devices", devices) { writer, device in
+        try Self.write(device, syncs: runs[device.name] ?? [], to: &writer)
+      }
       try writer.object("server") { writer in
         try writer.list("trips", records) { writer, record in
           writer.member("id", record.id.id)
@@ -33,7 +44,9 @@ struct PlayRoutes: Sendable {
     }
   }
 
-  private static func write(_ device: PlayDevice, to writer: inout JSONWriter) throws {
+  private static func write(
+    _ device: PlayDevice, syncs: [StoreMaintenance.SyncRun], to writer: inout JSONWriter
+  ) throws {
     let counts = try device.store.pendingCounts()
     let trips = try device.store.store.fetch(AnyQuery("Trip"))
     let shown = try RecordView.all(trips, in: device.store)
@@ -44,6 +57,12 @@ struct PlayRoutes: Sendable {
     writer.member("inbox", counts.inbox)
     writer.member("inspector", device.inspector())
     writer.list("trips", shown) { $1.write(to: &$0) }
+    writer.list("syncs", syncs) { writer, run in
+      writer.member("id", run.id)
+      run.writeMembers(to: &writer)
+    }
+    let decisions = try device.store.journal.entries(limit: storyLimit)
+    writer.list("decisions", decisions) { $1.writeMembers(to: &$0) }
   }
 
   private func device(_ members: [String: JSONValue]) throws -> PlayDevice {
@@ -53,22 +72,16 @@ struct PlayRoutes: Sendable {
   }
 
   /// Saves the trip of `{"device","id"?,"fields":{…}}`. Without an id it is a new one.
-  private func put(_ members: [String: JSONValue]) async throws -> Answer {
+  private func put(_ members: [String: JSONValue]) async throws -> Response {
     let device = try device(members)
     let type = try RecordPage.type("Trip", device.store)
-    var values: [String: FieldValue] = [:]
-    for (name, value) in members["fields"]?.objectValue ?? [:] {
-      guard let field = type[name] else {
-        throw HTTPFailure(.badRequest, "unknownField", "A trip has no field '\(name)'. Reload the page.")
-      }
-      values[name] = try FieldValue(json: value, kind: field.kind)
-    }
+    let values = try type.values(members["fields"]?.objectValue ?? [:])
     let id = members["id"]?.stringValue ?? UUIDv7.make()
     try await device.store.save(AnyRecord("Trip", id: id, values))
     return .object { $0.member("id", id) }
   }
 
-  private func delete(_ members: [String: JSONValue]) async throws -> Answer {
+  private func delete(_ members: [String: JSONValue]) async throws -> Response {
     let device = try device(members)
     guard let id = members["id"]?.stringValue else {
       throw HTTPFailure(.badRequest, "missing", "The request names no trip. Reload the page.")
@@ -77,7 +90,7 @@ struct PlayRoutes: Sendable {
     return .object { $0.member("id", id) }
   }
 
-  private func network(_ members: [String: JSONValue]) throws -> Answer {
+  private func network(_ members: [String: JSONValue]) throws -> Response {
     let device = try device(members)
     let isOnline = members["online"]?.boolValue ?? true
     device.setOnline(isOnline)

@@ -6,9 +6,11 @@ import BothyStore
 import BothySync
 import Foundation
 import HTTPTypes
+import Hummingbird
+import NIOCore
 
 /// The reason why a request fails: a code for programs, and a sentence with a remedy.
-struct HTTPFailure: Error, Equatable {
+struct HTTPFailure: Error {
   var status: HTTPResponse.Status
   var code: String
   var message: String
@@ -40,10 +42,34 @@ struct HTTPFailure: Error, Equatable {
   static let notFound = HTTPFailure(
     .notFound, "notFound", "The page does not exist. Go back to the first one.")
 
-  /// Creates the failure for any error of the other modules. Their messages say what to do.
+  static func wrongMethod(takesChanges: Bool) -> HTTPFailure {
+    HTTPFailure(
+      .methodNotAllowed, "methodNotAllowed",
+      "The page is read with GET" + (takesChanges ? " and changed with POST." : ". It changes nothing."))
+  }
+
+  /// The failure for programs.
+  var json: Response {
+    .object(status: status) { writer in
+      writer.object("error") { writer in
+        writer.member("code", code)
+        writer.member("message", message)
+      }
+    }
+  }
+
+  /// The failure for people who open the page.
+  var text: Response {
+    Response(Array((message + "\n").utf8), type: "text/plain; charset=utf-8", status: status)
+  }
+
+  /// Creates the failure for any error of the router and of other modules. Their messages say what to do.
   init(_ error: any Error) {
     switch error {
     case let problem as HTTPFailure: self = problem
+    case is HTTPError: self = .notFound
+    case is NIOTooManyBytesError:
+      self.init(.contentTooLarge, "tooLarge", "The request is larger than 64 KB. Send less at once.")
     case let error as WhereSyntaxError:
       self.init(.badRequest, "syntax", error.description)
     case let error as BothyError:

@@ -1,25 +1,20 @@
-import HTTPTypes
+import Hummingbird
 
-/// The files of the page. They are compiled in, so the tool remains one file.
+/// The files of the pages. They are compiled in, so the tool remains one file.
 enum Assets {
-  static func named(_ path: String) -> Answer? {
-    guard let (bytes, type) = files[path] else { return nil }
-    return Answer(bytes, type: type)
+  /// Adds a route for each file, and one for the page itself.
+  static func add(_ home: [UInt8], to router: some RouterMethods<some RequestContext>) {
+    for (path, (bytes, type)) in files.merging(
+      ["/": (home, html)], uniquingKeysWith: { $1 })
+    {
+      let response = Response(bytes, type: type)
+      router.get(RouterPath(path)) { _, _ in response }
+    }
   }
 
-  /// The page of the playground, in place of the inspector's.
-  static var playground: Answer {
-    Answer(PackageResources.play_html, type: "text/html; charset=utf-8")
-  }
-
-  /// The page of an operator, in place of the inspector's.
-  static var `operator`: Answer {
-    Answer(PackageResources.operator_html, type: "text/html; charset=utf-8")
-  }
-
+  private static let html = "text/html; charset=utf-8"
   private static let script = "text/javascript; charset=utf-8"
   private static let files: [String: ([UInt8], String)] = [
-    "/": (PackageResources.index_html, "text/html; charset=utf-8"),
     "/assets/inspector.css": (PackageResources.inspector_css, "text/css; charset=utf-8"),
     "/assets/play.css": (PackageResources.play_css, "text/css; charset=utf-8"),
     "/assets/play.js": (PackageResources.play_js, script),
@@ -38,6 +33,8 @@ enum Assets {
     "/assets/live.js": (PackageResources.live_js, script),
     "/assets/overview.js": (PackageResources.overview_js, script),
     "/assets/records.js": (PackageResources.records_js, script),
+    "/assets/edit.js": (PackageResources.edit_js, script),
+    "/assets/facets.js": (PackageResources.facets_js, script),
     "/assets/pending.js": (PackageResources.pending_js, script),
     "/assets/inbox.js": (PackageResources.inbox_js, script),
     "/assets/journal.js": (PackageResources.journal_js, script),
@@ -45,6 +42,7 @@ enum Assets {
     "/assets/containers.js": (PackageResources.containers_js, script),
     "/assets/cache.js": (PackageResources.cache_js, script),
     "/assets/map.js": (PackageResources.map_js, script),
+    "/assets/coast.js": (PackageResources.coast_js, script),
     "/assets/settings.js": (PackageResources.settings_js, script),
     "/assets/packs.js": (PackageResources.packs_js, script),
   ]

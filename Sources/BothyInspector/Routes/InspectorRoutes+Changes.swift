@@ -1,22 +1,40 @@
 import BothyStore
 import BothySync
 import HTTPTypes
+import Hummingbird
 
-/// The changes that the page may make: decisions about pending work, and syncs. They use the same calls as the tool.
+/// The changes that the page may make: records, decisions about pending work, and syncs. They use the same calls as the
+/// tool.
 extension InspectorRoutes {
-  func change(_ call: InspectorCall) async throws -> Answer? {
-    switch call.path {
-    case "/api/resolve": return try await resolve(call.members())
-    case "/api/journal/restore": return try await restore(call.members())
-    case "/api/sync": return try await sync()
-    case "/api/pause": return try pause(true)
-    case "/api/resume": return try pause(false)
-    default: return nil
+  func addChanges(to router: some RouterMethods<some RequestContext>) {
+    router.post("/api/put") { call, _ in try await put(call.members()) }
+    router.post("/api/resolve") { call, _ in try await resolve(call.members()) }
+    router.post("/api/journal/restore") { call, _ in try await restore(call.members()) }
+    router.post("/api/sync") { _, _ in try await sync() }
+    router.post("/api/pause") { _, _ in try pause(true) }
+    router.post("/api/resume") { _, _ in try pause(false) }
+  }
+
+  /// Saves the fields of `{"type","id"?,"fields":{…}}`. Without an id it is a new record. Fields that aren't given stay.
+  private func put(_ members: [String: JSONValue]) async throws -> Response {
+    let store = subjects.store
+    guard let name = members["type"]?.stringValue, let fields = members["fields"]?.objectValue else {
+      throw HTTPFailure(.badRequest, "badRecord", "A record to save has a type and fields.")
+    }
+    let type = try RecordPage.type(name, store)
+    let id = RecordID(type: type.name, id: members["id"]?.stringValue ?? UUIDv7.make())
+    try await store.save(AnyRecord(type.name, id: id.id, try type.values(fields)))
+    let state = try store.state(of: id).name
+    watch.noteChange(
+      Timeline.Moment(time: subjects.now, kind: .written, text: "\(id): saved on this page, now \(state)."))
+    return .object { writer in
+      writer.members(id)
+      writer.member("state", state)
     }
   }
 
   /// Resolves `{"type","id","resolution","revision"?}`. Responds 409 if the record was edited since that revision.
-  private func resolve(_ members: [String: JSONValue]) throws -> Answer {
+  private func resolve(_ members: [String: JSONValue]) throws -> Response {
     let store = subjects.store
     guard let type = members["type"]?.stringValue, let id = members["id"]?.stringValue,
       let resolution = members["resolution"]?.stringValue.flatMap(Outbox.Decision.init(rawValue:))
@@ -43,7 +61,7 @@ extension InspectorRoutes {
   }
 
   /// Restores the entry of `{"number"}`. Responds 409 if it was restored before, can't be restored, or was deleted.
-  private func restore(_ members: [String: JSONValue]) async throws -> Answer {
+  private func restore(_ members: [String: JSONValue]) async throws -> Response {
     guard let number = members["number"]?.intValue else {
       throw HTTPFailure(.badRequest, "badDecision", "A restoring names the decision by its number.")
     }
@@ -64,7 +82,7 @@ extension InspectorRoutes {
     }
   }
 
-  private func sync() async throws -> Answer {
+  private func sync() async throws -> Response {
     guard subjects.server != nil else { throw Self.noServer }
     guard try !subjects.store.isPausedInFile() else {
       throw HTTPFailure(
@@ -78,7 +96,7 @@ extension InspectorRoutes {
     }
   }
 
-  private func pause(_ isPaused: Bool) throws -> Answer {
+  private func pause(_ isPaused: Bool) throws -> Response {
     if isPaused { try subjects.store.pause() } else { try subjects.store.resume() }
     let text = isPaused ? "Syncing was paused, for every process." : "Syncing was resumed."
     watch.noteChange(Timeline.Moment(time: subjects.now, kind: .decided, text: text))

@@ -2,10 +2,11 @@ import BothyCache
 import BothyGeo
 import BothyStore
 import HTTPTypes
+import Hummingbird
 
 /// The routes of caches and the map.
 extension InspectorRoutes {
-  func caches() async throws -> Answer {
+  func caches() async throws -> Response {
     var states: [CacheState] = []
     for (cache, look) in zip(subjects.caches, looks) {
       states.append(try await CacheState(cache, entries: look.entries()))
@@ -14,8 +15,8 @@ extension InspectorRoutes {
     return .object { writer in writer.list("caches", found) { $1.write(to: &$0) } }
   }
 
-  func cacheEntries(_ call: InspectorCall) async throws -> Answer {
-    guard let number = Int(call.query["cache"] ?? "0"), looks.indices.contains(number) else {
+  func cacheEntries(_ call: Request) async throws -> Response {
+    guard let number = Int(call.given("cache") ?? "0"), looks.indices.contains(number) else {
       throw HTTPFailure(.notFound, "notFound", "The cache does not exist. Go back to the list of caches.")
     }
     let entries = try await looks[number].entries()
@@ -26,7 +27,7 @@ extension InspectorRoutes {
     }
   }
 
-  func map(_ call: InspectorCall) async throws -> Answer {
+  func map(_ call: Request) async throws -> Response {
     var entries: [[ResourceCache.Inspected]] = []
     for look in looks { entries.append(try await look.entries()) }
     let map = try await MapState(subjects, entries: entries, box: Self.box(call.given("box")))

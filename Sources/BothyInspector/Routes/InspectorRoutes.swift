@@ -1,9 +1,10 @@
 import BothyStore
 import BothySync
 import HTTPTypes
+import Hummingbird
 
 /// The routes of all addresses. They are thin, because the values in `Answers` make the responses.
-struct InspectorRoutes: Sendable {
+struct InspectorRoutes: PageRoutes {
   let subjects: InspectorSubjects
   let watch: Watch
   let looks: [CacheLook]
@@ -14,60 +15,40 @@ struct InspectorRoutes: Sendable {
     looks = subjects.caches.map { CacheLook($0.cache) }
   }
 
-  func answer(_ call: InspectorCall) async throws -> Answer {
-    if let asset = Assets.named(call.path) {
-      guard call.method == .get || call.method == .head else { throw Self.wrongMethod }
-      return asset
-    }
-    switch (call.method, call.path) {
-    case (.get, "/events"): return .events
-    case (.get, _): if let answer = try await read(call) { return answer }
-    case (.post, _): if let answer = try await change(call) { return answer }
-    default: throw Self.wrongMethod
-    }
-    throw HTTPFailure.notFound
-  }
-
-  private static let wrongMethod = HTTPFailure(
-    .methodNotAllowed, "methodNotAllowed", "The inspector is read with GET and changed with POST.")
-
-  private func read(_ call: InspectorCall) async throws -> Answer? {
-    let store = subjects.store
-    switch call.path {
-    case "/api/overview":
+  func add(to router: some RouterMethods<some RequestContext>) {
+    router.get("/api/overview") { _, _ in
       let overview = try await Overview(subjects)
-      return .object { overview.write(to: &$0, subjects, isReachable: watch.isReachable) }
-    case "/api/records":
-      let page = try await RecordPage(call, in: store)
-      return .object { page.write(to: &$0) }
-    case "/api/record": return try record(call)
-    case "/api/outbox": return try outbox(call)
-    case "/api/inbox":
-      let inbox = try store.inbox(limit: call.count("limit", otherwise: 50, most: 200))
-      return try .object { writer in
-        try writer.list("entries", inbox.entries) { try PendingWork.write($1, in: store, to: &$0) }
-        writer.member("total", inbox.total)
-      }
-    case "/api/journal": return try journal(call)
-    case "/api/timeline": return try await timeline(call)
-    case "/api/history": return try await history(call)
-    case "/api/containers":
-      let containers = try Containers(store)
-      return .object { containers.write(to: &$0) }
-    case "/api/caches": return try await caches()
-    case "/api/cache/entries": return try await cacheEntries(call)
-    case "/api/map": return try await map(call)
-    case "/api/settings":
-      let settings = try Settings(subjects)
-      return .object { settings.write(to: &$0) }
-    case "/api/packs":
-      let packs = Packs(subjects.packs)
-      return .object { packs.write(to: &$0) }
-    default: return nil
+      return Response.object { overview.write(to: &$0, subjects, isReachable: watch.isReachable) }
     }
+    router.get("/api/records") { call, _ in
+      let page = try await RecordPage(call, in: subjects.store)
+      return Response.object { page.write(to: &$0) }
+    }
+    router.get("/api/record") { call, _ in try record(call) }
+    router.get("/api/outbox") { call, _ in try outbox(call) }
+    router.get("/api/inbox") { call, _ in try inbox(call) }
+    router.get("/api/journal") { call, _ in try journal(call) }
+    router.get("/api/timeline") { call, _ in try await timeline(call) }
+    router.get("/api/history") { call, _ in try await history(call) }
+    router.get("/api/containers") { _, _ in
+      let containers = try Containers(subjects.store)
+      return Response.object { containers.write(to: &$0) }
+    }
+    router.get("/api/caches") { _, _ in try await caches() }
+    router.get("/api/cache/entries") { call, _ in try await cacheEntries(call) }
+    router.get("/api/map") { call, _ in try await map(call) }
+    router.get("/api/settings") { _, _ in
+      let settings = try Settings(subjects)
+      return Response.object { settings.write(to: &$0) }
+    }
+    router.get("/api/packs") { _, _ in
+      let packs = Packs(subjects.packs)
+      return Response.object { packs.write(to: &$0) }
+    }
+    addChanges(to: router)
   }
 
-  private func record(_ call: InspectorCall) throws -> Answer {
+  private func record(_ call: Request) throws -> Response {
     let store = subjects.store
     let type = try RecordPage.type(call.required("type"), store)
     let id = RecordID(type: type.name, id: try call.required("id"))
@@ -83,10 +64,10 @@ struct InspectorRoutes: Sendable {
     }
   }
 
-  private func outbox(_ call: InspectorCall) throws -> Answer {
+  private func outbox(_ call: Request) throws -> Response {
     let store = subjects.store
     let limit = call.count("limit", otherwise: 50, most: 200)
-    let after = call.given("afterType").map { RecordID(type: $0, id: call.query["afterID"] ?? "") }
+    let after = call.given("afterType").map { RecordID(type: $0, id: call.given("afterID") ?? "") }
     let entries = try store.outboxEntries(after: after, limit: limit + 1)
     let counts = try store.pendingCounts()
     let isPaused = try store.isPausedInFile()
@@ -100,22 +81,32 @@ struct InspectorRoutes: Sendable {
       writer.member("paused", isPaused)
       writer.member("server", subjects.server != nil)
       writer.member("reachable", watch.isReachable)
-      writer.object("next", entries.count > limit ? entries[limit - 1].record : nil) { $0.members($1) }
+      writer.object("next", entries.count > limit ? entries[limit - 1].id : nil) { $0.members($1) }
     }
   }
 
-  private func journal(_ call: InspectorCall) throws -> Answer {
+  private func inbox(_ call: Request) throws -> Response {
+    let store = subjects.store
+    let inbox = try store.inbox(limit: call.count("limit", otherwise: 50, most: 200))
+    return try .object { writer in
+      try writer.list("entries", inbox.entries) { try PendingWork.write($1, in: store, to: &$0) }
+      writer.member("total", inbox.total)
+    }
+  }
+
+  private func journal(_ call: Request) throws -> Response {
     let limit = call.count("limit", otherwise: 25, most: 200)
     let before = call.given("before").flatMap(Int64.init)
+    let record = try call.given("type").map { RecordID(type: $0, id: try call.required("id")) }
     let entries = try subjects.store.journal.entries(
-      losing: call.given("lost") != nil, before: before, limit: limit + 1)
+      of: record, losing: call.given("lost") != nil, before: before, limit: limit + 1)
     return .object { writer in
       writer.list("entries", Array(entries.prefix(limit))) { $1.writeMembers(to: &$0) }
       writer.member("next", entries.count > limit ? entries[limit - 1].number : nil)
     }
   }
 
-  private func timeline(_ call: InspectorCall) async throws -> Answer {
+  private func timeline(_ call: Request) async throws -> Response {
     let containers = try Containers(subjects.store)
     let past = try await PastSyncs(subjects.store, limit: call.count("limit", otherwise: 25, most: 400))
     return .object { writer in
@@ -125,7 +116,7 @@ struct InspectorRoutes: Sendable {
     }
   }
 
-  private func history(_ call: InspectorCall) async throws -> Answer {
+  private func history(_ call: Request) async throws -> Response {
     guard subjects.server != nil else { throw Self.noServer }
     let page = try await subjects.store.maintenance.history(
       before: call.given("before").flatMap(Int64.init), limit: 50)

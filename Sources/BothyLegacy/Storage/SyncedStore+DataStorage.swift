@@ -15,7 +15,7 @@ extension SyncedStore: DataStorage {
     return try stored(record.recordID)
   }
 
-  /// Deletes by the configured save policy. A list is deleted on the server, and only if this device knows it.
+  /// Deletes by the configured write policy. A list is deleted on the server, and only if this device knows it.
   public func remove(_ id: RecordID) async throws {
     if id.type == UserList.typeName {
       if let list = try storedLists().first(where: { $0.id == id.id }) { try await sharing.delete(list) }
@@ -26,7 +26,7 @@ extension SyncedStore: DataStorage {
     {}  // it doesn't exist, as requested
   }
 
-  /// Writes the difference from the known audience in one transaction, sent by the configured save policy.
+  /// Writes the difference from the known audience in one transaction, sent by the configured write policy.
   @discardableResult
   public func updateSharing(of id: RecordID, to sharing: Audience) async throws -> StoredItem {
     let change = try SharingChange(from: self.audience(of: id), to: sharing)
@@ -42,12 +42,12 @@ extension SyncedStore: DataStorage {
   @discardableResult
   public func modify(_ list: UserList) async throws -> UserList { try await sharing.update(list) }
 
-  /// Loads by the configured fetch policy. With a network policy the container is pulled first. An unreachable server
+  /// Loads by the configured read policy. With a network policy the container is pulled first. An unreachable server
   /// is an error only under `.remote`.
   public func load(container: String) async throws -> [StoredItem] {
     switch readPolicy {
     case .local: break
-    case .localThenRemote: ask()
+    case .localThenRemote: requestSync()
     case .localElseRemote:
       let items = try storedItems(in: container)
       if !items.isEmpty { return items }
@@ -57,7 +57,7 @@ extension SyncedStore: DataStorage {
     return try storedItems(in: container)
   }
 
-  /// Returns the user's own lists, by the configured fetch policy.
+  /// Returns the user's own lists, by the configured read policy.
   public func loadLists() async throws -> [UserList] { try await sharing.lists() }
 
   // MARK: parts

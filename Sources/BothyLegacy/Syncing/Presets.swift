@@ -1,5 +1,6 @@
 import BothyStore
 public import BothySync
+
 /// The two systems that Bothy replaces, each as one configuration.
 extension SyncOptions {
   /// The behavior of the mobile SDK with a cache for apps of one backend. Reads and saves use the network first. A sync
@@ -12,9 +13,9 @@ extension SyncOptions {
     var configuration = SyncOptions()
     configuration.readPolicy = .remote
     configuration.writePolicy = .remoteThenLocal
-    configuration.mergePolicies = MergePolicies(.remoteWins)
+    configuration.merging = MergePolicies(.remoteWins)
     configuration.rejectionPolicy = .keepPending
-    configuration.scope = .push
+    configuration.direction = .push
     configuration.sendsLocalTimes = false
     configuration.triggers = []
     configuration.unevaluable = .empty
@@ -29,9 +30,9 @@ extension SyncOptions {
     var configuration = SyncOptions()
     configuration.readPolicy = .syncThenLocal
     configuration.writePolicy = .localThenRemote
-    configuration.mergePolicies = MergePolicies(.remoteNewerWins)
+    configuration.merging = MergePolicies(.remoteNewerWins)
     configuration.rejectionPolicy = .discardAndRefetch
-    configuration.scope = .both
+    configuration.direction = .both
     configuration.triggers = .default
     return configuration
   }

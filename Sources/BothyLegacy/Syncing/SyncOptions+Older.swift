@@ -2,6 +2,13 @@ public import BothySync
 
 /// Choices of the two older systems that a new app leaves as they are.
 extension SyncOptions {
+  /// The read policy by the network's status, or `nil` for `readPolicy` always. `run()` applies it each time its monitor
+  /// reports another status.
+  public var readPolicyByNetwork: (@Sendable (NetworkStatus) -> ReadPolicy)? {
+    get { readPolicyProvider }
+    set { readPolicyProvider = newValue }
+  }
+
   /// True if reads use this device alone until the first sync has completed, whatever the read policy. By default they
   /// follow the policy at once.
   public var readsLocallyUntilSynced: Bool {
@@ -23,7 +30,7 @@ extension SyncOptions {
     set { localFailure = newValue ? .tryRemote : .throwError }
   }
 
-  /// True if a sync that is requested while one runs returns at once, with the obstacle `.alreadyRunning`. By default it
+  /// True if a sync that is requested while one runs returns at once, with the obstacle `.cancelled`. By default it
   /// waits for its turn and reports the results.
   public var ignoresRepeatedSyncs: Bool {
     get { ifRunning == .ignore }

@@ -3,6 +3,10 @@ public import BothySync
 
 /// The local side of a bridge between two storages: containers with their validators and locks, and live changes.
 extension SyncedStore {
+  /// The document of what was pending in a file that did not fit the schema and was created again, or `nil`. See
+  /// `SyncOptions.SchemaMismatch.resetCache`.
+  public var recoveredDocument: String? { setAside }
+
   // MARK: what waits
 
   /// Returns the pending changes of a container and those below it, in the order of sending. Reads the whole outbox.

@@ -87,7 +87,7 @@ public struct PackBuilder: Sendable {
       schema.types[index].permissions = nil
       schema.types[index].writeMode = .offlineCapable
       for field in schema.types[index].fields.indices {
-        schema.types[index].fields[field].merge = .server
+        schema.types[index].fields[field].merge = .remote
         schema.types[index].fields[field].isSensitive = false
       }
     }

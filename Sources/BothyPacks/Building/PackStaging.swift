@@ -62,7 +62,7 @@ struct PackStaging {
     try queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table.name)") ?? 0 }
   }
 
-  /// Returns the shards of a type in the order of their keys. Throws `BothyError` `.invalidInput` for too many.
+  /// Returns the shards of a type in the order of their keys. Throws `BothyError` `invalidInput` for too many.
   func shards(of table: TypeTable) throws -> [Shard] {
     guard let field = shardBy[table.schema.name].flatMap({ table.schema[$0] }) else { return [] }
     let column = field.name.quotedIdentifier

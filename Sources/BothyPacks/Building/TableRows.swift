@@ -10,7 +10,7 @@ package struct TableRows: Sendable {
   private let path: String
   private let table: String
 
-  /// Opens a table. Throws `BothyError` `.invalidInput` if it doesn't exist, or if `table` is `nil` and the file has
+  /// Opens a table. Throws `BothyError` `invalidInput` if it doesn't exist, or if `table` is `nil` and the file has
   /// several.
   package init(_ path: String, table: String?) throws {
     self.path = path

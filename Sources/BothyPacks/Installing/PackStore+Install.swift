@@ -91,7 +91,7 @@ extension PackStore {
     let whole = try Pack(at: URL(filePath: staged), expecting: expecting, options: PackOptions(), lease: nil)
     try whole.examine()
     _ = try versions.adopt(staged, named: name)
-    letGo()
+    releaseOldVersion()
     await supply.finish(manifest)
     versions.sweep()
     return done

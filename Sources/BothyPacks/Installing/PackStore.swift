@@ -66,7 +66,7 @@ public final class PackStore: Sendable {
   package func removeUnused() { versions.sweep() }
 
   /// Releases a version that isn't the newest.
-  func letGo() {
+  func releaseOldVersion() {
     let current = versions.current
     let old = kept.withLock { kept -> Pack? in
       guard let known = kept, known.folder.path != current else { return nil }

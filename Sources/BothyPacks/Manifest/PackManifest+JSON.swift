@@ -17,7 +17,7 @@ extension PackManifest {
     ]
   }
 
-  /// Parses the bytes of a manifest. Throws `BothyError` `.corruptManifest`, `.newerFormat` or `.unsafeName`.
+  /// Parses the bytes of a manifest. Throws `BothyError` `corruptManifest`, `.newerFile` or `unsafeName`.
   package init(parsing bytes: some ContiguousBytesSource, of pack: String) throws(BothyError) {
     let document: JSONValue
     do { document = try JSONValue(parsing: bytes) } catch {
@@ -26,7 +26,7 @@ extension PackManifest {
     guard let format = document["format"]?.intValue else { throw Self.corrupt(pack, "it has no 'format'") }
     guard format <= Self.format else {
       throw BothyError(
-        .newerFormat,
+        .newerFile,
         "The pack \(pack) has format \(format); this version of Bothy knows up to \(Self.format). Update the app."
       )
     }

@@ -7,7 +7,7 @@ public import BothyStore
 /// A condition that restricts the field of the shards, with `=`, `IN` or a range, opens the shards of these values. Any
 /// other condition opens all of them one after another, reads the possible results of each and combines them.
 ///
-/// Throws `BothyError` `.unknownType`, `.unknownField` or `.invalidQuery`, and `BothyError` if a file can't be used.
+/// Throws `BothyError` `unknownType`, `unknownField` or `invalidQuery`, and `BothyError` if a file can't be used.
 extension Pack {
   /// Returns the records of the query, in its order.
   public func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] {

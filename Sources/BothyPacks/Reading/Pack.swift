@@ -31,7 +31,7 @@ public final class Pack: Sendable {
   /// Opens the pack in a folder. Reads the manifest and opens the index, but no shard.
   ///
   /// - Parameter expecting: the types that the app needs. Their fields are checked now, not at the first query of each.
-  /// - Throws: `BothyError` `.notFound`, `.corruptManifest`, `.newerFormat`, `.unsafeName`, `.schemaMismatch`, or
+  /// - Throws: `BothyError` `.notFound`, `.newerFile`, `.schemaMismatch`, `corruptManifest`, `unsafeName`, or
   ///   `.damagedFile`.
   public convenience init(
     at folder: URL, expecting types: [any Entity.Type] = [], options: PackOptions = PackOptions()
@@ -71,11 +71,11 @@ public final class Pack: Sendable {
 
   /// Returns the values by which the files of a type are split, in their order. Returns none for a type that isn't
   /// split.
-  public func shardKeys(of type: String) -> [FieldValue] {
+  package func shardKeys(of type: String) -> [FieldValue] {
     manifest.files.filter { $0.type == type }.map(\.key)
   }
 
-  /// Closes the shards as soon as no read uses them. Later reads of shards throw `.closed`. Releasing the pack does
+  /// Closes the shards as soon as no read uses them. Later reads of shards throw `closed`. Releasing the pack does
   /// this too, and closes the index.
   public func close() { files.close() }
 }

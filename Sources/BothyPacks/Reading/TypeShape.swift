@@ -46,7 +46,7 @@ final class TypeShapes: Sendable {
     self.byName = byName
   }
 
-  /// Returns the shape of a type. Throws `BothyError` `.unknownType`, which names the existing types.
+  /// Returns the shape of a type. Throws `BothyError` `unknownType`, which names the existing types.
   func shape(named name: String) throws(BothyError) -> TypeShape {
     guard let shape = byName[name] else {
       let known = byName.keys.sorted().joined(separator: ", ")

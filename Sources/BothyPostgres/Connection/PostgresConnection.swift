@@ -10,6 +10,7 @@ final class PostgresConnection {
   /// The names of prepared statements by their SQL.
   private var names: [String: String] = [:]
   private let trace: (@Sendable (String) -> Void)?
+  private let notices = PostgresNotices()
   /// The time by which answers must arrive. A call that begins later waits for `grace`.
   var end: ContinuousClock.Instant
   /// The time that each call waits at least.
@@ -21,17 +22,17 @@ final class PostgresConnection {
   /// instead of hours.
   private static let defaults = [
     ("application_name", "bothy"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
-    ("keepalives_count", "3"), ("tcp_user_timeout", "30000"), ("target_session_attrs", "read-write"),
+    ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
   ]
 
   /// Connects. `address` is a URL or a connection string of libpq. Several hosts are tried in order, each for two to
-  /// five seconds, as `end` allows.
+  /// five seconds, as `end` allows. `target` chooses among them, in libpq's words, unless the address does.
   init(
-    to address: String, by end: ContinuousClock.Instant = .now + .seconds(60),
+    to address: String, target: String = "read-write", by end: ContinuousClock.Instant = .now + .seconds(60),
     trace: (@Sendable (String) -> Void)? = nil
   ) throws(PostgresFailure) {
     let left = ContinuousClock.now.duration(to: end) / .seconds(1)
-    guard let connection = Self.open(address, seconds: Int(max(2, min(5, left)))) else {
+    guard let connection = Self.open(address, target, seconds: Int(max(2, min(5, left)))) else {
       throw PostgresFailure(message: "Out of memory.")
     }
     guard PQstatus(connection) == CONNECTION_OK, PQsetnonblocking(connection, 1) == 0 else {
@@ -42,14 +43,17 @@ final class PostgresConnection {
     handle = connection
     self.end = end
     self.trace = trace
-    PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    notices.receive(from: handle)
   }
 
   deinit { PQfinish(handle) }
 
-  private static func open(_ address: String, seconds: Int) -> OpaquePointer? {
+  private static func open(_ address: String, _ target: String, seconds: Int) -> OpaquePointer? {
     let settings =
-      defaults + [("connect_timeout", "\(seconds)"), ("client_encoding", "UTF8"), ("dbname", address)]
+      defaults + [
+        ("target_session_attrs", target), ("connect_timeout", "\(seconds)"), ("client_encoding", "UTF8"),
+        ("dbname", address),
+      ]
     var keywords: [UnsafePointer<CChar>?] = settings.map { UnsafePointer(strdup($0.0)) }
     var values: [UnsafePointer<CChar>?] = settings.map { UnsafePointer(strdup($0.1)) }
     defer { for text in keywords + values { free(UnsafeMutablePointer(mutating: text)) } }
@@ -65,7 +69,8 @@ final class PostgresConnection {
   }
   var isInTransaction: Bool { PQtransactionStatus(handle) != PQTRANS_IDLE }
 
-  /// Runs statements without parameters, in one transaction unless they contain others.
+  /// Runs statements without parameters, in one transaction unless they contain others. Throws
+  /// `PostgresFailure.unreplicated` if a commit among them no longer waits for its standby.
   func execute(_ sql: String) throws(PostgresFailure) {
     let end = callEnd
     guard PQsendQuery(handle, sql) == 1 else { throw lost() }
@@ -84,6 +89,7 @@ final class PostgresConnection {
       throw error
     }
     if let refused { throw refusal(refused) }
+    try notices.check()
   }
 
   func run(_ statement: PostgresStatement) throws(PostgresFailure) -> PostgresResult {
@@ -92,7 +98,7 @@ final class PostgresConnection {
   }
 
   /// Runs statements in order and in one round trip. The statements after a failed one aren't run, and its error is
-  /// thrown.
+  /// thrown. Throws `PostgresFailure.unreplicated` like `execute`.
   func run(_ statements: [PostgresStatement]) throws(PostgresFailure) -> [PostgresResult] {
     let end = callEnd
     guard PQenterPipelineMode(handle) == 1 else { throw lost() }
@@ -129,6 +135,7 @@ final class PostgresConnection {
       throw error
     }
     if let refused { throw refusal(refused) }
+    try notices.check()
     return results
   }
 

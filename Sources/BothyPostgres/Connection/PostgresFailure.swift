@@ -18,6 +18,16 @@ package struct PostgresFailure: Error, Hashable, CustomStringConvertible {
   /// The failure of a call whose time is over.
   static let silence = PostgresFailure(message: "PostgreSQL gave no answer in time.")
 
+  /// The failure of a commit that is visible, and that no standby may have. The code is that of a commit in doubt, so the
+  /// next attempt finds it made, and commits after it.
+  static let unreplicated = PostgresFailure(
+    code: "40003", message: "A commit no longer waits for its synchronous standby, which may lack it.")
+
+  /// True for the warning of a commit whose wait for a synchronous standby was cancelled. The message may be translated.
+  package var isCancelledWait: Bool {
+    routine == "SyncRepWaitForLSN" || code == "01000" && message.contains("wait for synchronous replication")
+  }
+
   package var description: String { code.map { "\(message) (SQLSTATE \($0))" } ?? message }
 
   /// The remedy for an error.
@@ -39,7 +49,7 @@ package struct PostgresFailure: Error, Hashable, CustomStringConvertible {
     switch code {
     // Serialization failure, deadlock, or a lock or a statement that took too long.
     case "40001", "40P01", "55P03", "57014": return .again
-    // CockroachDB doesn't know if a transaction was committed.
+    // CockroachDB doesn't know if a transaction was committed, or a commit didn't wait for its standby.
     case "40003": return .reconnect
     // A statement has another result since the tables changed.
     case "0A000": return isStalePlan ? .prepareAgain : .none
@@ -121,7 +131,7 @@ extension PostgresFailure {
       case "57P01", "57P02", "57P03": .restarting
       case "25006": .readOnly
       case "53300": .crowded
-      case "40001", "40P01", "55P03", "57014": .busy
+      case "40001", "40003", "40P01", "55P03", "57014": .busy
       default: .unreachable
       }
     return StorageUnavailable(reason, "\(self)")

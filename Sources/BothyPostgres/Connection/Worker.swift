@@ -4,19 +4,23 @@ import Foundation
 
 /// The settings of every session of a storage.
 struct SessionSettings: Sendable {
-  let address: String
+  var address: String
   let schema: String
   /// The longest time one call may take, with all repetitions, before the database counts as unavailable.
   let patience: Duration
   /// The longest time of one statement, which the server ends; `nil` is without a limit.
   var statementTime: Duration? = .seconds(60)
+  /// The kind of server that is looked for among several, in libpq's words.
+  var target = "read-write"
+  /// Throws for a connection that must not be used.
+  var admit: (@Sendable (PostgresConnection) throws -> Void)?
   /// Receives the SQL of each statement, for tests.
   let trace: (@Sendable (String) -> Void)?
 
   /// Opens a session. A transaction that is idle for ten seconds is ended, so that a stopped process can't keep a space
   /// locked. A wait for a lock ends a little before the patience, so that its reason is known.
   func open(by end: ContinuousClock.Instant) throws(PostgresFailure) -> PostgresConnection {
-    let connection = try PostgresConnection(to: address, by: end, trace: trace)
+    let connection = try PostgresConnection(to: address, target: target, by: end, trace: trace)
     let statements = (statementTime ?? .zero) / .milliseconds(1)
     let locks = max(100, patience * 0.8 / .milliseconds(1))
     try connection.execute(
@@ -96,9 +100,10 @@ final class Worker {
     }
   }
 
-  private func usable(by end: ContinuousClock.Instant) throws(PostgresFailure) -> PostgresConnection {
+  private func usable(by end: ContinuousClock.Instant) throws -> PostgresConnection {
     if let connection { return connection }
     let new = try settings.open(by: end)
+    try settings.admit?(new)
     connection = new
     return new
   }

@@ -26,7 +26,7 @@ struct PostgresCondition {
     case .oneOf(_, let values): values.allSatisfy(isPlain)
     case .contains(_, let text, _), .beginsWith(_, let text, _), .includes(_, let text):
       !text.utf8.contains(0)
-    case .all, .none, .near, .inside: true
+    case .all, .none, .near, .inside, .compareFields: true
     }
   }
 
@@ -42,6 +42,13 @@ struct PostgresCondition {
     case .and(let parts): return try joined(parts, " AND ", empty: "TRUE")
     case .or(let parts): return try joined(parts, " OR ", empty: "FALSE")
     case .compare(let field, let comparison, let value): return try compare(field, comparison, value)
+    case .compareFields(let field, let comparison, let other):
+      let (left, right) = (try expression(field), try expression(other))
+      switch comparison {
+      case .equal: return "\(left) IS NOT DISTINCT FROM \(right)"
+      case .notEqual: return "\(left) IS DISTINCT FROM \(right)"
+      default: return "coalesce(\(left) \(comparison.rawValue) \(right), FALSE)"
+      }
     case .oneOf(let field, let values): return try list(field, values)
     case .contains(let field, let text, let ignoringCase):
       return "coalesce(strpos(\(try folded(field, text, ignoringCase))) > 0, FALSE)"

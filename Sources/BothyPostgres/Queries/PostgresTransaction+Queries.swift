@@ -116,7 +116,7 @@ extension PostgresTransaction {
         + condition.visible(plan.visible)
       : try Self.select(StorageSQL.columns, plan, .and(plan.exactParts), &condition)
     let found = try records(try read(condition.statement.saying(sql)))
-    let entries = Dictionary(found.map { ($0.record.id.id, $0) }, uniquingKeysWith: { $1 })
+    let entries = Dictionary(found.map { ($0.record.id, $0) }, uniquingKeysWith: { $1 })
     let records = try found.map { entry in
       try watch?.check()
       return AnyRecord(entry.record, try entry.record.fields.members(), plan.type)
@@ -124,7 +124,7 @@ extension PostgresTransaction {
     let order = plan.query.totalOrder
     let rest = records.filter { plan.after?.precedes($0, by: order, plan.type) ?? true }
     return try plan.query.evaluate(over: rest, schema: plan.type)
-      .compactMap { entries[$0.id] }
+      .compactMap { entries[$0.recordID] }
   }
 }
 

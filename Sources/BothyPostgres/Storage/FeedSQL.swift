@@ -1,7 +1,8 @@
 /// The statements for the progress of webhooks. Those of one space name it; the others list spaces or read the progress
 /// in all of them.
 enum FeedSQL {
-  static let heads = "SELECT space, epoch, head FROM space WHERE space > $1 ORDER BY space LIMIT $2"
+  static let heads =
+    "SELECT space, epoch, head FROM space WHERE space > $1 AND head > 0 ORDER BY space LIMIT $2"
   static let webhooks = "SELECT DISTINCT hook FROM webhook ORDER BY hook"
 
   /// The state of the webhook `$2` in a space.

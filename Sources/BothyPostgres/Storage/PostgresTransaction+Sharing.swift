@@ -14,9 +14,10 @@ extension PostgresTransaction {
     return Set((0..<rows.count).compactMap { rows.text($0, 0) })
   }
 
-  func records(sharedWith list: String) throws -> [RecordID] {
+  func records(sharedWith list: String, limit: Int) throws -> [RecordID] {
     var select = statement(StorageSQL.sharedRecords)
     select.bind(list)
+    select.bind(Int64(limit))
     let rows = try read(select)
     return (0..<rows.count).map { RecordID(type: rows.text($0, 0) ?? "", id: rows.text($0, 1) ?? "") }
   }

@@ -17,7 +17,8 @@ extension PostgresTransaction {
     for row in 0..<rows.count {
       let value = UniqueFieldValue(
         type: rows.text(row, 0) ?? "", field: rows.text(row, 1) ?? "", value: rows.text(row, 2) ?? "")
-      found.ids[value, default: []].insert(rows.text(row, 3) ?? "")
+      let id = RecordID(type: value.type, id: rows.text(row, 3) ?? "")
+      found.records[value, default: []].insert(id)
     }
     return found
   }

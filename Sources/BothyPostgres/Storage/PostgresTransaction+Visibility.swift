@@ -52,6 +52,10 @@ extension PostgresTransaction {
     if !sources.whole.isEmpty { pieces.insert(.whole) }
     if !sources.owned.isEmpty { pieces.insert(.owned) }
     if !sources.shared.isEmpty { pieces.insert(.shared) }
+    let chosen = sources.chosen.flatMap { type in (filter.sights[type]?.ids ?? []).map { (type, $0) } }
+    let ranges = sources.chosen.flatMap { type in (filter.sights[type]?.ranges ?? []).map { (type, $0) } }
+    if !chosen.isEmpty { pieces.insert(.named) }
+    if !ranges.isEmpty { pieces.insert(.indexed) }
     guard !pieces.isEmpty else { return [] }
     var select = scoped(scope) { StorageSQL.visibleChanges($0, pieces: pieces) }
     select.bind(position)
@@ -62,6 +66,15 @@ extension PostgresTransaction {
     select.bind(sources.owned)
     select.bind(sources.shared.map(\.key))
     select.bind(sources.shared.map(\.type))
+    if pieces.contains(.named) || pieces.contains(.indexed) {
+      select.bind(chosen.map(\.0))
+      select.bind(chosen.map(\.1))
+      select.bind(ranges.map(\.0))
+      select.bind(ranges.map(\.1.index))
+      select.bind(ranges.map(\.1.lower.hexadecimal))
+      select.bind(ranges.map(\.1.upper.hexadecimal))
+      select.bind(Array(Set(ranges.map(\.0))).sorted())
+    }
     return try records(try read(select))
   }
 
@@ -70,7 +83,7 @@ extension PostgresTransaction {
     var select = statement(StorageSQL.seenSources)
     select.bind(position)
     select.bind(filter.keys)
-    select.bind(filter.restrictedTypes.sorted())
+    select.bind(filter.keyedTypes.sorted())
     let rows = try read(select)
     var sources = VisibilitySources()
     for row in 0..<rows.count {

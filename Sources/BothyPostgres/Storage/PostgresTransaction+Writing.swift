@@ -64,17 +64,3 @@ extension PostgresTransaction {
     write(delete)
   }
 }
-
-extension [UInt8] {
-  /// True if JSON of these bytes may have a zero character in a text, which PostgreSQL's `jsonb` refuses.
-  var holdsEscapedZero: Bool {
-    guard var index = firstIndex(of: UInt8(ascii: "\\")) else { return false }
-    let escape = Array("\\u0000".utf8)
-    while index + escape.count <= endIndex {
-      if self[index..<index + escape.count].elementsEqual(escape) { return true }
-      guard let next = self[(index + 1)...].firstIndex(of: UInt8(ascii: "\\")) else { return false }
-      index = next
-    }
-    return false
-  }
-}

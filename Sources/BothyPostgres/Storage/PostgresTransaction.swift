@@ -69,6 +69,9 @@ final class PostgresTransaction: ServerTransaction {
     waiting.append(statement)
   }
 
+  /// Makes the transaction sign, so that its commit waits for synchronous standbys.
+  func confirm() { hasWritten = true }
+
   /// Adds a command without effect on data.
   func command(_ sql: String) { waiting.append(.command(sql)) }
 

@@ -41,11 +41,15 @@ extension StorageSQL {
     static let whole = Pieces(rawValue: 1)
     static let owned = Pieces(rawValue: 2)
     static let shared = Pieces(rawValue: 4)
-    static let all: Pieces = [.whole, .owned, .shared]
+    static let named = Pieces(rawValue: 8)
+    static let indexed = Pieces(rawValue: 16)
+    static let all: Pieces = [.whole, .owned, .shared, .named, .indexed]
   }
 
   /// Returns the changes after `$3` of the types `$6`, of the types `$8` that `$7` owns, and of the types `$10` under
-  /// the keys `$9`. The limits are those of `changes`.
+  /// the keys `$9`. With the last two pieces also those of the types `$11` with the ids `$12`, and of the types `$13`
+  /// with entries in the ranges `$14` to `$16`, of whose deleted ones (`$17`) there are none. The limits are those of
+  /// `changes`.
   ///
   /// Each source has an index range in the order of positions, of which at most `$4` rows are read.
   static func visibleChanges(_ scope: Scope, pieces: Pieces) -> String {
@@ -78,6 +82,8 @@ extension StorageSQL {
             AND \(scope.condition) AND audience.position > $3 ORDER BY audience.position LIMIT $4) AS found
         """)
     }
+    if pieces.contains(.named) { parts.append(named(scope, end)) }
+    if pieces.contains(.indexed) { parts += indexed(scope, end) }
     return """
       SELECT \(columns) FROM (
         SELECT \(columns), sum(octet_length(fields)) OVER (ORDER BY position) - octet_length(fields) AS before
@@ -86,6 +92,37 @@ extension StorageSQL {
       ) AS counted
       WHERE before < $5 ORDER BY position
       """
+  }
+
+  private static func named(_ scope: Scope, _ end: String) -> String {
+    """
+    SELECT found.position FROM (SELECT DISTINCT type FROM unnest($11::text[]) AS named(type)) AS wanted
+    CROSS JOIN LATERAL (
+      SELECT position FROM record WHERE space = $1 AND type = wanted.type
+        AND id IN (SELECT id FROM unnest($11::text[], $12::text[]) AS pair(type, id) WHERE pair.type = wanted.type)
+        AND \(scope.condition) \(end)
+    """
+  }
+
+  /// Returns the parts for live records, by their entries, and for deleted ones.
+  private static func indexed(_ scope: Scope, _ end: String) -> [String] {
+    [
+      """
+      SELECT found.position
+      FROM unnest($13::text[], $14::bigint[], $15::text[], $16::text[]) AS wanted(type, field, lower, upper)
+      CROSS JOIN LATERAL (
+        SELECT record.position FROM field_value
+        JOIN record ON record.space = $1 AND record.type = wanted.type AND record.id = field_value.id
+        WHERE field_value.space = $1 AND field_value.field = wanted.field
+          AND field_value.key >= decode(wanted.lower, 'hex') AND field_value.key < decode(wanted.upper, 'hex')
+          AND \(scope.condition) AND record.position > $3 ORDER BY record.position LIMIT $4) AS found
+      """,
+      """
+      SELECT found.position FROM unnest($17::text[]) AS wanted(type) CROSS JOIN LATERAL (
+        SELECT position FROM record
+        WHERE space = $1 AND type = wanted.type AND deleted AND \(scope.condition) \(end)
+      """,
+    ]
   }
 
   /// A tree has two ranges in the index, of which each is read in the order of positions.

@@ -122,7 +122,7 @@ enum StorageSQL {
 
   static let lists = "SELECT list FROM member WHERE space = $1 AND principal = $2"
   static let members = "SELECT principal FROM member WHERE space = $1 AND list = $2"
-  static let sharedRecords = "SELECT type, id FROM shared WHERE space = $1 AND list = $2"
+  static let sharedRecords = "SELECT type, id FROM shared WHERE space = $1 AND list = $2 LIMIT $3"
   static let notices = """
     SELECT position, type, id FROM notice WHERE space = $1 AND principal = $2 AND position > $3
     ORDER BY position LIMIT $4

@@ -119,5 +119,7 @@ package enum StorageTables {
     visibility, fieldIndexes,
     // Servers from before neither write nor read notes with the column.
     .additive("ALTER TABLE departure ADD COLUMN former text;"),
+    // Deleted records have no entries in indexes of fields.
+    .additive("CREATE INDEX record_deleted ON record (space, type, position) WHERE deleted;"),
   ]
 }

@@ -1,7 +1,7 @@
-public import BothyStore
+import BothyStore
 
 /// The data to compare two copies of a record, without its fields.
-public struct RecordStamp: Sendable, Hashable {
+package struct RecordStamp: Sendable, Hashable {
   /// The record by type and id.
   package var id: RecordID
   /// The server's version of the record.
@@ -10,7 +10,7 @@ public struct RecordStamp: Sendable, Hashable {
   package var hash: UInt64
 
   /// Makes a stamp, for servers' answers. `hash` is computed as for a `ScopeDigest`.
-  public init(id: RecordID, version: String, hash: UInt64) {
+  package init(id: RecordID, version: String, hash: UInt64) {
     self.id = id
     self.version = version
     self.hash = hash
@@ -76,13 +76,5 @@ extension RecordStamp {
     }
     guard let stamps = found else { throw JSONError(reason: "stamps need 'records'", offset: 0) }
     return stamps
-  }
-}
-
-extension UInt64 {
-  /// The number in 16 hexadecimal digits.
-  package var hexadecimal: String {
-    let digits = String(self, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }

@@ -1,5 +1,5 @@
 /// A proof of equality: the number of live records of a scope and the sum of their hashes.
-public struct ScopeDigest: Sendable, Hashable {
+package struct ScopeDigest: Sendable, Hashable {
   /// The scope whose records were added up.
   package var scope: SyncScope
   /// The number of live records in it.
@@ -13,21 +13,21 @@ public struct ScopeDigest: Sendable, Hashable {
   package var parts: [Part]
 
   /// The digest of the records of a scope whose ids belong to one part.
-  public struct Part: Sendable, Hashable {
+  package struct Part: Sendable, Hashable {
     /// The number of live records in the part.
     package var count: Int
     /// The digest, computed like that of the scope, of these records alone.
     package var digest: String
 
     /// Makes a part, for the answer of a remote.
-    public init(count: Int, digest: String) {
+    package init(count: Int, digest: String) {
       self.count = count
       self.digest = digest
     }
   }
 
   /// Makes a digest, for the answer of a remote.
-  public init(scope: SyncScope, count: Int, digest: String, position: Int64? = nil, parts: [Part] = []) {
+  package init(scope: SyncScope, count: Int, digest: String, position: Int64? = nil, parts: [Part] = []) {
     self.scope = scope
     self.count = count
     self.digest = digest

@@ -19,6 +19,9 @@ public struct Audience: Sendable, Hashable {
   /// Makes an audience of users, by name.
   public static func users(_ names: String...) -> Audience { Audience(users: Set(names)) }
 
+  @available(*, unavailable, renamed: "users(_:)")
+  public static func user(_ name: String) -> Audience { Audience(users: [name]) }
+
   /// Makes an audience of lists, by id.
   public static func lists(_ ids: String...) -> Audience { Audience(lists: Set(ids)) }
 

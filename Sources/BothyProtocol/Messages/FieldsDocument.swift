@@ -6,7 +6,7 @@ public import BothyStore
 /// its fields are needed. Members are sorted by name, and nulls are left out.
 public struct FieldsDocument: Sendable, Hashable {
   /// The object's text, in UTF-8.
-  public private(set) var bytes: [UInt8]
+  package private(set) var bytes: [UInt8]
 
   /// The document `{}`, without values. Tombstones have it.
   public static let empty = FieldsDocument(canonical: Array("{}".utf8))

@@ -36,14 +36,14 @@ public struct HistoryEntry: Sendable, Hashable {
 }
 
 /// A page of changes, newest first.
-public struct ChangeHistory: Sendable, Hashable {
+package struct ChangeHistory: Sendable, Hashable {
   /// The changes that the user may see.
   package var entries: [HistoryEntry]
   /// The position that the next page ends before; `nil` if this is the last page.
   package var next: Int64?
 
   /// Makes a page. Without `next` it is the last one.
-  public init(entries: [HistoryEntry] = [], next: Int64? = nil) {
+  package init(entries: [HistoryEntry] = [], next: Int64? = nil) {
     self.entries = entries
     self.next = next
   }

@@ -50,7 +50,7 @@ public struct RemoteError: Error, Sendable, Hashable {
   ///
   /// 407, 502, 504, 511 and 503 without Retry-After come from a gateway that did not reach the server. 408 and 425 mean
   /// that the request did not arrive properly. All count as unreachable.
-  public init?(status: Int, message: String, retryAfter: Double? = nil, code: String? = nil) {
+  package init?(status: Int, message: String, retryAfter: Double? = nil, code: String? = nil) {
     let errorClass: Class
     switch status {
     case ..<400: return nil

@@ -4,7 +4,7 @@ import BothyStore
 ///
 /// A device stores the history that its file was synced with, sends it with each exchange, and compares it with each
 /// answer.
-public struct ServerHistory: Sendable, Hashable, Codable {
+package struct ServerHistory: Sendable, Hashable, Codable {
   /// The identity of the server's database, created with it and equal in every copy of it.
   package var server: String
   /// The name of the space.
@@ -15,7 +15,7 @@ public struct ServerHistory: Sendable, Hashable, Codable {
   package var position: Int64
 
   /// Makes a history: the own one of a server, or the known one of a device.
-  public init(server: String, space: String, epoch: String, position: Int64 = 0) {
+  package init(server: String, space: String, epoch: String, position: Int64 = 0) {
     self.server = server
     self.space = space
     self.epoch = epoch
@@ -26,6 +26,11 @@ public struct ServerHistory: Sendable, Hashable, Codable {
   package func isContinued(by later: ServerHistory) -> Bool {
     if epoch.isEmpty && position == 0 { return true }
     return epoch == later.epoch && position <= later.position
+  }
+
+  /// Returns true if both are of the same space of the same server, in whatever epoch.
+  package func isOfServer(of other: ServerHistory) -> Bool {
+    server == other.server && space == other.space
   }
 }
 

@@ -15,13 +15,13 @@ public struct SyncRequest: Sendable, Hashable {
   /// The most changes in all pages of the answer.
   public var limit: Int
   /// The smallest id of this device's operations without a known outcome. The server may forget the ones before it.
-  public var oldestOpen: String?
+  package var oldestOpen: String?
   /// The user of the changes, if the device knows it. A server that knows the sender as another user refuses the
   /// request.
-  public var principal: String?
+  package var principal: String?
   /// The history that the device was synced with. Another server, or one that doesn't continue it, refuses the
   /// operations.
-  public var history: ServerHistory?
+  package var history: ServerHistory?
 
   /// One scope to pull changes from.
   public struct Pull: Sendable, Hashable {
@@ -74,11 +74,11 @@ public struct SyncScope: Sendable, Hashable, Codable {
     SyncScope(container: path, includesChildren: includingChildren)
   }
 
-  /// Returns true if records of `container` belong to the scope.
-  public func contains(_ container: String) -> Bool {
-    if container == self.container { return true }
+  /// Returns true if records of `container` belong to the scope. Compares byte by byte, like storages.
+  package func contains(_ container: String) -> Bool {
+    if container.hasSameBytes(as: self.container) { return true }
     guard includesChildren else { return false }
-    return self.container.isEmpty || container.hasPrefix(self.container + "/")
+    return self.container.isEmpty || container.utf8.starts(with: (self.container + "/").utf8)
   }
 
   /// Returns true if every container of `other` belongs to this scope.

@@ -9,11 +9,11 @@ public struct SyncResponse: Sendable, Hashable {
   /// The server's clock, in milliseconds since 1970.
   package var serverTime: Int64
   /// The history of the answer; `nil` from a server without an identity.
-  public var history: ServerHistory?
+  package var history: ServerHistory?
   /// The server's name for the sender; `nil` if the server doesn't identify users.
-  public var principal: String?
+  package var principal: String?
   /// Blobs that the server lacks, each by a checksum of its name. A device that has one uploads it.
-  public var wantedBlobs: [String] = []
+  package var wantedBlobs: [String] = []
 
   /// The changes of one scope, in the order of their positions.
   public struct Page: Sendable, Hashable {

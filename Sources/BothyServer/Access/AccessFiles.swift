@@ -32,36 +32,49 @@ public struct AccessFiles: Sendable {
     [tokens, jwtKeys, jwtSecret].map { $0.flatMap { FileVersion(path: $0) } }
   }
 
-  /// Reads the files, beside a key set from the address.
-  func read(_ keySet: JWTKeyAddress.KeySet?) async throws -> Authentication.Keys {
-    var found = Authentication.Keys()
-    if let tokens { found.tokens = try named(tokens) { try TokenTable(json: $0) } }
-    guard jwtKeys != nil || jwtSecret != nil || keyAddress != nil else { return found }
+  /// The contents of the files.
+  struct Contents: Sendable {
+    var tokens: TokenTable?
+    /// The keys for JSON Web Tokens, without those of the address.
     var keys = JWTKeys()
+  }
+
+  /// Reads the files. Throws `BothyError` or `JSONError` for one that can't be used.
+  func contents() async throws -> Contents {
+    var found = Contents()
+    if let tokens { found.tokens = try named(tokens) { try TokenTable(json: $0) } }
     if let jwtKeys {
       let text = try read(jwtKeys)
-      do { try await keys.addKeys(text) } catch { throw Self.naming(jwtKeys, error) }
-    }
-    if let keySet, let keyAddress {
-      do { try await keys.addKeys(keySet.text) } catch { throw Self.naming(keyAddress.url, error) }
+      do { try await found.keys.addKeys(text) } catch { throw Self.naming(jwtKeys, error) }
     }
     if let jwtSecret {
       var secret = try read(jwtSecret)
       if secret.last == 0x0A { secret.removeLast() }
       if secret.last == 0x0D { secret.removeLast() }
-      do { try await keys.addSecret(secret) } catch { throw Self.naming(jwtSecret, error) }
+      do { try await found.keys.addSecret(secret) } catch { throw Self.naming(jwtSecret, error) }
     }
-    var rules = rules
-    if let issuer = keySet?.issuer {
-      guard rules.issuer == nil || rules.issuer == issuer else {
-        throw BothyError(
-          .invalidValue,
-          "The provider's metadata names the issuer \(issuer), and the rules name \(rules.issuer ?? "").")
-      }
-      rules.issuer = issuer
-    }
-    found.verifier = JWTVerifier(keys: keys, rules: rules)
     return found
+  }
+
+  /// Returns the keys of a response of the address. Throws `BothyError` or `JSONError` if none can be used, or if its
+  /// issuer isn't that of the rules.
+  func keys(of keySet: JWTKeyAddress.KeySet) async throws -> JWTKeys {
+    if let issuer = keySet.issuer, let expected = rules.issuer, issuer != expected {
+      throw BothyError(
+        .invalidValue, "The provider's metadata names the issuer \(issuer), and the rules name \(expected).")
+    }
+    var keys = JWTKeys()
+    do { try await keys.addKeys(keySet.text) } catch { throw Self.naming(keyAddress?.url ?? "", error) }
+    return keys
+  }
+
+  /// Returns the verifier for the keys of files and provider, or `nil` if no JSON Web Tokens are accepted.
+  func verifier(_ contents: Contents, _ provider: ProviderKeys?) -> JWTVerifier? {
+    guard jwtKeys != nil || jwtSecret != nil || keyAddress != nil else { return nil }
+    var (keys, rules) = (contents.keys, rules)
+    if let provider { keys.add(provider.keys) }
+    rules.issuer = rules.issuer ?? provider?.issuer
+    return JWTVerifier(keys: keys, rules: rules)
   }
 
   private func named<Value>(_ path: String, _ parse: ([UInt8]) throws -> Value) throws -> Value {

@@ -12,32 +12,33 @@ public final class Authentication: Sendable {
   private let state: Mutex<State>
 
   private struct State: Sendable {
-    var keys: Keys
-    var stamps: [FileVersion?]
-    /// The key set from an address, and the time of its next request.
-    var keySet: JWTKeyAddress.KeySet?
-    var schedule: KeySetSchedule?
+    var contents: AccessFiles.Contents
+    var verifier: JWTVerifier?
+    var stamps: [FileVersion?] = []
+    /// The keys from an address.
+    var provider: ProviderKeys?
     /// The number of changes so far, for callers that hold a grant.
     var generation = 0
-  }
 
-  struct Keys: Sendable {
-    var tokens: TokenTable?
-    var verifier: JWTVerifier?
+    /// Puts what was read in force.
+    mutating func renew(by files: AccessFiles) {
+      verifier = files.verifier(contents, provider)
+      generation += 1
+    }
   }
 
   /// Creates access control by the tokens of a table that doesn't change.
-  public convenience init(tokens: TokenTable) { self.init(Keys(tokens: tokens)) }
+  public convenience init(tokens: TokenTable) { self.init(tokens: tokens, verifier: nil) }
 
   /// Creates access control by JSON Web Tokens, and by the tokens of `tokens` if it is given.
   public convenience init(jwt keys: JWTKeys, rules: JWTRules = JWTRules(), tokens: TokenTable? = nil) {
-    self.init(Keys(tokens: tokens, verifier: JWTVerifier(keys: keys, rules: rules)))
+    self.init(tokens: tokens, verifier: JWTVerifier(keys: keys, rules: rules))
   }
 
-  private init(_ keys: Keys) {
+  private init(tokens: TokenTable?, verifier: JWTVerifier?) {
     files = nil
     now = { 0 }
-    state = Mutex(State(keys: keys, stamps: []))
+    state = Mutex(State(contents: AccessFiles.Contents(tokens: tokens), verifier: verifier))
   }
 
   /// Creates access control from files, and reads them. Requests the key set if they name an address. Throws
@@ -46,16 +47,18 @@ public final class Authentication: Sendable {
   /// - Parameter now: the present time, in milliseconds since 1970.
   public init(reading files: AccessFiles, now: @escaping @Sendable () -> Int64) async throws {
     let stamps = files.stamps()
-    let keySet = try await files.keyAddress?.keySet()
-    let keys = try await files.read(keySet)
+    var state = State(contents: try await files.contents(), stamps: stamps)
+    if let keySet = try await files.keyAddress?.keySet() {
+      state.provider = ProviderKeys(keySet, try await files.keys(of: keySet), at: now())
+    }
+    state.renew(by: files)
     self.files = files
     self.now = now
-    let schedule = keySet.map { KeySetSchedule(answeredAt: now(), freshFor: $0.freshFor) }
-    state = Mutex(State(keys: keys, stamps: stamps, keySet: keySet, schedule: schedule))
+    self.state = Mutex(state)
   }
 
   /// The number of entries in the tokens file that hold their tokens in clear text.
-  public var plainTokens: Int { state.withLock { $0.keys.tokens?.plainTokens ?? 0 } }
+  public var plainTokens: Int { state.withLock { $0.contents.tokens?.plainTokens ?? 0 } }
 
   /// Reads the files again if one of them has changed since the last check, and requests the key set if its time is
   /// over. Returns true if access changed.
@@ -65,56 +68,62 @@ public final class Authentication: Sendable {
   @discardableResult
   public func reload() async throws -> Bool {
     let isNew = try await reloadFiles()
-    return try await requestKeys(isMissed: false) || isNew
+    return try await reloadKeys() || isNew
   }
 
-  private func reloadFiles() async throws -> Bool {
+  /// Like `reload()`, but for the files alone. Never waits for a provider.
+  func reloadFiles() async throws -> Bool {
     guard let files, case let stamps = files.stamps(), state.withLock({ $0.stamps != stamps }) else {
       return false
     }
-    let keys: Keys
-    do { keys = try await files.read(state.withLock { $0.keySet }) } catch {
+    let contents: AccessFiles.Contents
+    do { contents = try await files.contents() } catch {
       state.withLock { $0.stamps = stamps }
       throw error
     }
-    set(keys) { $0.stamps = stamps }
+    state.withLock { state in
+      (state.contents, state.stamps) = (contents, stamps)
+      state.renew(by: files)
+    }
     return true
   }
+
+  /// Like `reload()`, but for the key set alone.
+  func reloadKeys() async throws -> Bool { try await requestKeys(isMissed: false) }
 
   /// Requests the key set if it is due. Returns true if access changed.
   private func requestKeys(isMissed: Bool) async throws -> Bool {
     let now = now()
-    let isDue = state.withLock { state in
-      guard state.schedule?.isDue(at: now, isMissed: isMissed) ?? false else { return false }
-      state.schedule?.begin(at: now)
-      return true
-    }
-    guard isDue, let files, let address = files.keyAddress else { return false }
+    guard let files, let address = files.keyAddress,
+      state.withLock({ $0.provider?.begin(at: now, isMissed: isMissed) ?? false })
+    else { return false }
+    defer { for caller in state.withLock({ $0.provider?.end() ?? [] }) { caller.resume() } }
     do {
       let keySet = try await address.keySet()
-      let keys = try await files.read(keySet)
-      let isNew = state.withLock { $0.keySet?.text != keySet.text || $0.keySet?.issuer != keySet.issuer }
-      let schedule = KeySetSchedule(answeredAt: now, freshFor: keySet.freshFor)
-      if isNew {
-        set(keys) { ($0.keySet, $0.schedule) = (keySet, schedule) }
-      } else {
-        state.withLock { $0.schedule = schedule }
-      }
-      return isNew
+      let keys = try await files.keys(of: keySet)
+      return change(by: files) { $0.take(keySet, keys, at: now) }
     } catch {
-      if state.withLock({ $0.keySet != nil && $0.schedule?.isOver(at: now) ?? false }) {
-        let keys = try await files.read(nil)
-        set(keys) { $0.keySet = nil }
-      }
+      _ = change(by: files) { $0.drop(at: now) }
       throw error
     }
   }
 
-  private func set(_ keys: Keys, _ change: (inout State) -> Void) {
+  /// Changes the keys of the provider, and puts them in force if `body` returns true. Returns what it returned.
+  private func change(by files: AccessFiles, _ body: (inout ProviderKeys) -> Bool) -> Bool {
     state.withLock { state in
-      change(&state)
-      state.keys = keys
-      state.generation += 1
+      guard var provider = state.provider, case let isNew = body(&provider) else { return false }
+      state.provider = provider
+      if isNew { state.renew(by: files) }
+      return isNew
+    }
+  }
+
+  /// Requests the key set for a token with an unknown key, or waits for a request that is under way.
+  private func requestMissedKeys() async {
+    // Without an answer the token stays refused. The next request when the key set is due is logged.
+    _ = try? await requestKeys(isMissed: true)
+    await withCheckedContinuation { caller in
+      if !state.withLock({ $0.provider?.wait(caller) ?? false }) { caller.resume() }
     }
   }
 
@@ -122,19 +131,18 @@ public final class Authentication: Sendable {
 
   /// Returns what a token opens at `now`, in milliseconds since 1970.
   func grant(for token: Substring, at now: Int64) async throws(TokenRefusal) -> Grant {
-    let keys = state.withLock { $0.keys }
-    if let tokens = keys.tokens {
+    let (tokens, verifier, generation) = state.withLock { ($0.contents.tokens, $0.verifier, $0.generation) }
+    if let tokens {
       do { return try tokens.grant(for: token, at: now) } catch {
-        guard error == .unknown, keys.verifier != nil else { throw error }
+        guard error == .unknown, verifier != nil else { throw error }
       }
     }
-    guard let verifier = keys.verifier, JWTVerifier.isCandidate(token) else { throw .unknown }
+    guard let verifier, JWTVerifier.isCandidate(token) else { throw .unknown }
     do { return try await verifier.grant(for: token, at: now) } catch {
-      // The provider may have a new key.
-      guard error == .signature || error == .algorithm,
-        (try? await requestKeys(isMissed: true)) == true,
-        let renewed = state.withLock({ $0.keys.verifier })
-      else { throw error }
+      guard error == .signature || error == .algorithm else { throw error }
+      await requestMissedKeys()
+      let renewed = state.withLock { $0.generation == generation ? nil : $0.verifier }
+      guard let renewed else { throw error }
       return try await renewed.grant(for: token, at: now)
     }
   }

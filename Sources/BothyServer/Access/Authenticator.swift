@@ -1,8 +1,9 @@
 import BothySyncService
 import HTTPTypes
+import Hummingbird
 
-/// Authenticates requests by their tokens and limits their rate.
-struct Authenticator: Sendable {
+/// Authenticates requests by their tokens and limits their rate, as the middleware of all routes that aren't open.
+struct Authenticator: RouterMiddleware {
   private let access: Authentication?
   private let principals: RateLimiter<String>?
   private let spaces: RateLimiter<String>?
@@ -26,6 +27,23 @@ struct Authenticator: Sendable {
     now = configuration.now
   }
 
+  /// Checks the token, the names in the path, the space and the rate, in this order.
+  func handle(
+    _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+  ) async throws -> Response {
+    let guest = try await guest(request.headers)
+    var context = context
+    context.subject.principal = guest?.grant.principal.name
+    context.spaces = guest?.grant.spaces
+    try context.decodeNames()
+    context.principal = guest?.grant.principal ?? Principal("anyone")
+    let space = context.names["space"]
+    (context.subject.principal, context.subject.space) = (context.principal.name, space)
+    if let space { context.admission = try admit(guest, to: space) }
+    try count(context.principal, space)
+    return try await next(request, context)
+  }
+
   /// True if the server requires no token.
   var isOpen: Bool { access == nil }
 
@@ -36,7 +54,7 @@ struct Authenticator: Sendable {
   }
 
   /// Returns `nil` if the server requires no token. Throws `HTTPFailure` 401.
-  func guest(_ headers: HTTPFields) async throws -> AuthenticatedCaller? {
+  private func guest(_ headers: HTTPFields) async throws -> AuthenticatedCaller? {
     guard let access else { return nil }
     guard let field = headers[.authorization] else {
       throw HTTPFailure.unauthenticated("Send a token as Authorization: Bearer …", .missing)
@@ -58,13 +76,14 @@ struct Authenticator: Sendable {
 
   /// Throws `HTTPFailure` 403 for a space that the token doesn't open, whether it exists or not. Throws 400 for a
   /// name that no space can have.
-  func admit(_ guest: AuthenticatedCaller?, to space: String) throws -> AuthenticatedSession? {
+  private func admit(_ guest: AuthenticatedCaller?, to space: String) throws -> AuthenticatedSession? {
     if let guest, !guest.grant.admits(to: space) {
       throw HTTPFailure(.forbidden, "forbidden", "Your token does not open this space.", reason: "space")
     }
-    guard (1...FixedLimits.spaceName).contains(space.utf8.count) else {
+    guard (1...FixedLimits.spaceName).contains(space.utf8.count), space.isNormalName else {
       throw HTTPFailure.badRequest(
-        "A space's name has 1 to \(FixedLimits.spaceName) bytes.", code: "invalidName")
+        "A space's name has 1 to \(FixedLimits.spaceName) bytes in Unicode's normal form C (NFC).",
+        code: "invalidName")
     }
     guard let guest, let access else { return nil }
     return AuthenticatedSession(
@@ -72,7 +91,7 @@ struct Authenticator: Sendable {
   }
 
   /// Throws `HTTPFailure` 429 if the user or the space has used up its requests.
-  func count(_ principal: Principal, _ space: String?) throws {
+  private func count(_ principal: Principal, _ space: String?) throws {
     let time = ContinuousClock.now - started
     if let wait = principals?.delay(for: principal.name ?? "", at: time) {
       throw HTTPFailure.rateLimited(retryAfter: wait, reason: "principalRate")

@@ -7,7 +7,7 @@ struct Grant: Sendable, Equatable {
   /// The first moment at which the token no longer holds, in milliseconds since 1970, or `nil` if it doesn't end.
   var end: Int64?
 
-  func admits(to space: String) -> Bool { spaces.contains("*") || spaces.contains(space) }
+  func admits(to space: String) -> Bool { spaces.contains("*") || spaces.hasName(space) }
 }
 
 /// The reason why a token opens nothing. The audit log has the word. Callers learn only that a token has ended.
@@ -15,14 +15,15 @@ enum TokenRefusal: String, Error {
   case missing, unknown, expired, notYet, malformed, algorithm, signature, issuer, audience, claims
 }
 
-/// The names that tokens may give to users and groups.
+/// The names that tokens may give to users and groups, in the one form of names.
 enum PrincipalName {
   /// Returns false for a name with the prefix of groups. A user with such a name could pose as any group.
   static func isValid(_ name: String) -> Bool {
-    (1...512).contains(name.utf8.count) && !name.utf8.contains(0) && !name.hasPrefix(Principal.groupPrefix)
+    (1...512).contains(name.utf8.count) && name.isNormalName
+      && !name.utf8.contains(0) && !name.hasPrefix(Principal.groupPrefix)
   }
 
   static func isValidGroup(_ name: String) -> Bool {
-    (1...500).contains(name.utf8.count) && !name.utf8.contains(0)
+    (1...500).contains(name.utf8.count) && !name.utf8.contains(0) && name.isNormalName
   }
 }

@@ -4,8 +4,9 @@ import BothyStore
 ///
 /// An address that ends in `/.well-known/openid-configuration` names the provider's metadata (OpenID Connect Discovery),
 /// which names the key set and the issuer. The key set is requested again when its response has expired, after 5
-/// minutes at least and a day at most. A token with an unknown key requests it at once, but at most once a minute. While the provider
-/// doesn't answer, the keys of its last response stay in use, for a day.
+/// minutes at least and a day at most. Without a time it expires after an hour. A token with an unknown key requests it at once, but
+/// at most once a minute. Other such tokens wait for the response. While the provider doesn't answer, the keys of its last
+/// response stay in use, for a day.
 public struct JWTKeyAddress: Sendable {
   /// A response of the provider.
   public struct Response: Sendable {

@@ -3,9 +3,11 @@ import Foundation
 import JWTKit
 
 /// The keys that verify tokens. Each key has one algorithm and is used with no other. The algorithm that a token names
-/// selects among the keys, and never changes how a key is used.
+/// selects among the keys, and never changes how a key is used. An RSA key for which its set names no algorithm counts as
+/// three keys, for RS256, RS384 and RS512.
 ///
-/// The algorithms are HS256, RS256, RS384, RS512, ES256, ES384 and EdDSA (RFC 7518, RFC 8037).
+/// The algorithms are HS256, RS256, RS384, RS512, ES256, ES384 and EdDSA (RFC 7518, RFC 8037). A token may call EdDSA
+/// Ed25519 (RFC 9864).
 public struct JWTKeys: Sendable {
   enum Algorithm: String, Sendable {
     case hs256 = "HS256"
@@ -15,6 +17,11 @@ public struct JWTKeys: Sendable {
     case es256 = "ES256"
     case es384 = "ES384"
     case edDSA = "EdDSA"
+
+    /// Creates an algorithm by its name in a token. Ed25519 is the newer name of EdDSA with that curve (RFC 9864).
+    init?(token name: String) {
+      self.init(rawValue: name == "Ed25519" ? "EdDSA" : name)
+    }
   }
 
   struct Key: Sendable {
@@ -96,6 +103,12 @@ public struct JWTKeys: Sendable {
     keys.append(Key(id: nil, algorithm: algorithm, collection: collection))
   }
 
+  /// Adds the keys of another collection.
+  mutating func add(_ other: JWTKeys) {
+    keys += other.keys
+    skipped += other.skipped
+  }
+
   /// Returns the keys with that id, or, if none has it, the keys without an id.
   func named(_ id: String?) -> [Key] {
     let exact = keys.filter { $0.id == id }
@@ -116,13 +129,14 @@ public struct JWTKeys: Sendable {
       await append(member, .edDSA) { await $0.add(eddsa: key) }
     case ("RSA", _):
       let digests: [Algorithm: DigestAlgorithm] = [.rs256: .sha256, .rs384: .sha384, .rs512: .sha512]
-      guard let algorithm = Algorithm(rawValue: name ?? "RS256"), let digest = digests[algorithm] else {
-        return false
-      }
+      let named = digests.filter { name == nil || $0.key.rawValue == name }
+      guard !named.isEmpty else { return false }
       let key = try used(member, "an RSA key with at least 2048 bits") {
         try Insecure.RSA.PublicKey(modulus: $0("n"), exponent: $0("e"))
       }
-      await append(member, algorithm) { await $0.add(rsa: key, digestAlgorithm: digest) }
+      for (algorithm, digest) in named {
+        await append(member, algorithm) { await $0.add(rsa: key, digestAlgorithm: digest) }
+      }
     case ("oct", _) where name ?? "HS256" == "HS256":
       guard let secret = member["k"]?.stringValue.flatMap(Base64URL.decode) else {
         throw Self.unusable(member, "a secret with 'k' in base64url")

@@ -24,7 +24,7 @@ struct JWTVerifier: Sendable {
       let header = Self.object(parts[0]), Base64URL.decode(parts[2]) != nil
     else { throw .malformed }
     guard header["crit"] == nil, header["b64"] == nil else { throw .malformed }
-    guard let algorithm = header["alg"]?.stringValue.flatMap(JWTKeys.Algorithm.init(rawValue:)) else {
+    guard let algorithm = header["alg"]?.stringValue.flatMap(JWTKeys.Algorithm.init(token:)) else {
       throw .algorithm
     }
     try await checkSignature(of: token, algorithm, keyID: header["kid"]?.stringValue)

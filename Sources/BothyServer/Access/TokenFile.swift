@@ -20,7 +20,7 @@ public struct TokenFile: Sendable {
     /// The id for `revoke`: eight hexadecimal digits. They are random, or the first of the digest if the file has no
     /// id.
     public var id: String
-    /// The user who owns records written with the token: 1 to 512 bytes, not beginning with `group:`.
+    /// The user who owns records written with the token: 1 to 512 bytes in NFC, not beginning with `group:`.
     public var principal: String
     /// The names of the spaces that the token opens. `*` opens all, and an empty array opens none.
     public var spaces: [String]
@@ -147,13 +147,15 @@ extension TokenFile.Entry {
     guard PrincipalName.isValid(principal) else {
       throw BothyError(
         .invalidValue,
-        "A token's entry needs 'principal', a name of 1 to 512 bytes that does not begin with 'group:'.")
+        "A token's entry needs 'principal', a name of 1 to 512 bytes in Unicode's normal form C (NFC) that "
+          + "does not begin with 'group:'.")
     }
     guard groups.allSatisfy(PrincipalName.isValidGroup) else {
-      throw BothyError(.invalidValue, "A group of '\(principal)' has a name of 1 to 500 bytes.")
+      throw BothyError(.invalidValue, "A group of '\(principal)' has a name of 1 to 500 bytes in NFC.")
     }
-    guard spaces.allSatisfy({ (1...128).contains($0.utf8.count) }) else {
-      throw BothyError(.invalidValue, "A space of '\(principal)' has a name of 1 to 128 bytes, or is *.")
+    guard spaces.allSatisfy({ (1...128).contains($0.utf8.count) && $0.isNormalName }) else {
+      throw BothyError(
+        .invalidValue, "A space of '\(principal)' has a name of 1 to 128 bytes in NFC, or is *.")
     }
   }
 

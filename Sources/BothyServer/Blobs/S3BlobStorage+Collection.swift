@@ -94,13 +94,10 @@ extension S3BlobStorage {
 
   // MARK: sweeps
 
-  public func takeSweep(at time: Int64, every period: Int64) async throws -> Bool {
-    var (last, hasObjects): ([(key: String, time: Int64)], Bool) = ([], false)
-    try await client.list(keys.sweeps) { object in
-      let text = object.key.dropFirst(keys.sweeps.count)
-      last.append((object.key, BlobCopy(text)?.time ?? .max))
-      return true
-    }
+  /// The object's name has the time of the last sweep. While one is taken, the period after it ends with the lease.
+  public func takeSweep(at time: Int64, every period: Int64, lease: Int64) async throws -> Bool {
+    let last = try await notedSweeps()
+    var hasObjects = false
     try await client.list(keys.prefix, limit: 1) { _ in
       hasObjects = true
       return false
@@ -109,12 +106,28 @@ extension S3BlobStorage {
       return false
     }
     // Two processes at the same moment both sweep, which does no harm.
-    try await client.put(keys.sweep(BlobCopy(at: time)), [])
+    try await client.put(keys.sweep(BlobCopy(at: time - period + min(lease, period))), [])
     try await client.delete(last.map(\.key))
     return true
   }
 
-  /// Deletes old uploads that no operation named, and parts. Costs a listing of all marks and parts, and a few requests for each deleted blob.
+  public func noteSweep(at time: Int64) async throws {
+    let last = try await notedSweeps()
+    try await client.put(keys.sweep(BlobCopy(at: time)), [])
+    try await client.delete(last.map(\.key))
+  }
+
+  private func notedSweeps() async throws -> [(key: String, time: Int64)] {
+    var found: [(key: String, time: Int64)] = []
+    try await client.list(keys.sweeps) { object in
+      found.append((object.key, BlobCopy(object.key.dropFirst(keys.sweeps.count))?.time ?? .max))
+      return true
+    }
+    return found
+  }
+
+  /// Deletes old uploads that no operation named, and parts. Costs a listing of all marks and parts, and a few requests
+  /// for each deleted blob.
   public func sweep(before time: Int64) async throws -> Int {
     var removed = 0
     var current: (blob: BlobPlace, marks: BlobMarks)?
@@ -170,7 +183,7 @@ extension S3BlobStorage {
         // The new copy has no mark, as an operation may name the blob at any time. The next collection finds out.
         let copy = BlobCopy(at: now())
         let object = S3Object(key: keys.content(blob, doomed), size: found.size, modified: 0)
-        let end = try await assemblies.withGate {
+        let end = try await assemblies.withPermit {
           try await assembly.store(
             keys.content(blob, copy), size: found.size, from: [object], sha256: blob.sha256)
         }

@@ -8,7 +8,7 @@ extension S3BlobStorage {
   /// costs one for each part, three listings and two more requests.
   public func append(_ part: BlobPart, in space: String) async throws -> BlobHolding {
     let blob = place(part.sha256, space)
-    return try await uploads.withGate(of: blob) { try await take(part, blob) }
+    return try await uploads.withPermit(of: blob) { try await take(part, blob) }
   }
 
   private func take(_ part: BlobPart, _ blob: BlobPlace) async throws -> BlobHolding {
@@ -37,7 +37,7 @@ extension S3BlobStorage {
     }
     try await checkQuota(blob.space, adding: part.size - received)
     guard isLast else { return try await put(part, blob) }
-    return try await assemblies.withGate { try await complete(part, blob, marks, parts, stored) }
+    return try await assemblies.withPermit { try await complete(part, blob, marks, parts, stored) }
   }
 
   private func put(_ part: BlobPart, _ blob: BlobPlace) async throws -> BlobHolding {
@@ -131,7 +131,7 @@ extension S3BlobStorage {
   /// leaves the damaged copy in both places.
   func putAsideIfDamaged(_ blob: BlobPlace) async throws {
     for found in try await copies(of: blob) {
-      try await assemblies.withGate { try await putAsideIfDamaged(blob, found) }
+      try await assemblies.withPermit { try await putAsideIfDamaged(blob, found) }
     }
   }
 

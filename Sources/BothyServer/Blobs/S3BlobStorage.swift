@@ -23,9 +23,9 @@ public final class S3BlobStorage: BlobFileStorage {
   let now: @Sendable () -> Int64
   let memory = Mutex(S3Memory())
   /// Uploads of one blob, and checks of it, in this process.
-  let uploads = KeyedGate<BlobPlace>()
+  let uploads = KeyedSemaphore<BlobPlace>()
   /// Blobs that are completed, verified or copied at a time. Each has some pieces in memory.
-  let assemblies = Gate(width: 4)
+  let assemblies = AsyncSemaphore(width: 4)
 
   /// The time for which a request is not noted again, in milliseconds.
   static let requestPrecision: Int64 = 60_000
@@ -69,6 +69,9 @@ public final class S3BlobStorage: BlobFileStorage {
     assembly = S3Assembly(client: client, pieceSize: pieceSize)
   }
 
+  /// Signs later requests with another key of the account, such as the next temporary one.
+  public func replace(_ credentials: S3Credentials) { client.replace(credentials) }
+
   /// Lists one key. Throws `S3Bucket.Unusable` if the storage refuses that, and `StorageUnavailable` if it does not
   /// answer within five seconds.
   public func check() async throws {
@@ -85,14 +88,13 @@ public final class S3BlobStorage: BlobFileStorage {
   // MARK: state
 
   public func holding(of sha256: String, in space: String) async throws -> BlobHolding {
-    let (blob, now) = (place(sha256, space), now())
-    if let received = memory.withLock({ $0.uploads.read(blob, at: now) }) { return .part(received) }
-    return try await lookUp(blob)
+    // The memory of an upload isn't asked: another process may have completed it.
+    try await lookUp(place(sha256, space))
   }
 
   public func verifiedHolding(of sha256: String, in space: String) async throws -> BlobHolding {
     let blob = place(sha256, space)
-    return try await uploads.withGate(of: blob) {
+    return try await uploads.withPermit(of: blob) {
       try await putAsideIfDamaged(blob)
       return try await lookUp(blob)
     }

@@ -38,6 +38,8 @@ final class S3Client: Sendable {
   }
 
   let bucket: S3Bucket
+  /// The key that the next attempt is signed with.
+  private let credentials: Mutex<S3Credentials>
   private let logger: Logger
   private let clock: @Sendable () -> Int64
   private let sleep: @Sendable (Duration) async throws -> Void
@@ -54,11 +56,15 @@ final class S3Client: Sendable {
     sleep: @escaping @Sendable (Duration) async throws -> Void, send: @escaping Send
   ) {
     self.bucket = bucket
+    credentials = Mutex(bucket.credentials)
     self.logger = logger
     self.clock = clock
     self.sleep = sleep
     self.send = send
   }
+
+  /// Signs later attempts with another key.
+  func replace(_ credentials: S3Credentials) { self.credentials.withLock { $0 = credentials } }
 
   // MARK: objects
 
@@ -264,12 +270,13 @@ final class S3Client: Sendable {
     var headers = call.headers
     headers["x-amz-date"] = S3Signature.time(clock())
     headers["x-amz-content-sha256"] = call.body.isEmpty ? S3Signature.emptyHash : S3Signature.hash(call.body)
-    headers["x-amz-security-token"] = bucket.credentials.token
+    let credentials = credentials.withLock { $0 }
+    headers["x-amz-security-token"] = credentials.token
     var covered = headers
     covered["host"] = bucket.host
     headers["authorization"] = S3Signature.authorization(
       S3Signature.Request(method: call.method, path: path, query: call.query, headers: covered),
-      bucket.credentials, region: bucket.region)
+      credentials, region: bucket.region)
     let query = call.query.isEmpty ? "" : "?" + S3Signature.queryText(call.query)
     return OutboundRequest(
       call.method, url: bucket.origin + path + query, headers: headers, body: call.body,

@@ -11,6 +11,9 @@ package final class ArrivalHandler: ChannelDuplexHandler, RemovableChannelHandle
   package typealias OutboundIn = ByteBuffer
   package typealias OutboundOut = ByteBuffer
 
+  /// Tells at once that the other side sends nothing more, while the end of the input waits behind bytes.
+  struct Ending: Sendable {}
+
   /// The most bytes that are decoded before the number of requests is looked at again.
   private static let piece = 4096
 
@@ -22,7 +25,7 @@ package final class ArrivalHandler: ChannelDuplexHandler, RemovableChannelHandle
   private var context: ChannelHandlerContext?
   private var waiting = ByteBuffer()
   private var isPassing = false
-  /// What was put off until no bytes wait: a read, and the end of the connection's input.
+  /// The events that are put off until no bytes wait: a read, and the end of the connection's input.
   private var isReadWanted = false
   private var ending: Any?
 
@@ -49,6 +52,7 @@ package final class ArrivalHandler: ChannelDuplexHandler, RemovableChannelHandle
       return context.fireUserInboundEventTriggered(event)
     }
     ending = event
+    context.fireUserInboundEventTriggered(Ending())
   }
 
   package func read(context: ChannelHandlerContext) {

@@ -60,12 +60,12 @@ public final class WriteCallout: WriteRule {
   }
 
   private let url: String
-  private let keys: [[UInt8]]
+  private let keys: Mutex<[[UInt8]]>
   private let limits: Limits
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Int64
   private let send: @Sendable (Request) async throws -> Response
-  private let gate: Gate
+  private let permits: AsyncSemaphore
   /// The time until which the back end isn't asked, in milliseconds since 1970.
   private let silentUntil = Mutex<Int64?>(nil)
   /// The pause after a request without an answer, in milliseconds.
@@ -91,13 +91,23 @@ public final class WriteCallout: WriteRule {
         .invalidValue,
         "The back end at \(url) isn't asked, because its address has no TLS. Give one with https://.")
     }
-    keys = try RequestSignature.keys(secret, of: "the back end")
+    keys = Mutex(try RequestSignature.keys(secret, of: Self.receiver))
     self.url = url
     self.limits = limits
     self.clock = clock
     self.now = now
     self.send = send
-    gate = Gate(width: max(1, limits.requests), queue: 4 * max(1, limits.requests))
+    permits = AsyncSemaphore(width: max(1, limits.requests), queue: 4 * max(1, limits.requests))
+  }
+
+  private static let receiver = "the back end"
+
+  /// Signs later requests with another secret. Throws `BothyError` for an unsuitable one, and keeps the secret then.
+  ///
+  /// - Parameter secret: the bytes of the secret's file, as for `init`.
+  public func replace(secret: [UInt8]) throws {
+    let found = try RequestSignature.keys(secret, of: Self.receiver)
+    keys.withLock { $0 = found }
   }
 
   /// Sends the writes to the back end, in several requests if there are many. After a request without
@@ -139,8 +149,9 @@ public final class WriteCallout: WriteRule {
 
   private func sendInTurn(_ body: [UInt8]) async throws -> Response {
     do {
-      return try await gate.withGate {
-        var headers = RequestSignature.fields(id: UUIDv7.make(), time: now() / 1000, body: body, keys: keys)
+      return try await permits.withPermit {
+        var headers = RequestSignature.fields(
+          id: UUIDv7.make(), time: now() / 1000, body: body, keys: keys.withLock { $0 })
         headers["Content-Type"] = "application/json"
         headers["Accept"] = "application/json"
         return try await send(
@@ -148,7 +159,7 @@ public final class WriteCallout: WriteRule {
       }
     } catch is AnswerTooLarge {
       throw CalloutOutage.answer("it has more than \(limits.answerSize) bytes")
-    } catch is Gate.Crowded {
+    } catch is AsyncSemaphore.Crowded {
       throw CalloutOutage.crowded
     } catch {
       // A cancelled task is that of a request whose time is over, or of a caller who has left.

@@ -9,15 +9,19 @@ extension ServerLimit {
     + decisionLimits
 
   static let connectionLimits = [
-    connections, streams, headerTime, headerSize,
+    connections, addressConnections, streams, headerTime, headerSize,
     fixed(
       "header-fields", .connections, HeaderLimits.fields, "The fields of a header."),
-    bodyTime, bodyRate, idleTime, drainTime, hintInterval,
+    bodyTime, bodyRate, idleTime, drainTime, shutdownTime, notificationInterval,
   ]
 
   package static let connections = count(
     "connections", .connections, 1...1_000_000, \.server.connections,
     "Open connections. Further ones are closed at once.")
+  package static let addressConnections = count(
+    "address-connections", .connections, 1...1_000_000, \.server.addressConnections,
+    "Open connections of one address, or of one IPv6 network of 64 bits. Further ones are closed at once. Those of a --proxy are not limited so."
+  )
   package static let streams = count(
     "streams", .connections, 1...1_000_000, \.server.streams,
     "Open event streams of one principal, or of one address where no tokens are required. Further ones are answered 429."
@@ -40,15 +44,19 @@ extension ServerLimit {
   package static let drainTime = time(
     "drain-time", .connections, 0...300_000, \.server.drainTime,
     "The time from SIGTERM to the end of new connections, in which /readyz is 503.")
-  package static let hintInterval = time(
-    "hint-interval", .connections, 0...60_000, \.server.hintInterval,
-    "The least time between two hints on one event stream. Faster writes are told as one.")
+  package static let shutdownTime = time(
+    "shutdown-time", .connections, 1000...3_600_000, \.server.shutdownTime,
+    "The time for requests to finish after SIGTERM and --drain-time, longer if --body-time or --scan-time is. Queries that still run are answered 503 then, and other requests end."
+  )
+  package static let notificationInterval = time(
+    "hint-interval", .connections, 0...60_000, \.server.notificationInterval,
+    "The least time between two notifications on one event stream. Faster writes are told as one.")
 }
 
 extension ServerLimit {
   static let requestLimits = [
     requests, pushes, queries, principalRequests, waiting, principalRate, principalBurst, spaceRate,
-    spaceBurst, bodySize, unpackedSize, transferSize, operations, pulls,
+    spaceBurst, bodySize, unpackedSize, transferSize, operations, sharingRows, pulls,
     fixed(
       "secrets-of-request", .requests, FixedLimits.secretsOfRequest,
       "Values of sensitive fields in one request."),
@@ -99,6 +107,10 @@ extension ServerLimit {
   )
   package static let operations = count(
     "operations", .requests, 1000...100_000, \.rules.operationLimit, "Operations in one request.")
+  package static let sharingRows = count(
+    "sharing-rows", .requests, 1000...10_000_000, \.rules.sharingRowLimit,
+    "Rows by which one request changes who sees what: one for each record and user that gains or loses it, a list and its members included. Further ones are answered 413. A list that is alone in its request may lose any members, and a record any one list."
+  )
   package static let pulls = count(
     "pulls", .requests, 64...10_000, \.rules.pullLimit, "Places that one request pulls from.")
 }

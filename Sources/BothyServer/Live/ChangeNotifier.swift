@@ -149,11 +149,11 @@ public final class ChangeNotifier: Sendable {
 }
 
 /// Computes when one stream may be notified again. Pure.
-package struct HintPace {
+package struct NotificationPace {
   private let interval: Duration
   private var last: ContinuousClock.Instant?
 
-  /// - Parameter interval: the least time between two hints.
+  /// - Parameter interval: the least time between two notifications.
   package init(interval: Duration) { self.interval = interval }
 
   /// Returns the time of the next notification, or `nil` for now.

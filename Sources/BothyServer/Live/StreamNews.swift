@@ -25,7 +25,7 @@ struct StreamNews {
 
   /// True if the stream begins with a look for news, after its subscription has begun.
   var mayHaveNews: Bool {
-    told != nil || lastSeen.map { $0 != services.hints.lastID(space: space) } ?? false
+    told != nil || lastSeen.map { $0 != services.notifications.lastID(space: space) } ?? false
   }
 
   /// Returns the next event, or `nil` if the caller sees nothing of the news.
@@ -35,7 +35,7 @@ struct StreamNews {
       // Without the storage it is unknown, and a pull finds out later. An id here counts hidden changes.
       return Self.text(id: nil)
     }
-    guard let state else { return Self.text(id: services.hints.lastID(space: space)) }
+    guard let state else { return Self.text(id: services.notifications.lastID(space: space)) }
     defer { told = state }
     return state == told ? nil : Self.text(id: state)
   }

@@ -16,7 +16,9 @@ package actor UpkeepRounds {
   private var failures: [String: Int] = [:]
   /// The last time at which no space was due, so that none has waited longer.
   private var drained: Int64
-  private var sweepAsked: Int64?
+  /// The time of the next look if the vault's sweep is due, and the number of its failures since the last success.
+  private var nextSweep = Int64.min
+  private var sweepFailures = 0
   private var isFailing = false
 
   /// The most spaces that count as due in the metrics, and the most failures that are remembered.
@@ -53,7 +55,19 @@ package actor UpkeepRounds {
         metadata: ["error": "\(LogText.safe("\(error)"))"])
       isFailing = true
     }
+    await recoverSecrets()
     await sweep()
+  }
+
+  /// Settles what ended processes have left of requests with values of sensitive fields.
+  private func recoverSecrets() async {
+    do {
+      try await service.recoverSecrets()
+    } catch {
+      configuration.logger.error(
+        "requests with sensitive fields could not be settled",
+        metadata: ["error": "\(LogText.safe("\(error)"))"])
+    }
   }
 
   /// Looks after the spaces that are due, until none is left. Returns their number, with those that failed. Throws if
@@ -135,21 +149,28 @@ package actor UpkeepRounds {
     }
   }
 
-  /// Sweeps the vault if its daily sweep is due, which is looked at once an hour.
+  /// Sweeps the vault if its daily sweep is due, which is looked at once an hour. A sweep that fails is due again, for
+  /// this process after an hour, then after twice the time, up to a day. It is logged once until it succeeds.
   private func sweep() async {
     let now = configuration.now()
-    guard let blobs = configuration.blobs, sweepAsked.map({ now - $0 >= RetentionPolicy.hour }) ?? true else {
-      return
-    }
-    sweepAsked = now
+    guard let blobs = configuration.blobs, now >= nextSweep else { return }
+    let hour = RetentionPolicy.hour
+    nextSweep = now + hour
     let age = Int64(configuration.limits.unusedBlobAge / .milliseconds(1))
     do {
-      guard try await blobs.takeSweep(at: now, every: RetentionPolicy.day) else { return }
+      guard try await blobs.takeSweep(at: now, every: RetentionPolicy.day, lease: hour) else { return }
       let removed = try await blobs.sweep(before: now - age)
+      try await blobs.noteSweep(at: now)
+      sweepFailures = 0
       if removed > 0 { configuration.logger.info("unused blobs removed", metadata: ["count": "\(removed)"]) }
+    } catch is CancellationError {
+      // The sweep is due again at the end of its lease.
     } catch {
-      configuration.logger.error(
-        "unused blobs could not be removed", metadata: ["error": "\(LogText.safe("\(error)"))"])
+      nextSweep = now + min(hour << Int64(min(sweepFailures, 16)), RetentionPolicy.day)
+      configuration.logger.log(
+        level: sweepFailures == 0 ? .error : .debug, "unused blobs could not be removed",
+        metadata: ["error": "\(LogText.safe("\(error)"))"])
+      sweepFailures += 1
     }
   }
 }

@@ -31,7 +31,7 @@ extension MetricsRegistry {
 
   /// Returns the line that explains one of the server's own metrics.
   private static func help(_ name: String) -> String {
-    (ServerMetric.all + ServerMetric.webhooks).first { $0.name == name }.map {
+    ServerMetric.everything.first { $0.name == name }.map {
       "# HELP \(name) \($0.about)\n"
     } ?? ""
   }

@@ -33,12 +33,12 @@ package struct ServerMetric: Sendable {
       name: "bothy_connections", kind: .gauge, about: "Open connections, those of event streams included."),
     ServerMetric(
       name: "bothy_connections_ended_total", kind: .counter, labels: ["reason"],
-      about: "Connections that the server ended: full, slowHeader, slowBody or slowReader."),
+      about: "Connections that the server ended: full, address, slowHeader, slowBody or slowReader."),
     ServerMetric(
       name: "bothy_limit", kind: .gauge, labels: ["limit"],
       about: "The values of limits, in bytes, milliseconds or numbers; +Inf for none."),
     ServerMetric(name: "bothy_event_streams", kind: .gauge, about: "Open event streams."),
-    ServerMetric(name: "bothy_hints_total", kind: .counter, about: "Hints to spaces."),
+    ServerMetric(name: "bothy_hints_total", kind: .counter, about: "Notifications to spaces."),
     ServerMetric(
       name: "bothy_news_by_looks", kind: .gauge,
       about: "1 if the database has no LISTEN, so that other processes' writes are noticed every 5 seconds."),
@@ -98,9 +98,33 @@ package struct ServerMetric: Sendable {
       name: "bothy_webhook_disabled", kind: .gauge, labels: ["webhook"], about: "1 after an answer of 410."),
   ]
 
+  /// The metrics of each replica, which only a server with replicas has.
+  package static let replicas = [
+    ServerMetric(
+      name: "bothy_replica_used", kind: .gauge, labels: ["replica"],
+      about: "1 while reads are sent to the replica, 0 while it is left alone."),
+    ServerMetric(
+      name: "bothy_replica_lag_bytes", kind: .gauge, labels: ["replica"],
+      about: "Bytes of the database's log that the replica lacked when it was last asked."),
+    ServerMetric(
+      name: "bothy_replica_lag_seconds", kind: .gauge, labels: ["replica"],
+      about: "Seconds for which the replica has lacked changes; 0 for less than about a second."),
+    ServerMetric(
+      name: "bothy_replica_reads_total", kind: .counter, labels: ["replica", "result"],
+      about: "Reads sent to the replica: answered, or behind, ahead or failed and answered by the database."),
+  ]
+
+  /// All metrics that a server can have.
+  package static let everything = all + webhooks + replicas
+
   /// The table of docs/production.md.
-  package static var markdown: String {
-    let rows = all.map { metric in
+  package static var markdown: String { table(of: all) }
+
+  /// The table of docs/scaling.md.
+  package static var replicaMarkdown: String { table(of: replicas) }
+
+  private static func table(of metrics: [ServerMetric]) -> String {
+    let rows = metrics.map { metric in
       let labels = metric.labels.isEmpty ? "" : "{\(metric.labels.joined(separator: ","))}"
       return "| `\(metric.name)\(labels)` | \(metric.kind.rawValue) | \(metric.about) |"
     }

@@ -95,17 +95,17 @@ struct ServerMetrics: Sendable {
   func upkeepEnded(at time: Int64) { upkeep.time.store(time, ordering: .relaxed) }
 
   /// Sets the metrics whose values are maintained elsewhere. Costs a few look-ups in the file system.
-  func collect(at now: Int64, hints: ChangeNotifier, files: StorageFiles, traces: TraceExporter?) {
+  func collect(at now: Int64, notifications: ChangeNotifier, files: StorageFiles, traces: TraceExporter?) {
     if let traces {
       registry.setCounter("bothy_spans_total", [("result", "sent")], to: traces.sent)
       registry.setCounter("bothy_spans_total", [("result", "dropped")], to: traces.dropped)
     }
-    registry.setCounter("bothy_hints_total", to: hints.publishedCount)
+    registry.setCounter("bothy_hints_total", to: notifications.publishedCount)
     for reason in ConnectionCount.Ending.allCases {
       registry.setCounter(
         "bothy_connections_ended_total", [("reason", reason.rawValue)], to: connections.ended(reason))
     }
-    set("bothy_news_by_looks", to: hints.isLooking ? 1 : 0)
+    set("bothy_news_by_looks", to: notifications.isLooking ? 1 : 0)
     set("bothy_connections", to: Double(connections.open))
     for kind in RequestKind.allCases {
       let counts = turns.turns(kind).counts

@@ -14,6 +14,7 @@ struct LimitUse: Sendable {
 
   static let all = [
     LimitUse(limit: "connections", gauge: ("bothy_connections", [:]), endings: ["full"]),
+    LimitUse(limit: "address-connections", endings: ["address"]),
     LimitUse(limit: "streams", refusals: ["streams"]),
     LimitUse(limit: "header-time", endings: ["slowHeader"]),
     LimitUse(limit: "body-time", refusals: ["tooSlow"], endings: ["slowBody"]),
@@ -26,6 +27,7 @@ struct LimitUse: Sendable {
     LimitUse(limit: "record-size", refusals: ["tooLarge"]),
     LimitUse(limit: "operations", refusals: ["tooManyOperations"]),
     LimitUse(limit: "pulls", refusals: ["tooManyPulls"]),
+    LimitUse(limit: "sharing-rows", refusals: ["tooManyReaders"]),
     LimitUse(limit: "query-time", refusals: ["tooExpensive"]),
     LimitUse(limit: "scan-time", refusals: ["tooExpensive"]),
     LimitUse(limit: "blob-quota", refusals: ["quotaExceeded"]),

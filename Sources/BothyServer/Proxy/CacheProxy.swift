@@ -5,15 +5,19 @@ import HummingbirdCore
 public import Logging
 import NIOCore
 public import ServiceLifecycle
+import Synchronization
 
 /// An HTTP proxy in front of one origin, for other programs on this machine, with a cache of resources.
 ///
-/// Responses come from the cache if HTTP allows it (RFC 9111, as a private cache), and otherwise from the origin.
+/// Responses come from the cache if HTTP allows it (RFC 9111, as a shared or a private cache), and otherwise from the
+/// origin.
 /// Requests that change the origin pass through, and invalidate the entries they outdate. `run()` is the proxy's
 /// lifetime.
 public final class CacheProxy: Service {
   private let configuration: CacheProxyConfiguration
   private let readiness = Readiness()
+  /// The responder of requests without a socket.
+  private let responder = Mutex<ProxyResponder?>(nil)
 
   /// Creates a proxy. `run()` registers the source with the cache and opens the socket.
   public init(_ configuration: CacheProxyConfiguration) { self.configuration = configuration }
@@ -36,7 +40,11 @@ public final class CacheProxy: Service {
 
   /// Returns the response to one request. Tests call it without a socket.
   package func answer(_ request: ProxyRequest) async throws -> ProxyAnswer {
-    let responder = try ProxyResponder(configuration)
+    let responder = try responder.withLock { known in
+      let responder = try known ?? ProxyResponder(configuration)
+      known = responder
+      return responder
+    }
     switch responder.begin(request) {
     case .answered(let answer): return answer
     case .open(let order): return await responder.finish(order)
@@ -95,16 +103,21 @@ public struct CacheProxyConfiguration: Sendable {
   /// Returns the origin as a plain HTTP cache sees it. Errors and redirects are stored if HTTP allows it, the cache
   /// doesn't retry, and callers learn of failures at once.
   ///
-  /// - Parameter origin: an address that paths are appended to, like `https://example.org`.
+  /// - Parameters:
+  ///   - origin: an address that paths are appended to, like `https://example.org`.
+  ///   - isPrivate: true for a proxy with one user, whose private responses and cookies it stores, as a browser does. By
+  ///     default it has several: what the origin marks as `private` isn't stored, `s-maxage` and `proxy-revalidate`
+  ///     count, and requests with credentials pass. The entries of the two kinds are apart.
   /// - Throws: `BothyError.invalidSource` if it isn't a valid address.
-  public static func source(origin: String) throws -> ResourceSource {
+  public static func source(origin: String, isPrivate: Bool = false) throws -> ResourceSource {
     var rule = FreshnessRule.http
     rule.keepsEveryStatus = true
+    rule.isShared = !isPrivate
     var limits = SourceLimits()
     limits.requestsPerHost = 64
     limits.attempts = 1
     limits.patience = .zero
-    let id = SourceID("proxy of " + origin)
+    let id = SourceID((isPrivate ? "private proxy of " : "proxy of ") + origin)
     var source = try ResourceSource(id, template: origin, freshness: rule, limits: limits)
     source.requiresUserAgent = false
     return source

@@ -11,12 +11,16 @@ final class PlannedProxyRequest: Sendable {
   /// True if a response of 200 is sent whole, because the request has no condition and no range.
   let isWhole: Bool
 
-  init(_ request: ProxyRequest, _ target: ProxyTarget) {
+  /// - Parameter now: the time in milliseconds since 1970.
+  init(_ request: ProxyRequest, _ target: ProxyTarget, at now: Int64) {
     self.request = request
     self.target = target
-    plan = ProxyPlan(request.method, request.fields, isPlain: target.isPlain)
+    let plan = ProxyPlan(request.method, request.fields, isPlain: target.isPlain, isShared: target.isShared)
+    // Responses of such a target are for one caller each, so requests for it aren't joined.
+    self.plan = plan == .cached && target.passes(at: now) ? .pass : plan
     options = ReadOptions(fields: ProxyFields.cached(request.fields))
     isWhole =
-      plan == .cached && !request.fields.contains(.ifNoneMatch) && !request.fields.contains(.ifModifiedSince)
+      self.plan == .cached && !request.fields.contains(.ifNoneMatch)
+      && !request.fields.contains(.ifModifiedSince)
   }
 }

@@ -51,13 +51,14 @@ enum ProxyFields {
 
     init() {}
 
-    init(_ metadata: EntryMetadata) {
+    /// - Parameter isShared: true for a proxy with several users. Cookies and other credentials are meant only for the
+    ///   client that received them from the origin.
+    init(_ metadata: EntryMetadata, isShared: Bool) {
       var stored = metadata.fields
       hadAge = stored.contains(.age)
       stored[.age] = nil
       stored[.contentLength] = nil
-      // Cookies and other credentials are meant only for the client that received them from the origin.
-      stored = HTTPFields(stored.filter { !CredentialFields.contains($0.name) })
+      if isShared { stored = HTTPFields(stored.filter { !CredentialFields.contains($0.name) }) }
       fields = ProxyFields.answer(stored)
     }
   }

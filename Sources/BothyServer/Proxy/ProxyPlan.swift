@@ -11,16 +11,17 @@ enum ProxyPlan: Equatable {
   /// Passed through and not stored.
   case pass
 
-  /// - Parameter isPlain: true if the address is the one that the cache uses. Other spellings are passed on.
-  init(_ method: HTTPRequest.Method, _ fields: HTTPFields, isPlain: Bool) {
+  /// - Parameters:
+  ///   - isPlain: true if the address is the one that the cache uses. Other spellings are passed on.
+  ///   - isShared: true for a proxy with several users. Responses to one user's credentials, cookies among them, aren't
+  ///     for the others, so such requests are passed on.
+  init(_ method: HTTPRequest.Method, _ fields: HTTPFields, isPlain: Bool, isShared: Bool) {
     let conditionsOfWriters = [HTTPField.Name.ifMatch, .ifUnmodifiedSince, .ifRange]
     let isStream = fields[.accept]?.lowercased().contains("text/event-stream") ?? false
     if method != .get || !isPlain || isStream || RequestDirectives(fields).noStore
-      || CredentialFields.areIn(fields)
+      || isShared && CredentialFields.areIn(fields)
       || conditionsOfWriters.contains(where: { fields.contains($0) })
     {
-      // The proxy may have several users. Responses to one user's credentials, cookies among them, aren't for the
-      // others.
       self = .pass
     } else {
       self = fields.contains(.range) ? .part : .cached

@@ -24,8 +24,10 @@ package struct ProxyRequest: Sendable {
     self.body = body
   }
 
-  /// Returns `nil` for an invalid method.
+  /// Returns `nil` for an invalid method, and for a `Host` that is missing in HTTP/1.1, invalid or one of several. What
+  /// the origin or a page understands by those can't be known (RFC 9112 §3.2).
   init?(_ head: HTTPRequestHead, body: ByteBuffer?) {
+    guard HostField.areValid(head.headers["host"], head.version) else { return nil }
     guard let method = head.method == .GET ? .get : ProxyFields.method(head.method) else { return nil }
     self.init(
       method: method, target: Self.target(head.uri), fields: ProxyFields.fields(head.headers),

@@ -51,7 +51,7 @@ final class ProxyResponder: Sendable {
       let refusal = ProxyAnswer.problem(400, "The proxy takes paths of \(origin) only.", "fwd=bypass")
       return .answered(logged(refusal, request))
     }
-    let order = PlannedProxyRequest(request, target)
+    let order = PlannedProxyRequest(request, target, at: configuration.now())
     if let bytes, order.plan != .pass { remember(order, as: bytes) }
     guard let resource = resource(order) else { return .open(order) }
     return .answered(logged(served(resource, order), request))
@@ -120,7 +120,7 @@ final class ProxyResponder: Sendable {
   func refusal(isTooLarge: Bool) -> ProxyAnswer {
     isTooLarge
       ? .problem(413, "The proxy passes on \(bodyLimit) bytes at most.", "fwd=bypass")
-      : .problem(400, "The request's method isn't valid.", "fwd=bypass")
+      : .problem(400, "The request's method or Host isn't valid. HTTP/1.1 has one Host.", "fwd=bypass")
   }
 
   private func target(_ text: String) -> ProxyTarget? {
@@ -163,12 +163,19 @@ final class ProxyResponder: Sendable {
       if onlyStored, !use(of: resource, order.request).isUsableAtOnce {
         return .problem(504, "Nothing fresh is stored, and the request wants no other.", "fwd=stale")
       }
-      // Several requests may share this response, but its cookie is for one. Each request for such a response is passed
-      // on by itself.
-      if case .notStored(let why) = resource.storage, why != .noDisk, resource.origin == .network,
-        CredentialFields.areIn(resource.metadata.fields)
+      if case .notStored(let why) = resource.storage, why != .noDisk,
+        [.network, .confirmed].contains(resource.origin)
       {
-        return await pass(order, why: "bypass; detail=cookie")
+        // Several requests share this response, and it is for one of them alone (RFC 9111 §5.2.2.5). Each request for
+        // the resource is then passed on by itself, these too.
+        if why == .forbidden(.answerForbids), resource.isShared {
+          order.target.pass(from: configuration.now())
+          return await pass(order, why: "bypass; detail=forbidden")
+        }
+        // A response from the cache has no cookies, and this one is for the caller.
+        if order.target.isShared, CredentialFields.areIn(resource.metadata.fields) {
+          return await pass(order, why: "bypass; detail=cookie")
+        }
       }
       return served(resource, order)
     } catch {
@@ -240,7 +247,7 @@ final class ProxyResponder: Sendable {
     switch (resource.origin, resource.freshness) {
     case (.network, _):
       switch resource.storage {
-      case .stored, .notStored(.noDisk): "fwd=miss; stored"
+      case .stored, .staged, .notStored(.noDisk): "fwd=miss; stored"
       case .notStored: "fwd=miss"
       }
     case (.confirmed, _): "hit; fwd=stale; fwd-status=304"

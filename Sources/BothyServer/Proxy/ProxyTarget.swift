@@ -15,9 +15,9 @@ final class ProxyTarget: Sendable {
     /// of `Age`, which comes last.
     let head: ByteBuffer
 
-    fileprivate init(_ stored: StoredEntry) {
+    fileprivate init(_ stored: StoredEntry, isShared: Bool) {
       number = stored.number
-      fields = ProxyFields.Stored(stored.entry.metadata)
+      fields = ProxyFields.Stored(stored.entry.metadata, isShared: isShared)
       let answer = ProxyAnswer(
         status: stored.entry.metadata.status, fields: fields.fields, cacheStatus: ProxyAnswer.hit,
         body: .whole(stored.entry.body))
@@ -33,13 +33,30 @@ final class ProxyTarget: Sendable {
   let url: String
   /// True if the URL is the one that the cache uses. Other spellings are passed on.
   let isPlain: Bool
+  /// True for a proxy with several users.
+  let isShared: Bool
   private let latest = Mutex<Prepared?>(nil)
+  /// The time until which requests are passed on one by one, in milliseconds since 1970.
+  private let passedUntil = Mutex<Int64>(.min)
+
+  /// The milliseconds for which requests are passed on one by one after several shared a response for one.
+  private static let passTime: Int64 = 120_000
+
+  /// True if several requests shared a response that may be for one of them alone.
+  func passes(at now: Int64) -> Bool {
+    let end = passedUntil.withLock { $0 }
+    return now < end && end - now <= Self.passTime
+  }
+
+  /// Notes that several requests shared a response that must not be stored.
+  func pass(from now: Int64) { passedUntil.withLock { $0 = now + Self.passTime } }
 
   /// - Throws: `BothyError.invalidKey` if the origin has no such address.
   init(_ target: String, of origin: String, _ source: ResourceSource) throws(BothyError) {
     url = origin + target
     key = try source.key(url: url)
     isPlain = source.publicURL(for: key) == url
+    isShared = source.freshness.isShared
   }
 
   /// Returns the approximate size in memory of a target: the object, its strings and some fields.
@@ -47,7 +64,7 @@ final class ProxyTarget: Sendable {
 
   func prepared(_ stored: StoredEntry) -> Prepared {
     if let known = latest.withLock({ $0 }), known.number == stored.number { return known }
-    let new = Prepared(stored)
+    let new = Prepared(stored, isShared: isShared)
     latest.withLock { $0 = new }
     return new
   }

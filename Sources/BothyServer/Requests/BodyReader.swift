@@ -24,15 +24,20 @@ struct BodyReader: Sendable {
     let transfer = max(limits.transferSize, limit)
     transfers = SharedBudget(transfer, share: isShared ? max(transfer / 8, limit) : transfer)
     let size = max(limits.unpackedSize, limit)
-    unpacked = SharedBudget(size, share: max(size / 2, limit))
+    unpacked = SharedBudget(size, share: isShared ? max(size / 2, limit) : size)
   }
 
-  /// Receives a body to its end.
+  /// Receives a body to its end. A caller that waits for it gets the status 100.
   ///
   /// - Parameter hold: takes the bytes of a large body from `transfers` while they arrive.
-  func receive(_ request: Request, holding hold: SharedBudget.Hold) async throws -> ByteBuffer {
+  func receive(
+    _ request: Request, on channel: any Channel, holding hold: SharedBudget.Hold
+  ) async throws -> ByteBuffer {
     if let text = request.headers[.contentLength], let length = Int(text), length > limit {
       throw HTTPFailure.tooLarge(limit)
+    }
+    if request.headers.contains(.expect) {
+      channel.triggerUserOutboundEvent(ExchangeHandler.BodyWanted(), promise: nil)
     }
     var (received, counted) = (ByteBuffer(), 0)
     do {

@@ -6,16 +6,16 @@ import Logging
 import NIOCore
 import Tracing
 
-/// Handles every request in the same order: route, token, space, rate, body, handler. Then it turns errors into JSON,
-/// adds the fields of responses, and counts and logs the request once.
-struct RequestPipeline: HTTPResponder {
-  typealias Context = ServerContext
-
+/// Handles every request in the same order: route, host, token, space, rate, body, handler. Then it turns errors into
+/// JSON, adds the fields of responses, and counts and logs the request once.
+///
+/// It is the first middleware of Hummingbird's router, and the responder of each route. `WorkThreads` and `Authenticator`
+/// are between them, unless a route is open.
+struct RequestPipeline: RouterMiddleware {
   let authority: SyncService
   let routes: RouteTable
   let entrance: Authenticator
   let bodies: BodyReader
-  let turns: RequestTurns
   let threads: WorkThreads
   let compresses: Bool
   let isSecure: Bool
@@ -25,122 +25,110 @@ struct RequestPipeline: HTTPResponder {
   let tracer: any Tracer
   let departures: Departures
 
-  init(
-    _ configuration: ServerConfiguration, _ authority: SyncService, routes: RouteTable,
-    metrics: ServerMetrics,
-    departures: Departures
-  ) {
-    self.authority = authority
+  init(_ configuration: ServerConfiguration, _ parts: ServerServices, departures: Departures) {
     self.departures = departures
-    self.routes = routes
-    self.metrics = metrics
+    authority = parts.service
+    routes = parts.routes()
+    metrics = parts.metrics
+    audit = parts.audit
     entrance = Authenticator(configuration)
     bodies = BodyReader(configuration.limits, isShared: configuration.access != nil)
     threads = WorkThreads(configuration.limits)
-    turns = metrics.turns
     compresses = configuration.compressesAnswers
     isSecure = configuration.tls != nil
     logger = configuration.logger
-    audit = AuditLog(logger: configuration.auditLogger)
     tracer = configuration.tracer
   }
 
-  func respond(to request: Request, context: ServerContext) async throws -> Response {
+  /// Returns the router of all routes.
+  func responder() -> RouterResponder<ServerContext> {
+    let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
+    let open = router.add(middleware: self).group()
+    let guarded = router.group().add(middleware: threads).add(middleware: entrance)
+    for route in routes.routes {
+      (route.isOpen ? open : guarded).on(route.path, method: route.method) { request, context in
+        try response(await answer(request, context, by: route), context)
+      }
+    }
+    return router.buildResponder()
+  }
+
+  func handle(
+    _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+  ) async throws -> Response {
+    let begin = ContinuousClock.now
     var trace = ServiceContext.current ?? .topLevel
     tracer.extract(request.headers, into: &trace, using: TraceFields.Fields())
+    var call = context
+    call.head = request.head
+    call.subject = AuditLog.Subject(
+      requestID: RequestID.make(from: request.headers), peer: context.peer, method: request.method.rawValue,
+      trace: TraceFields.traceID(request.headers))
     return await tracer.withAnySpan(RequestID.known(request.method), context: trace, ofKind: .server) {
-      span in
-      if isOpen(request) { return await respond(to: request, context, span) }
-      return await withTaskExecutorPreference(threads) { await respond(to: request, context, span) }
+      [call] span in
+      let response: Response
+      do {
+        if let fault = HTTPField.Name(ExchangeHandler.fault), request.headers.contains(fault) {
+          throw HTTPFailure.badRequest(
+            "A request of HTTP/1.1 has one Host field: a host, and its port if it has one.")
+        }
+        call.subject.route = try routes.route(of: request, call).pattern
+        try entrance.checkHost(request.head.authority)
+        response = try await next(request, call)
+      } catch {
+        response = self.response(to: error, call)
+      }
+      record(request, response, call.subject, ContinuousClock.now - begin, span)
+      return response
     }
   }
 
-  /// True if the route requires no token. Such requests wait for no other.
-  private func isOpen(_ request: Request) -> Bool {
-    let path = (request.head.path ?? "/").split(
-      separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let first = path.first, case .found(let route, _) = routes.match(request.method, path: first) else {
-      return false
-    }
-    return route.isOpen
-  }
-
-  private func respond(to request: Request, _ context: ServerContext, _ span: any Span) async -> Response {
-    let begin = ContinuousClock.now
-    var subject = AuditLog.Subject(
-      requestID: RequestID.make(from: request.headers), peer: context.peer, method: request.method.rawValue)
-    subject.trace = TraceFields.traceID(request.headers)
-    var answer: ServerResponse
-    do {
-      answer = try await self.answer(request, context.connection, &subject)
-    } catch {
-      answer = self.answer(to: error, subject)
-    }
-    let response = response(answer, to: request, subject)
-    record(request, response, subject, ContinuousClock.now - begin)
-    describe(span, request, response, subject)
-    return response
-  }
-
-  /// Describes the request in `span`, with the names of OpenTelemetry's conventions for HTTP.
-  private func describe(
-    _ span: any Span, _ request: Request, _ response: Response, _ subject: AuditLog.Subject
+  /// Counts and logs the request, and describes it in `span` with the names of OpenTelemetry's conventions for HTTP.
+  private func record(
+    _ request: Request, _ response: Response, _ subject: AuditLog.Subject, _ duration: Duration,
+    _ span: any Span
   ) {
-    span.operationName = "\(RequestID.known(request.method)) \(subject.route)"
-    span.attributes["http.request.method"] = RequestID.known(request.method)
+    let (method, status) = (RequestID.known(request.method), response.status.code)
+    metrics.request(method, route: subject.route, status: status, duration: duration)
+    logger.info(
+      "request",
+      metadata: AuditLog.metadata(
+        subject, ["status": "\(status)", "ms": "\(duration / .milliseconds(1))"]))
+    span.operationName = "\(method) \(subject.route)"
+    span.attributes["http.request.method"] = method
     span.attributes["http.route"] = subject.route
-    span.attributes["http.response.status_code"] = response.status.code
+    span.attributes["http.response.status_code"] = status
     span.attributes["bothy.request"] = subject.requestID
-    if response.status.code >= 500 { span.setStatus(SpanStatus(code: .error)) }
+    if status >= 500 { span.setStatus(SpanStatus(code: .error)) }
   }
 
-  private func answer(
-    _ request: Request, _ connection: ObjectIdentifier, _ subject: inout AuditLog.Subject
-  ) async throws -> ServerResponse {
-    let target = request.head.path ?? "/"
-    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    let route: Route
-    let encoded: [String: Substring]
-    switch routes.match(request.method, path: parts[0]) {
-    case .none: throw HTTPFailure(.notFound, "notFound", "This server has no such address.")
-    case .otherMethods(let allowed): throw HTTPFailure.methodNotAllowed(allowed)
-    case .found(let found, let names): (route, encoded) = (found, names)
+  private func answer(_ request: Request, _ context: ServerContext, by route: Route) async throws
+    -> ServerResponse
+  {
+    var call = context
+    if route.isOpen {
+      try call.decodeNames()
+      return try await route.handle(call)
     }
-    subject.route = route.pattern
-    if !route.isOpen { try entrance.checkHost(request.head.authority) }
-    var call = ServerRequest(
-      method: request.method, names: [:], query: QueryParameters(), headers: request.headers,
-      body: ByteBuffer(), principal: .anonymous, authority: request.head.authority)
-    let guest = route.isOpen ? nil : try await entrance.guest(request.headers)
-    subject.principal = guest?.grant.principal.name
-    call.spaces = guest?.grant.spaces
-    call.names = try encoded.mapValues { try $0.percentDecoded() }
-    if route.isOpen { return try await route.handle(call) }
-    call.principal = guest?.grant.principal ?? Principal("anyone")
-    subject.principal = call.principal.name
-    subject.space = call.names["space"]
-    if let space = subject.space { call.admission = try entrance.admit(guest, to: space) }
-    try entrance.count(call.principal, subject.space)
-    if let space = subject.space { try check(request, space, call.principal) }
-    if parts.count > 1 { call.query = try QueryParameters(parts[1]) }
-    call.subject = subject
+    if let space = call.names["space"] { try check(request, space, call.principal) }
+    if let query = request.uri.query { call.query = try QueryParameters(query[...]) }
     let transfer = bodies.transfers.hold(for: call.principal.name ?? "")
     defer { withExtendedLifetime(transfer) {} }
     if let body = route.body {
       try checkType(of: request, body)
-      call.body = try await bodies.receive(request, holding: transfer)
+      call.body = try await bodies.receive(request, on: call.channel, holding: transfer)
     }
-    return try await handle(call, by: route, connection)
+    return try await handle(call, by: route)
   }
 
   /// Decompresses the body and calls the handler when a slot of the request's kind is free. A query ends with its
   /// caller, also while it waits.
-  private func handle(_ call: ServerRequest, by route: Route, _ connection: ObjectIdentifier) async throws
-    -> ServerResponse
-  {
+  ///
+  /// It isn't a middleware, because the task of a query can't enter the `next` of one.
+  private func handle(_ call: ServerContext, by route: Route) async throws -> ServerResponse {
     let principal = call.principal.name ?? ""
     @Sendable func handle() async throws -> ServerResponse {
-      try await turns.taking(route.kind, principal) { turn in
+      try await metrics.turns.taking(route.kind, principal) { turn in
         var call = call
         call.turn = turn
         let unpacked = bodies.unpacked.hold(for: principal)
@@ -150,7 +138,7 @@ struct RequestPipeline: HTTPResponder {
       }
     }
     guard route.isQuery else { return try await handle() }
-    return try await departures.ending(with: connection) { [threads] in
+    return try await departures.ending(with: call.connection) { [threads] in
       try await withTaskExecutorPreference(threads) { try await handle() }
     }
   }
@@ -178,65 +166,67 @@ struct RequestPipeline: HTTPResponder {
     }
   }
 
-  private func answer(to error: any Error, _ subject: AuditLog.Subject) -> ServerResponse {
-    if let problem = HTTPFailure(error) {
-      let (status, reason) = (problem.status.code, problem.reason ?? problem.code)
+  private func response(to error: any Error, _ context: ServerContext) -> Response {
+    let subject = context.subject
+    var problem = HTTPFailure(
+      .internalServerError, "internal", "The server failed; its log says why, by the request's id.")
+    if let known = HTTPFailure(error) {
+      let (status, reason) = (known.status.code, known.reason ?? known.code)
       if [401, 403, 429].contains(status) { audit.refused(subject, status: status, reason: reason) }
       if [401, 403, 408, 413, 429, 503, 507].contains(status) { metrics.refusal(reason) }
-      return .json(
-        problem.json(requestID: subject.requestID), status: problem.status, headers: problem.headers)
+      problem = known
+    } else {
+      logger.error(
+        "request failed",
+        metadata: AuditLog.metadata(subject, ["error": "\(LogText.safe(String(reflecting: error)))"]))
     }
-    logger.error(
-      "request failed",
-      metadata: AuditLog.metadata(subject, ["error": "\(LogText.safe(String(reflecting: error)))"]))
-    let problem = HTTPFailure(
-      .internalServerError, "internal", "The server failed; its log says why, by the request's id.")
-    return .json(problem.json(requestID: subject.requestID), status: problem.status)
+    let body = problem.json(requestID: subject.requestID)
+    do { return try response(.json(body, status: problem.status, headers: problem.headers), context) } catch {
+      return response(to: error, context)
+    }
   }
 
-  private func response(_ answer: ServerResponse, to request: Request, _ subject: AuditLog.Subject)
-    -> Response
-  {
+  /// Returns the response with its fields, compressed if that helps. Throws `HTTPFailure` for a large body beyond the
+  /// budget.
+  private func response(_ answer: ServerResponse, _ context: ServerContext) throws -> Response {
+    let subject = context.subject
     var headers = answer.headers
     SecurityFields.add(to: &headers, isSecure: isSecure)
     headers[RequestID.field] = subject.requestID
-    let isHead = request.method == .head
+    let isHead = context.method == .head
     switch answer.body {
     case .none: return Response(status: answer.status, headers: headers)
     case .stream(let length, let write):
-      if let length {
-        headers[.contentLength] = String(length)
-        if !isHead { metrics.answered(bytes: length) }
-      }
-      return Response(
-        status: answer.status, headers: headers,
-        body: isHead ? .init() : .init(contentLength: length, write))
+      if let length, !isHead { metrics.answered(bytes: length) }
+      return Response(status: answer.status, headers: headers, body: .init(contentLength: length, write))
     case .bytes(var bytes):
       if compresses, bytes.count > 1024, headers[.eTag]?.hasPrefix("W/") ?? true,
-        AcceptedEncoding.admitsGzip(request.headers), let packed = try? Gzip.compress(bytes)
+        AcceptedEncoding.admitsGzip(context.headers), let packed = try? Gzip.compress(bytes)
       {  // a body that can't be compressed is sent as it is
         bytes = packed
         headers[.contentEncoding] = "gzip"
       }
       headers[.contentLength] = String(bytes.count)
       guard !isHead else { return Response(status: answer.status, headers: headers) }
-      // What everybody may request, such as the metrics, has no part in the budget of users.
+      // Answers for everybody, such as the metrics, have no part in the budget of users.
       guard bytes.count > (subject.principal == nil ? BodyReader.smallForAll : BodyReader.small) else {
         metrics.answered(bytes: bytes.count)
         return Response(
           status: answer.status, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
       }
       let transfer = bodies.transfers.hold(for: subject.principal ?? "")
-      guard transfer.grow(by: bytes.count) else {
-        return response(self.answer(to: HTTPFailure.crowded, subject), to: request, subject)
-      }
+      guard transfer.grow(by: bytes.count) else { throw HTTPFailure.crowded }
       metrics.answered(bytes: bytes.count)
-      return Response(status: answer.status, headers: headers, body: Self.body(bytes, holding: transfer))
+      let body = Self.body(bytes, by: context.channel, holding: transfer)
+      return Response(status: answer.status, headers: headers, body: body)
     }
   }
 
-  /// Returns a large body that is written in pieces, and holds its part of the budget until the caller has read it.
-  private static func body(_ bytes: [UInt8], holding transfer: SharedBudget.Hold) -> ResponseBody {
+  /// Returns a large body that is written in pieces, and holds its part of the budget until the caller has read it, but
+  /// for the last piece and what the system keeps.
+  private static func body(
+    _ bytes: [UInt8], by channel: any Channel, holding transfer: SharedBudget.Hold
+  ) -> ResponseBody {
     ResponseBody(contentLength: bytes.count) { writer in
       defer { withExtendedLifetime(transfer) {} }
       var rest = ByteBuffer(bytes: bytes)
@@ -244,19 +234,10 @@ struct RequestPipeline: HTTPResponder {
         piece.readableBytes > 0
       {
         try await writer.write(piece)
+        // The writer learns on the event loop that the channel is full, and waits with the next piece.
+        try await channel.eventLoop.submit {}.get()
       }
       try await writer.finish(nil)
     }
-  }
-
-  private func record(
-    _ request: Request, _ response: Response, _ subject: AuditLog.Subject, _ duration: Duration
-  ) {
-    let status = response.status.code
-    metrics.request(RequestID.known(request.method), route: subject.route, status: status, duration: duration)
-    logger.info(
-      "request",
-      metadata: AuditLog.metadata(
-        subject, ["status": "\(status)", "ms": "\(duration / .milliseconds(1))"]))
   }
 }

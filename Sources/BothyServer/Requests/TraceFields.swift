@@ -13,7 +13,6 @@ enum TraceFields {
   /// Returns the trace's id in `traceparent` (W3C Trace Context, 3.2) for the log. Returns `nil` if the field is
   /// missing or malformed.
   static func traceID(_ headers: HTTPFields) -> String? {
-    guard let name = HTTPField.Name(TraceParent.field), let field = headers[name] else { return nil }
-    return TraceParent(field)?.trace
+    Fields().extract(key: TraceParent.field, from: headers).flatMap { TraceParent($0)?.trace }
   }
 }

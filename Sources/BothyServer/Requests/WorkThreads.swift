@@ -1,4 +1,5 @@
 import Dispatch
+import Hummingbird
 import Synchronization
 
 /// The threads that run requests. They are separate from the threads that serve connections and `/healthz`, which never
@@ -6,7 +7,7 @@ import Synchronization
 ///
 /// There is a thread for each request that may run at a time. So the long steps of one user's requests leave the
 /// processors, and not the threads, to be shared with others, and the system divides those fairly.
-final class WorkThreads: TaskExecutor {
+final class WorkThreads: TaskExecutor, RouterMiddleware {
   private struct State {
     /// Serial queues without work. The last one worked most recently, so that few threads are used.
     var idle: [DispatchQueue]
@@ -31,6 +32,12 @@ final class WorkThreads: TaskExecutor {
 
   convenience init(_ limits: ServerConfiguration.Limits) {
     self.init(requests: limits.concurrency + limits.pushConcurrency + limits.queryConcurrency)
+  }
+
+  func handle(
+    _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
+  ) async throws -> Response {
+    try await withTaskExecutorPreference(self) { try await next(request, context) }
   }
 
   func enqueue(_ job: consuming ExecutorJob) {

@@ -1,4 +1,5 @@
 import BothySyncService
+import Crypto
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -49,7 +50,7 @@ extension ServerServices {
 
   // MARK: giving
 
-  private func getBlob(_ call: ServerRequest) async throws -> ServerResponse {
+  private func getBlob(_ call: ServerContext) async throws -> ServerResponse {
     let name = call.names["sha256"] ?? ""
     let size: Int64
     let isVerified = call.headers[.wantReprDigest]?.contains("sha-256") ?? false
@@ -88,7 +89,7 @@ extension ServerServices {
   }
 
   /// Reads and writes a quarter of a megabyte at a time, and waits for slow callers.
-  private func body(of name: String, _ range: Range<Int64>, _ call: ServerRequest) -> ServerResponse.Body {
+  private func body(of name: String, _ range: Range<Int64>, _ call: ServerContext) -> ServerResponse.Body {
     .stream(length: range.count) { writer in
       var offset = range.lowerBound
       while offset < range.upperBound {
@@ -104,16 +105,20 @@ extension ServerServices {
 
   // MARK: taking
 
-  private func putBlob(_ call: ServerRequest) async throws -> ServerResponse {
+  private func putBlob(_ call: ServerContext) async throws -> ServerResponse {
     let name = call.names["sha256"] ?? ""
     let bytes = Array(call.body.readableBytesView)
-    // The server's part is the beginning of the same bytes, or the checksum detects the difference. A whole blob is
-    // compared.
+    // The server's part is the beginning of the same bytes, or the checksum detects the difference.
     var start = 0
     var status = HTTPResponse.Status.ok
-    if case .part(let received) = try await service.blobHolding(space: call.space, name) {
+    switch try await service.blobHolding(space: call.space, name) {
+    case .part(let received):
       start = min(Int(received), bytes.count)
       status = .created
+    case .whole:
+      guard SHA256.hash(data: bytes).hexadecimal == name else {
+        throw BlobError(.checksumMismatch, "The bytes don't have the checksum that names the blob.")
+      }
     }
     let part = BlobPart(
       sha256: name, size: Int64(bytes.count), offset: Int64(start), bytes: Array(bytes[start...]))
@@ -123,7 +128,7 @@ extension ServerServices {
     return Self.taken(name, Int(size), status)
   }
 
-  private func uploadBlobPart(_ call: ServerRequest) async throws -> ServerResponse {
+  private func uploadBlobPart(_ call: ServerContext) async throws -> ServerResponse {
     let name = call.names["sha256"] ?? ""
     let (offset, length) = (try call.number(.uploadOffset), try call.number(.uploadLength))
     let part = BlobPart(
@@ -173,7 +178,7 @@ enum ByteRange: Equatable {
   }
 }
 
-extension ServerRequest {
+extension ServerContext {
   /// Returns the value of a required field with a whole number.
   fileprivate func number(_ name: HTTPField.Name) throws -> Int64 {
     guard let text = headers[name], let number = Int64(text), number >= 0 else {

@@ -44,7 +44,7 @@ extension ServerServices {
 
   /// Responds with the records of a scope. The validator is read before the records. A change in between makes it too
   /// old, never too new.
-  private func listing(_ call: ServerRequest, _ scope: SyncScope) async throws -> ServerResponse {
+  private func listing(_ call: ServerContext, _ scope: SyncScope) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let validator = try await service.validator(space: call.space, principal: call.principal, scope)
     let headers: HTTPFields = [.eTag: "W/\"\(validator)\""]
@@ -75,14 +75,14 @@ extension ServerServices {
     }
   }
 
-  private func digest(_ call: ServerRequest) async throws -> ServerResponse {
+  private func digest(_ call: ServerContext) async throws -> ServerResponse {
     let digest = try await service.digest(
       space: call.space, principal: call.principal, try call.query.scope(),
       parts: try call.query.positive("parts") ?? 0)
     return ServerResponse.object { digest.writeMembers(to: &$0) }
   }
 
-  private func history(_ call: ServerRequest) async throws -> ServerResponse {
+  private func history(_ call: ServerContext) async throws -> ServerResponse {
     var query = HistoryQuery(scope: try call.query.scope())
     query.before = try call.query.positive("before").map(Int64.init)
     query.limit = try call.query.positive("limit") ?? query.limit
@@ -93,7 +93,7 @@ extension ServerServices {
     return ServerResponse.object { history.writeMembers(to: &$0) }
   }
 
-  private func stamps(_ call: ServerRequest) async throws -> ServerResponse {
+  private func stamps(_ call: ServerContext) async throws -> ServerResponse {
     let chosen = try (call.query["in"] ?? "").split(separator: ",").map { text in
       guard let part = Int(text), part >= 0 else {
         throw HTTPFailure.badRequest(

@@ -21,7 +21,7 @@ extension ServerServices {
     ]
   }
 
-  private func events(_ call: ServerRequest) async throws -> ServerResponse {
+  private func events(_ call: ServerContext) async throws -> ServerResponse {
     let space = call.space
     let lastSeen = HTTPField.Name("Last-Event-ID").flatMap { call.headers[$0] }
     let user = asksForTokens ? call.principal.name ?? "" : call.subject.peer ?? ""
@@ -45,12 +45,12 @@ extension ServerServices {
   ) async throws {
     metrics.eventStreams(changeBy: 1)
     defer { metrics.eventStreams(changeBy: -1) }
-    try await hints.withSubscription(to: news.space) { subscription in
+    try await notifications.withSubscription(to: news.space) { subscription in
       try await withGracefulShutdownHandler {
         try await writer.write(ByteBuffer(string: ": open\nretry: 3000\n\n"))
         var news = news
         if news.mayHaveNews { subscription.notify(.news) }
-        var pace = HintPace(interval: hintInterval)
+        var pace = NotificationPace(interval: notificationInterval)
         while var signals = await subscription.next() {
           if signals.contains(.news), let moment = pace.moment(after: .now) {
             guard (try? await Task.sleep(until: moment)) != nil else { return }

@@ -17,7 +17,8 @@ extension ServerServices {
     [
       Route(
         method: .get, pattern: "/v1/spaces", operation: "listSpaces",
-        summary: "The spaces that a back end may read, by name, with the ends of their histories.",
+        summary:
+          "The spaces with changes that a back end may read, by name, with the ends of their histories.",
         parameters: [
           .init(
             name: "after", place: .query, schema: #"{"type":"string","maxLength":128}"#,
@@ -47,14 +48,14 @@ extension ServerServices {
 
   /// Throws `HTTPFailure` 403 for callers that aren't back ends. A server that requires no token admits every caller
   /// if it has a feed.
-  private func checkBackEnd(_ call: ServerRequest) throws {
+  private func checkBackEnd(_ call: ServerContext) throws {
     if let feedGroup, !asksForTokens || call.principal.groups.contains(feedGroup) { return }
     throw HTTPFailure(
       .forbidden, "forbidden", "The feed is for back ends: principals of the group that the server names.",
       reason: "feed")
   }
 
-  private func feed(_ call: ServerRequest) async throws -> ServerResponse {
+  private func feed(_ call: ServerContext) async throws -> ServerResponse {
     try checkBackEnd(call)
     let limit = try call.query.positive("limit") ?? SyncService.feedLimit
     let wait = try call.query.positive("wait").map { min($0, Self.longestWait) } ?? 0
@@ -81,7 +82,7 @@ extension ServerServices {
     _ space: String, after page: FeedPage, limit: Int, within wait: Duration,
     _ admission: AuthenticatedSession?
   ) async -> FeedPage {
-    await hints.withSubscription(to: space) { subscription in
+    await notifications.withSubscription(to: space) { subscription in
       let timer = Task {
         try? await Task.sleep(for: wait)  // cancelled when a change came
         subscription.finish()
@@ -105,7 +106,7 @@ extension ServerServices {
     }
   }
 
-  /// Waits for a hint. Returns false at the end of the wait, or if the token no longer opens the space.
+  /// Waits for a notification. Returns false at the end of the wait, or if the token no longer opens the space.
   private static func isTold(_ subscription: ChangeNotifier.Subscription, _ admission: AuthenticatedSession?)
     async -> Bool
   {
@@ -116,30 +117,35 @@ extension ServerServices {
     return false
   }
 
-  private func listSpaces(_ call: ServerRequest) async throws -> ServerResponse {
+  private func listSpaces(_ call: ServerContext) async throws -> ServerResponse {
     try checkBackEnd(call)
     let after = call.query["after"] ?? ""
     var limit = min(try call.query.positive("limit") ?? 1000, 1000)
     var found: [SpaceHead] = []
+    var next: String?
     if let named = call.spaces, !named.contains("*") {
       limit = min(limit, Self.namedLimit)
-      for name in named.filter({ $0 > after }).sorted().prefix(limit) {
+      let names = named.filter { $0 > after }.sorted()
+      let page = names.prefix(limit)
+      if page.count < names.count { next = page.last }
+      for name in page {
         let head = try await service.storage.read(space: name) {
           FeedPosition(epoch: $0.epoch, position: $0.head)
         }
-        found.append(SpaceHead(space: name, head: head))
+        if head.position > 0 { found.append(SpaceHead(space: name, head: head)) }
       }
     } else if let feeds {
       found = try await feeds.heads(after: after, limit: limit)
+      if found.count == limit { next = found.last?.space }
     }
-    let next = found.count == limit ? found.last?.space : nil
+    let (spaces, more) = (found, next)
     return ServerResponse.object { writer in
-      writer.list("spaces", found) { writer, space in
+      writer.list("spaces", spaces) { writer, space in
         writer.member("space", space.space)
         writer.member("epoch", space.head.epoch)
         writer.member("head", space.head.position)
       }
-      if let next { writer.member("next", next) }
+      if let more { writer.member("next", more) }
     }
   }
 }

@@ -37,7 +37,7 @@ extension ServerServices {
     ]
   }
 
-  private func getLists(_ call: ServerRequest) async throws -> ServerResponse {
+  private func getLists(_ call: ServerContext) async throws -> ServerResponse {
     let query = AnyQuery(UserList.typeName, order: [SortKey("name"), SortKey("id")])
     let records = try await service.query(space: call.space, principal: call.principal, query)
     let lists = try records.map(UserList.init)
@@ -49,7 +49,7 @@ extension ServerServices {
     }
   }
 
-  private func createList(_ call: ServerRequest) async throws -> ServerResponse {
+  private func createList(_ call: ServerContext) async throws -> ServerResponse {
     let input = try call.parseBody { try ListInput(decoding: $0) }
     var list = UserList(name: input.name, members: input.members)
     if let id = input.id { list.id = id }
@@ -63,7 +63,7 @@ extension ServerServices {
     return answer
   }
 
-  private func putList(_ call: ServerRequest) async throws -> ServerResponse {
+  private func putList(_ call: ServerContext) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let input = try call.parseBody { try ListInput(decoding: $0) }
     var list = try await storedList(call)
@@ -81,7 +81,7 @@ extension ServerServices {
     return try Self.answer(try done.record.map(UserList.init) ?? list)
   }
 
-  private func deleteList(_ call: ServerRequest) async throws -> ServerResponse {
+  private func deleteList(_ call: ServerContext) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let list = try await storedList(call)
     guard preconditions.matches(list.version) else { throw Self.preconditionFailed }
@@ -90,7 +90,7 @@ extension ServerServices {
     return ServerResponse(.noContent)
   }
 
-  private func storedList(_ call: ServerRequest) async throws -> UserList {
+  private func storedList(_ call: ServerContext) async throws -> UserList {
     let id = RecordID(type: UserList.typeName, id: call.names["id"] ?? "")
     let found = try await service.record(space: call.space, principal: call.principal, id)
     guard let found, !found.isDeleted else { throw Self.absent(found) }

@@ -21,7 +21,7 @@ extension ServerServices {
     ]
   }
 
-  private func query(_ call: ServerRequest) async throws -> ServerResponse {
+  private func query(_ call: ServerContext) async throws -> ServerResponse {
     let (query, cursor) = try queryDocument(call)
     let page = try await service.queryPage(
       space: call.space, principal: call.principal, query, after: cursor)
@@ -41,7 +41,7 @@ extension ServerServices {
     }
   }
 
-  private func count(_ call: ServerRequest) async throws -> ServerResponse {
+  private func count(_ call: ServerContext) async throws -> ServerResponse {
     let (query, _) = try queryDocument(call)
     let count = try await service.count(space: call.space, principal: call.principal, query)
     return ServerResponse.object { writer in
@@ -51,7 +51,7 @@ extension ServerServices {
   }
 
   /// Returns the query of a request, and the cursor after which its answer begins.
-  private func queryDocument(_ call: ServerRequest) throws -> (AnyQuery, cursor: String?) {
+  private func queryDocument(_ call: ServerContext) throws -> (AnyQuery, cursor: String?) {
     var document = try call.parseBody { try JSONValue(parsing: $0) }
     let type = document["type"]?.stringValue ?? ""
     var cursor: String?

@@ -41,7 +41,7 @@ extension ServerServices {
     ]
   }
 
-  private func getRecord(_ call: ServerRequest) async throws -> ServerResponse {
+  private func getRecord(_ call: ServerContext) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let record = try await current(call)
     guard let record, !record.isDeleted else { throw Self.absent(record) }
@@ -53,7 +53,7 @@ extension ServerServices {
   }
 
   /// Returns the server's record, a tombstone included, or `nil` if the caller can't see it.
-  func current(_ call: ServerRequest) async throws -> ServerRecord? {
+  func current(_ call: ServerContext) async throws -> ServerRecord? {
     try await service.record(space: call.space, principal: call.principal, call.recordID)
   }
 
@@ -72,6 +72,6 @@ extension ServerServices {
   }
 }
 
-extension ServerRequest {
+extension ServerContext {
   var recordID: RecordID { RecordID(type: names["type"] ?? "", id: names["id"] ?? "") }
 }

@@ -9,7 +9,7 @@ import struct Foundation.CharacterSet
 /// Each write reads the record, checks the conditions, and changes just that version. A change in between is a
 /// conflict, never an overwrite.
 extension ServerServices {
-  func putRecord(_ call: ServerRequest) async throws -> ServerResponse {
+  func putRecord(_ call: ServerContext) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let input = try call.parseBody { try RecordInput(decoding: $0) }
     try input.check(against: call.recordID)
@@ -25,7 +25,7 @@ extension ServerServices {
     return try await update(call, live, changes, movedTo: input.container, preconditions)
   }
 
-  func patchRecord(_ call: ServerRequest) async throws -> ServerResponse {
+  func patchRecord(_ call: ServerContext) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let patch = try call.parseBody { try JSONValue(parsing: $0) }
     guard let changes = patch.objectValue else {
@@ -37,7 +37,7 @@ extension ServerServices {
     return try await update(call, live, Dictionary(uniqueKeysWithValues: merged), preconditions)
   }
 
-  func deleteRecord(_ call: ServerRequest) async throws -> ServerResponse {
+  func deleteRecord(_ call: ServerContext) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let live = try await required(call, preconditions)
     let operation = SyncOperation(id: "http", kind: .delete, record: live.id, base: live.version)
@@ -46,7 +46,7 @@ extension ServerServices {
   }
 
   /// Returns the live record of a conditional change.
-  private func required(_ call: ServerRequest, _ preconditions: Preconditions) async throws -> ServerRecord {
+  private func required(_ call: ServerContext, _ preconditions: Preconditions) async throws -> ServerRecord {
     let found = try await current(call)
     guard let found, !found.isDeleted else { throw Self.absent(found) }
     guard preconditions.matches(found.version), preconditions.noneMatches(found.version) else {
@@ -57,7 +57,7 @@ extension ServerServices {
   }
 
   private func create(
-    _ call: ServerRequest, _ input: RecordInput, _ preconditions: Preconditions
+    _ call: ServerContext, _ input: RecordInput, _ preconditions: Preconditions
   ) async throws -> ServerResponse {
     let operation = SyncOperation(
       id: "http", kind: .insert, record: call.recordID, container: input.container, fields: input.fields)
@@ -74,7 +74,7 @@ extension ServerServices {
   }
 
   private func update(
-    _ call: ServerRequest, _ live: ServerRecord, _ changes: [String: JSONValue],
+    _ call: ServerContext, _ live: ServerRecord, _ changes: [String: JSONValue],
     movedTo container: String? = nil,
     _ preconditions: Preconditions
   ) async throws -> ServerResponse {
@@ -90,13 +90,13 @@ extension ServerServices {
   }
 
   func perform(
-    _ call: ServerRequest, _ operation: SyncOperation, _ preconditions: Preconditions
+    _ call: ServerContext, _ operation: SyncOperation, _ preconditions: Preconditions
   ) async throws -> (version: String, modified: Int64, record: ServerRecord?) {
     let verdict = try await service.perform(space: call.space, principal: call.principal, operation)
     metrics.operation(verdict)
     switch verdict {
     case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):
-      hints.publish(space: call.space)
+      notifications.publish(space: call.space)
       return (version, modified, record)
     case .rejected(let rejection): throw HTTPFailure(rejection)
     case .conflict, .waiting:
@@ -109,7 +109,7 @@ extension ServerServices {
     .preconditionRequired, "preconditionRequired",
     "The record exists. Send If-Match with its entity tag, so that no user's change is lost.")
 
-  private static func location(_ call: ServerRequest) -> String {
+  private static func location(_ call: ServerContext) -> String {
     let names = [call.space, "records", call.recordID.type, call.recordID.id]
     return "/v1/spaces/" + names.map { $0.percentEncodedName }.joined(separator: "/")
   }

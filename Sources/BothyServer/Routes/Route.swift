@@ -1,4 +1,5 @@
 import HTTPTypes
+import Hummingbird
 
 /// One operation of the interface: its address, its documentation and its handler.
 ///
@@ -6,7 +7,7 @@ import HTTPTypes
 struct Route: Sendable {
   var method: HTTPRequest.Method
   /// The segments of the path between slashes. `{name}` matches one segment, `{name}.json` one with this end, and
-  /// `{name...}` at the end one or more.
+  /// `{path...}` at the end one or more.
   var pattern: String
   var operation: String
   var summary: String
@@ -21,7 +22,12 @@ struct Route: Sendable {
   var answers: [Documented]
   /// The statuses of errors beyond those that any route of its kind can have.
   var problems: [Int] = []
-  var handle: @Sendable (ServerRequest) async throws -> ServerResponse
+  var handle: @Sendable (ServerContext) async throws -> ServerResponse
+
+  /// The name of one or more segments at the end.
+  static let rest = "path"
+  /// The pattern for Hummingbird's router, which gives such segments no name.
+  var path: RouterPath { RouterPath(pattern.replacing("{\(Self.rest)...}", with: "**")) }
 
   /// The kind of the request's work, as far as it is known before its body is read.
   var kind: RequestKind {

@@ -1,65 +1,43 @@
 import HTTPTypes
+import Hummingbird
 
-/// All routes, with the mapping from addresses to routes.
+/// All routes, with the rules for addresses that Hummingbird's router doesn't have.
+///
+/// The router skips empty segments, accepts empty names, and responds to an unknown method as to an unknown path.
 struct RouteTable: Sendable {
-  private(set) var routes: [Route]
-  private var patterns: [[Segment]]
+  let routes: [Route]
+  /// The routes of each path, by the path's description.
+  private let paths: [String: (path: RouterPath, routes: [Route])]
 
-  private enum Segment: Sendable {
-    case literal(String)
-    case name(String, end: String)
-    case rest(String)
-  }
+  private static let unknown = HTTPFailure(.notFound, "notFound", "This server has no such address.")
 
   init(_ routes: [Route]) {
     self.routes = routes
-    patterns = routes.map { route in
-      route.pattern.split(separator: "/").map { segment in
-        guard segment.hasPrefix("{") else { return .literal(String(segment)) }
-        let name = segment.dropFirst().prefix { $0 != "}" }
-        let end = segment.dropFirst(name.count + 2)
-        return name.hasSuffix("...") ? .rest(String(name.dropLast(3))) : .name(String(name), end: String(end))
-      }
-    }
+    paths = Dictionary(grouping: routes, by: \.path.description).mapValues { ($0[0].path, $0) }
   }
 
-  enum Match {
-    case found(Route, names: [String: Substring])
-    case otherMethods([HTTPRequest.Method])
-    case none
+  /// Returns the route of a request that the router has resolved. HEAD has the routes of GET. Throws 404, or 405 for a
+  /// path that has other methods.
+  func route(of request: Request, _ context: ServerContext) throws(HTTPFailure) -> Route {
+    let slash = UInt8(ascii: "/")
+    let path = (request.head.path ?? "").utf8.prefix { $0 != UInt8(ascii: "?") }
+    guard path.first == slash, path.last != slash,
+      !zip(path, path.dropFirst()).contains(where: { $0 == (slash, slash) }),
+      context.parameters.allSatisfy({ !$0.value.isEmpty })
+    else { throw Self.unknown }
+    let method = request.method == .head ? .get : request.method
+    if let found = paths[context.endpointPath ?? ""]?.routes.first(where: { $0.method == method }) {
+      return found
+    }
+    let segments = Substring(path).split(separator: "/")
+    guard let others = paths.values.first(where: { Self.matches(segments, $0.path) }) else {
+      throw Self.unknown
+    }
+    throw .methodNotAllowed(others.routes.flatMap { $0.method == .get ? [.get, .head] : [$0.method] })
   }
 
-  /// Returns the route of a path of a request line. Its names are still encoded. HEAD has the routes of GET.
-  func match(_ method: HTTPRequest.Method, path: Substring) -> Match {
-    guard path.utf8.first == UInt8(ascii: "/") else { return .none }
-    let segments = path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-      .map(Substring.init)
-    let wanted = method == .head ? .get : method
-    var others: [HTTPRequest.Method] = []
-    for (index, pattern) in patterns.enumerated() {
-      guard let names = Self.names(in: segments, by: pattern) else { continue }
-      if routes[index].method == wanted { return .found(routes[index], names: names) }
-      others.append(routes[index].method)
-      if routes[index].method == .get { others.append(.head) }
-    }
-    return others.isEmpty ? .none : .otherMethods(others)
-  }
-
-  private static func names(in segments: [Substring], by pattern: [Segment]) -> [String: Substring]? {
-    var names: [String: Substring] = [:]
-    for (index, expected) in pattern.enumerated() {
-      guard index < segments.count, !segments[index].isEmpty else { return nil }
-      switch expected {
-      case .literal(let text): guard segments[index] == text else { return nil }
-      case .name(let name, let end):
-        guard segments[index].hasSuffix(end), segments[index].utf8.count > end.utf8.count else { return nil }
-        names[name] = segments[index].dropLast(end.count)
-      case .rest(let name):
-        guard let last = segments.last, segments[index...].allSatisfy({ !$0.isEmpty }) else { return nil }
-        names[name] = segments[index].base[segments[index].startIndex..<last.endIndex]
-        return names
-      }
-    }
-    return segments.count == pattern.count ? names : nil
+  private static func matches(_ segments: [Substring], _ path: RouterPath) -> Bool {
+    let isLongEnough = path.components.last == .recursiveWildcard && segments.count >= path.count
+    return (isLongEnough || segments.count == path.count) && zip(path, segments).allSatisfy { $0 ~= $1 }
   }
 }

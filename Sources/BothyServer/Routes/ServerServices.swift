@@ -4,8 +4,8 @@ import Logging
 /// The services that the handlers of all routes use.
 struct ServerServices: Sendable {
   let rulebook: Rulebook
-  let hints: ChangeNotifier
-  let hintInterval: Duration
+  let notifications: ChangeNotifier
+  let notificationInterval: Duration
   let metrics: ServerMetrics
   let audit: AuditLog
   let logger: Logger
@@ -19,6 +19,8 @@ struct ServerServices: Sendable {
   /// The group of back ends, or `nil` for a server without a feed.
   let feedGroup: String?
   let feeds: (any FeedStorage)?
+  /// The storage with copies that answer reads, or `nil` for one without.
+  let replicated: (any ReplicatedStorage)?
   let tiles: TileLibrary?
   let asksForTokens: Bool
   let compressesTiles: Bool
@@ -31,7 +33,9 @@ struct ServerServices: Sendable {
     metrics = ServerMetrics(
       registry: MetricsRegistry(),
       turns: RequestTurns(configuration.limits, isShared: configuration.access != nil),
-      connections: ConnectionCount(limit: configuration.limits.connections), startedAt: configuration.now())
+      connections: ConnectionCount(
+        limit: configuration.limits.connections, addressLimit: configuration.limits.addressConnections,
+        proxies: configuration.proxies), startedAt: configuration.now())
     let storage = InstrumentedStorage(
       base: configuration.storage, metrics: metrics, tracer: configuration.tracer,
       room: RoomWatch(now: configuration.now))
@@ -49,12 +53,13 @@ struct ServerServices: Sendable {
     seats = StreamSeats(configuration.limits)
     files = configuration.files
     traces = configuration.traces
-    hints = configuration.hints
-    hintInterval = configuration.limits.hintInterval
+    notifications = configuration.notifications
+    notificationInterval = configuration.limits.notificationInterval
     logger = configuration.logger
     audit = AuditLog(logger: configuration.auditLogger)
     feedGroup = configuration.feedGroup
     feeds = configuration.storage as? any FeedStorage
+    replicated = configuration.storage as? any ReplicatedStorage
     tiles = configuration.tiles
     asksForTokens = configuration.access != nil
     compressesTiles = configuration.compressesAnswers

@@ -21,7 +21,7 @@ extension ServerServices {
         summary:
           "Whether requests should be sent here: the server neither starts nor stops, and its database answers.",
         isOpen: true,
-        answers: [.init(status: 200, about: "They should.", schema: "Health")], problems: [503],
+        answers: [.init(status: 200, about: "They should.", schema: "Readiness")], problems: [503],
         handle: tellReadiness),
       Route(
         method: .get, pattern: "/metrics", operation: "metrics",
@@ -32,27 +32,34 @@ extension ServerServices {
     ]
   }
 
-  private func tellHealth(_ call: ServerRequest) async throws -> ServerResponse {
+  private func tellHealth(_ call: ServerContext) async throws -> ServerResponse {
     if let problem = await health.problem() { throw problem }
     return Self.healthy()
   }
 
-  /// A full disk leaves the server ready, because pulls go on.
-  private func tellReadiness(_ call: ServerRequest) async throws -> ServerResponse {
+  /// A full disk leaves the server ready, because pulls go on. So do replicas that can't be used.
+  private func tellReadiness(_ call: ServerContext) async throws -> ServerResponse {
     if let problem = phase.problem { throw problem }
     if let problem = await health.problem(), problem.code != HTTPFailure.diskFull.code { throw problem }
-    return Self.healthy()
+    return Self.healthy(replicas: replicated?.replicas ?? [])
   }
 
-  private static func healthy() -> ServerResponse {
+  private static func healthy(replicas: [ReplicaState] = []) -> ServerResponse {
     ServerResponse.object { writer in
       writer.key("status")
       writer.value("ok")
+      guard !replicas.isEmpty else { return }
+      writer.list("replicas", replicas) { writer, replica in
+        writer.member("used", replica.problem == nil)
+        writer.member("lagSeconds", replica.lagSeconds)
+        if let problem = replica.problem { writer.member("problem", problem.rawValue) }
+      }
     }
   }
 
-  private func metricsText(_ call: ServerRequest) async throws -> ServerResponse {
-    metrics.collect(at: now(), hints: hints, files: files, traces: traces)
+  private func metricsText(_ call: ServerContext) async throws -> ServerResponse {
+    metrics.collect(at: now(), notifications: notifications, files: files, traces: traces)
+    if let replicated { ReplicaMetrics(registry: metrics.registry).set(replicated.replicas) }
     return ServerResponse(
       .ok, headers: [.contentType: MetricsRegistry.textType],
       body: .bytes(Array(metrics.registry.prometheusText.utf8)))

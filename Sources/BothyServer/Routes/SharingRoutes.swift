@@ -15,7 +15,7 @@ extension ServerServices {
     ]
   }
 
-  private func share(_ call: ServerRequest) async throws -> ServerResponse {
+  private func share(_ call: ServerContext) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let change = try call.parseBody { try JSONReader.read($0) { try SharingChange(from: &$0) } }
     let found = try await current(call)

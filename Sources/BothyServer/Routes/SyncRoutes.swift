@@ -33,7 +33,7 @@ extension ServerServices {
     ]
   }
 
-  private func sync(_ call: ServerRequest) async throws -> ServerResponse {
+  private func sync(_ call: ServerContext) async throws -> ServerResponse {
     let request = try call.parseBody { try SyncRequest(decoding: $0) }
     if !request.operations.isEmpty || request.oldestOpen != nil { try await call.turn?.move(to: .push) }
     let response = try await service.sync(space: call.space, principal: call.principal, request)
@@ -43,14 +43,14 @@ extension ServerServices {
       let wrote = response.outcomes.contains { outcome in
         if case .applied = outcome.verdict { true } else { false }
       }
-      if wrote { hints.publish(space: call.space) }
+      if wrote { notifications.publish(space: call.space) }
     }
     await acknowledge(request, call)
     return .json(response.encoded())
   }
 
   /// Records the progress of the device now and then. A failure doesn't matter to the device.
-  private func acknowledge(_ request: SyncRequest, _ call: ServerRequest) async {
+  private func acknowledge(_ request: SyncRequest, _ call: ServerContext) async {
     guard request.pulls.contains(where: { $0.cursor != nil }),
       acknowledgements.isDue(space: call.space, device: request.device, at: now())
     else { return }
@@ -64,7 +64,7 @@ extension ServerServices {
     }
   }
 
-  private func changes(_ call: ServerRequest) async throws -> ServerResponse {
+  private func changes(_ call: ServerContext) async throws -> ServerResponse {
     var request = SyncRequest(device: "http", schemaVersion: service.rules.minimumSchemaVersion)
     request.pulls = [.init(try call.query.scope(), cursor: call.query["cursor"])]
     if let limit = try call.query.positive("limit") { request.limit = limit }

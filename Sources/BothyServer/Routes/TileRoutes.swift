@@ -63,7 +63,7 @@ extension ServerServices {
     CacheHeaders(isPublic: library.isOpen || !asksForTokens, maxAge: library.maxAge, now: now)
   }
 
-  private func listTiles(_ call: ServerRequest) async throws -> ServerResponse {
+  private func listTiles(_ call: ServerContext) async throws -> ServerResponse {
     guard let tiles else { throw HTTPFailure.notFound }
     let sources = await tiles.list().map { source -> JSONValue in
       var members: [String: JSONValue] = [
@@ -79,7 +79,7 @@ extension ServerServices {
     return try document(["sources": .array(sources)], tiles, call)
   }
 
-  private func tileJSON(_ call: ServerRequest) async throws -> ServerResponse {
+  private func tileJSON(_ call: ServerContext) async throws -> ServerResponse {
     let id = call.names["source"] ?? ""
     guard let tiles, let summary = try await tiles.source(id)?.summary() else {
       throw HTTPFailure.noSource(id)
@@ -89,7 +89,7 @@ extension ServerServices {
   }
 
   /// Responds with a document that callers validate each time. It is sent only if it has changed.
-  private func document(_ json: JSONValue, _ tiles: TileLibrary, _ call: ServerRequest) throws
+  private func document(_ json: JSONValue, _ tiles: TileLibrary, _ call: ServerContext) throws
     -> ServerResponse
   {
     var writer = JSONWriter(reserving: 1024)
@@ -109,7 +109,7 @@ extension ServerServices {
   }
 }
 
-extension ServerRequest {
+extension ServerContext {
   /// The address under which the caller reached this server, such as `http://127.0.0.1:8080`. It is empty if the caller
   /// didn't send one that can be trusted in a document. Behind a proxy that ends TLS, the scheme is that of
   /// `X-Forwarded-Proto`.

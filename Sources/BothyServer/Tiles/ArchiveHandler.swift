@@ -11,7 +11,7 @@ struct ArchiveHandler: Sendable {
   static let mediaType = "application/vnd.pmtiles"
   private static let pieceSize: Int64 = 262_144
 
-  func answer(_ call: ServerRequest) async throws -> ServerResponse {
+  func answer(_ call: ServerContext) async throws -> ServerResponse {
     let id = call.names["source"] ?? ""
     guard let (path, stamp) = library.pmtiles(id), let handle = FileHandle(forReadingAtPath: path) else {
       throw HTTPFailure.noSource(id)

@@ -32,7 +32,7 @@ struct CacheHeaders: Sendable {
 
   /// Returns the tag of the caller's copy, or `nil` if the content has to be sent. Two tags mean the same content,
   /// compressed and not.
-  func held(_ call: ServerRequest, _ tags: [String], modified: Int64) throws -> String? {
+  func held(_ call: ServerContext, _ tags: [String], modified: Int64) throws -> String? {
     let preconditions = try Preconditions(call.headers)
     switch preconditions.ifNoneMatch {
     case .any: return tags[0]

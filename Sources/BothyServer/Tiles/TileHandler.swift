@@ -16,7 +16,7 @@ struct TileHandler: Sendable {
   /// The size from which compression is useful, in bytes.
   private static let packedFrom = 256
 
-  func answer(_ call: ServerRequest) async throws -> ServerResponse {
+  func answer(_ call: ServerContext) async throws -> ServerResponse {
     let address = try TileAddress(call.names)
     let id = call.names["source"] ?? ""
     guard let source = try await library.source(id) else { throw HTTPFailure.noSource(id) }
@@ -37,14 +37,14 @@ struct TileHandler: Sendable {
     return try give(stored, tag, place.stamp, call)
   }
 
-  private func unchanged(_ call: ServerRequest, _ tag: String, _ stamp: FileVersion) throws -> ServerResponse?
+  private func unchanged(_ call: ServerContext, _ tag: String, _ stamp: FileVersion) throws -> ServerResponse?
   {
     let tags = AcceptedEncoding.admitsGzip(call.headers) ? [tag + "-gzip", tag] : [tag, tag + "-gzip"]
     guard let held = try terms.held(call, tags, modified: stamp.modified) else { return nil }
     return ServerResponse(.notModified, headers: terms.fields(held, modified: stamp.modified))
   }
 
-  private func give(_ stored: StoredTile, _ tag: String, _ stamp: FileVersion, _ call: ServerRequest) throws
+  private func give(_ stored: StoredTile, _ tag: String, _ stamp: FileVersion, _ call: ServerContext) throws
     -> ServerResponse
   {
     let (bytes, packing) = try packed(stored, call)
@@ -56,7 +56,7 @@ struct TileHandler: Sendable {
   }
 
   /// Returns the bytes in an encoding that the caller accepts, and that encoding.
-  private func packed(_ stored: StoredTile, _ call: ServerRequest) throws -> (
+  private func packed(_ stored: StoredTile, _ call: ServerContext) throws -> (
     Data, TileArchiveInfo.Compression
   ) {
     let takesGzip = AcceptedEncoding.admitsGzip(call.headers)

@@ -8,7 +8,7 @@ public struct Webhook: Sendable, Hashable {
   /// The address that receives `POST` requests.
   public let url: String
   /// The keys of the signatures. Each delivery is signed by all, so that a key can be replaced without a gap.
-  let keys: [[UInt8]]
+  var keys: [[UInt8]]
   /// The types of records that it receives changes of; empty for all.
   public let types: Set<String>
   /// The patterns of the names of spaces that it receives; empty for all.

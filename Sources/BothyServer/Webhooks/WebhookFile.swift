@@ -1,4 +1,5 @@
 import BothyStore
+
 public import struct Foundation.Data
 
 /// A file of webhooks.

@@ -1,4 +1,4 @@
-/// Decides when the spaces are searched for changes that no hint was received of. Pure.
+/// Decides when the spaces are searched for changes that no notification was received of. Pure.
 ///
 /// A search reads one page of spaces after another, and pauses while no further space can be noted. One begins at the
 /// start, after an interval, and when spaces were left out.

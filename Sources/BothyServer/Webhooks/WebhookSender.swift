@@ -136,7 +136,7 @@ package final class WebhookSender: Sendable {
     }
     let page = try await service.delivery(
       space: space, after: progress.position, limit: settings.changes, bytes: settings.bytes)
-    let delivery = WebhookDelivery(hook, space: space, page)
+    let delivery = WebhookDelivery(settings.keys.present(hook), space: space, page)
     var done = progress
     done.position = FeedPosition(epoch: page.epoch, position: page.upTo)
     if !delivery.isEmpty {

@@ -19,7 +19,9 @@ struct WebhookService: Service {
         hook, settings, parts.service, storage, metrics: parts.metrics.registry,
         logger: configuration.logger, now: configuration.now)
     }
-    configuration.hints.observe { [senders] space in for sender in senders { sender.news(space: space) } }
+    configuration.notifications.observe { [senders] space in
+      for sender in senders { sender.news(space: space) }
+    }
   }
 
   func run() async throws {

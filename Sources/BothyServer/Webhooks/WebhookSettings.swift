@@ -2,6 +2,8 @@
 public struct WebhookSettings: Sendable {
   /// The webhooks. Their names differ.
   public var webhooks: [Webhook]
+  /// The keys that were read again since, if any.
+  package let keys = WebhookKeys()
   /// The name of this process for claims of spaces. Processes on one storage have different names.
   public var holder: String
   /// True if this process is the only one on the storage, so that it keeps its claims. Each delivery then costs one
@@ -15,7 +17,7 @@ public struct WebhookSettings: Sendable {
   public var bytes = 1 << 20
   /// The longest time for the response of a receiver.
   public var timeout: Duration = .seconds(10)
-  /// The time between two searches for spaces that no hint was received of.
+  /// The time between two searches for spaces that no notification was received of.
   public var lookInterval: Duration = .seconds(60)
   /// The number of spaces of which a webhook remembers that they wait. Others are found again by a search.
   public var capacity = 1000

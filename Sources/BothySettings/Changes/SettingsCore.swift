@@ -85,7 +85,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
     let store = try home.store()
     let keeper = try keeper(in: store)
     if let transaction = store.runningWrite {
-      // What the caller's transaction makes of the group is not durable, so it is not kept.
+      // The group in the caller's transaction isn't durable yet, so it isn't kept.
       return try Group(values: keeper.settle(transaction).values)
     }
     var state = try store.read { try keeper.read($0) }

@@ -64,7 +64,7 @@ public final class SharedSettings<Group: SettingsGroup>: Sendable {
   ///
   /// Throws the errors of `change` and `willUpdate`, and `BothyError`, such as:
   ///
-  /// - `.nestedUpdate` inside the closure of another write of this home,
+  /// - `Code("nestedUpdate")` inside the closure of another write of this home,
   /// - `.newerSchema` if a newer version of the app wrote the group,
   /// - `.didUpdateFailed` if the change is stored and `didUpdate` threw.
   @discardableResult

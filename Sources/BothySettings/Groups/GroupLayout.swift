@@ -45,7 +45,7 @@ package struct GroupLayout: Sendable {
     return type
   }
 
-  /// Throws `BothyError` `.invalidSchema` for a name that can't be stored, and for a field that isn't a plain value.
+  /// Throws `BothyError` `invalidSchema` for a name that can't be stored, and for a field that isn't a plain value.
   func validate() throws(BothyError) {
     if let field = fields.first(where: { $0.kind == .blob || $0.kind.target != nil }) {
       throw BothyError(

@@ -6,9 +6,9 @@ public import BothyStore
 /// they all succeed, or the group is as it was.
 public struct SettingsStep: Sendable {
   /// The group's version that the step leads to.
-  public var version: Int
+  package var version: Int
   /// The change that the step makes.
-  public var change: Change
+  package var change: Change
 
   /// A change that can't be derived from the declaration alone.
   public enum Change: Sendable {

@@ -44,7 +44,7 @@ public final class SettingsContainer: Sendable {
   /// Returns the store, and opens it first if necessary.
   ///
   /// Throws `BothyError`. A file that can't be used is left as it is.
-  public func store() throws -> LocalStore {
+  package func store() throws -> LocalStore {
     try state.withLock { state in
       if let store = state.store { return store }
       let store = try opening()
@@ -63,7 +63,7 @@ public final class SettingsContainer: Sendable {
     try store?.close()
   }
 
-  /// Throws `BothyError` `.nameTaken` when another type of the app has the group's name here.
+  /// Throws `BothyError` `nameTaken` when another type of the app has the group's name here.
   func register<Group: SettingsGroup>(_ group: Group.Type) throws(BothyError) {
     let name = Group.groupName
     let isFree = state.withLock { state in

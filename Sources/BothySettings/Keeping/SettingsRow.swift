@@ -53,7 +53,7 @@ extension SettingsRow {
     return GroupLayout.document(name, version, fields)
   }
 
-  /// Throws `BothyError` `.unreadable` when the texts are not what `content` and `document` write.
+  /// Throws `BothyError` `unreadable` when the texts are not what `content` and `document` write.
   init(
     name: String, version: Int, generation: Int64, writer: String, schema: String, content: String,
     known shape: GroupLayout?

@@ -12,7 +12,7 @@ package struct SettingsStorage: Sendable {
   /// The id of the one record of a group's type.
   package static let recordID = "settings"
 
-  /// Throws `BothyError` `.invalidSchema`, or `BothyError` `.schemaMismatch` when the store's type of the group's name
+  /// Throws `BothyError` `invalidSchema`, or `BothyError` `.schemaMismatch` when the store's type of the group's name
   /// lacks a field.
   package init(_ shape: GroupLayout, in schema: StoreSchema) throws {
     try shape.validate()

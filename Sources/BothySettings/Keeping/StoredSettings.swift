@@ -13,14 +13,14 @@ package struct StoredSettings {
     }
   }
 
-  /// Returns a group. Throws `BothyError` `.unknownGroup`, whose message names the groups that exist.
+  /// Returns a group. Throws `BothyError` `unknownGroup`, whose message names the groups that exist.
   package func group(_ name: String) throws -> SettingsRow {
     try store.read { try Self.known(name, $0) }
   }
 
   /// Sets one value, or its default if the new value is nil. Returns the group before and after the change.
   ///
-  /// Writes nothing if the group doesn't change. Throws `.unknownGroup`, `.unknownKey` or `.invalidValue`.
+  /// Writes nothing if the group doesn't change. Throws `unknownGroup`, `unknownKey` or `.invalidValue`.
   package func set(
     _ name: String, _ key: String, to make: (FieldSchema) throws -> FieldValue?
   ) throws -> (old: SettingsRow, new: SettingsRow) {
@@ -70,7 +70,7 @@ package struct StoredSettings {
 }
 
 extension SettingsRow {
-  /// Returns a field. Throws `BothyError` `.unknownKey`, whose message names the fields that exist.
+  /// Returns a field. Throws `BothyError` `unknownKey`, whose message names the fields that exist.
   package func field(_ key: String) throws(BothyError) -> FieldSchema {
     if let field = fields.first(where: { $0.name == key }) { return field }
     let known = fields.map(\.name).joined(separator: ", ")

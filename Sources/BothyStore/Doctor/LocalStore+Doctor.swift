@@ -8,7 +8,7 @@ extension LocalStore {
   ///
   /// Reads the whole file, some seconds a gigabyte, on the calling thread, and holds the writer meanwhile. Damage is a
   /// finding, not an error. Throws only if the store is closed.
-  package func diagnose() throws -> StoreDiagnosis { try diagnose(with: []) }
+  public func diagnose() throws -> StoreDiagnosis { try diagnose(with: []) }
 
   /// Like `diagnose()`, but also runs the checks of other modules.
   package func diagnose(with checks: [any StoreCheck]) throws -> StoreDiagnosis {
@@ -41,7 +41,7 @@ extension LocalStore {
   }
 
   /// Checks a file that may be too damaged to open as a store. Read-only. The text index isn't compared with the rows.
-  /// Throws `.cannotOpen` or `.notADatabase` if the file can't be checked at all.
+  /// Throws `cannotOpen` or `notADatabase` if the file can't be checked at all.
   package static func diagnose(fileAt path: String) throws -> StoreDiagnosis {
     guard FileManager.default.fileExists(atPath: path) else {
       throw BothyError(.cannotOpen, "No database exists at \(path).")

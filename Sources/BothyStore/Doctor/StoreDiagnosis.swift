@@ -1,8 +1,12 @@
-/// The findings of a check of a store. A sound store has none.
-package struct StoreDiagnosis: Sendable, Hashable {
+/// The result of a check of a store.
+public struct StoreDiagnosis: Sendable, Hashable {
   /// The findings of the file, then of the tables, rows, indexes and references of each type. Those of other modules
   /// follow.
   package var findings: [Finding]
+
+  /// The findings that need attention, a few sentences each: the seriousness, the problem and the remedy. Empty for a
+  /// sound store.
+  public var problems: [String] { findings.filter { $0.severity != .note }.map(\.description) }
 
   /// True if no finding needs attention.
   package var isHealthy: Bool { findings.allSatisfy { $0.severity == .note } }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Folders that only their owner can use.
 package enum PrivateFolder {
-  /// Creates a folder and its missing parents. Leaves an existing folder unchanged. Throws `BothyError` `.cannotOpen`.
+  /// Creates a folder and its missing parents. Leaves an existing folder unchanged. Throws `BothyError` `cannotOpen`.
   package static func make(_ path: String) throws {
     do {
       try FileManager.default.createDirectory(

@@ -61,6 +61,15 @@ struct KeptAside {
     }
   }
 
+  /// Saves the values by row that a field had before its kind changed, unless a row has its content aside already.
+  /// Costs one scan of the type.
+  func keep(_ originals: [Int64: JSONValue], _ field: String, of type: TypeSchema) throws {
+    guard !originals.isEmpty else { return }
+    try change(type.name, all: true) { members, row in
+      if members[field] == nil { members[field] = originals[row] }
+    }
+  }
+
   private func set(
     _ values: [(row: Int64, value: FieldValue)], _ field: FieldSchema, of type: TypeSchema
   ) throws {

@@ -28,7 +28,7 @@ public struct Migration: Sendable {
     /// declares the new kind. Runs once a row.
     ///
     /// Keep the step in the list: values that the server has of the old kind are converted each time they arrive. The
-    /// server keeps them until the app writes the field. Opening throws `BothyError` `.invalidSchema` if JSON doesn't
+    /// server keeps them until the app writes the field. Opening throws `BothyError` `invalidSchema` if JSON doesn't
     /// tell old values from new ones, as with `Int` and `Double`.
     case convertField(
       type: String, field: String, from: any FieldConvertible.Type,

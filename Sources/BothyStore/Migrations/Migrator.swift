@@ -210,24 +210,7 @@ struct Migrator {
     temporary.defaultValue = nil
     try installer.add(temporary, to: schema.types[position])
     let table = type.quotedIdentifier
-    let read = try PreparedStatement(
-      "SELECT rowid, \(old.columns.map(\.quotedIdentifier).joined(separator: ", ")) FROM \(table)",
-      in: database)
-    let assignments = temporary.columns.map { "\($0.quotedIdentifier) = ?" }.joined(separator: ", ")
-    let write = try PreparedStatement("UPDATE \(table) SET \(assignments) WHERE rowid = ?", in: database)
-    while try read.step() {
-      var decoder = FieldDecoder(row: read.pointer, from: 1, type: type)
-      let value = try convert(decoder.value(old.kind))
-      guard value.fits(wanted) else {
-        throw BothyError(
-          .migrationFailed, "\(type).\(name) was converted to a value that is not \(wanted.kind.phrase).")
-      }
-      var encoder = FieldEncoder(binding: write.pointer, from: 1)
-      encoder.encode(value, kind: wanted.kind)
-      write.bind(read.int(at: 0), at: encoder.nextParameter)
-      try write.run()
-    }
-    read.reset()
+    try convertRows(old, to: wanted, as: temporary, of: schema.types[position], convert)
     try installer.drop(old, of: schema.types[position])
     for (before, after) in zip(temporary.columns, wanted.columns) {
       try database.execute(
@@ -241,6 +224,43 @@ struct Migrator {
     }
     try LinkIndex(database: database).rebuild(type: type, field: wanted)
     try installer.createIndexes(of: schema.types[position])
+  }
+
+  /// Fills the columns of a converted field from those of the old one. The values that the server has are kept aside, so
+  /// that the row still tells what the server reported. A pending change sends the converted value.
+  private func convertRows(
+    _ old: FieldSchema, to wanted: FieldSchema, as temporary: FieldSchema, of type: TypeSchema,
+    _ convert: @Sendable (FieldValue) throws -> FieldValue
+  ) throws {
+    let table = type.name.quotedIdentifier
+    let version = type.isSynced ? "_version" : "NULL"
+    let read = try PreparedStatement(
+      "SELECT rowid, _id, \(version), \(old.columns.map(\.quotedIdentifier).joined(separator: ", ")) FROM \(table)",
+      in: database)
+    let assignments = temporary.columns.map { "\($0.quotedIdentifier) = ?" }.joined(separator: ", ")
+    let write = try PreparedStatement("UPDATE \(table) SET \(assignments) WHERE rowid = ?", in: database)
+    let pending = try recorder?.pending(of: type.name, in: database) ?? []
+    var originals: [Int64: JSONValue] = [:]
+    while try read.step() {
+      let row = read.int(at: 0)
+      var decoder = FieldDecoder(row: read.pointer, from: 3, type: type.name)
+      let before = try decoder.value(old.kind)
+      let value = try convert(before)
+      guard value.fits(wanted) else {
+        throw BothyError(
+          .migrationFailed,
+          "\(type.name).\(wanted.name) was converted to a value that is not \(wanted.kind.phrase).")
+      }
+      if value != before, read.text(at: 2) != nil, !pending.contains(read.text(at: 1) ?? "") {
+        originals[row] = before.json
+      }
+      var encoder = FieldEncoder(binding: write.pointer, from: 1)
+      encoder.encode(value, kind: wanted.kind)
+      write.bind(row, at: encoder.nextParameter)
+      try write.run()
+    }
+    read.reset()
+    try KeptAside(database: database).keep(originals, wanted.name, of: type)
   }
 
   private static func position(of type: String, in schema: StoreSchema) throws -> Int {

@@ -37,9 +37,6 @@ final class CommitNotices: Sendable {
     self.signals = signals
   }
 
-  /// The number of current subscriptions.
-  var subscriberCount: Int { state.withLock { $0.subscribers.count } }
-
   /// Announces a commit of this store, in this process and to others.
   func post(_ touched: TouchedRecords) {
     announce(touched)

@@ -9,8 +9,6 @@ import Synchronization
 ///
 /// A commit costs each observation it concerns one read of its value, on a thread that all observations share.
 public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
-  public typealias Failure = any Error
-
   let store: LocalStore
   let region: ObservationRegion
   /// Creates a reader that returns nil if the value equals the last one that it returned.

@@ -13,7 +13,7 @@ public struct RecordChange: Sendable, Hashable {
   }
 
   /// The origin of a change.
-  public enum Source: String, Sendable, Hashable, CaseIterable {
+  package enum Source: String, Sendable, Hashable, CaseIterable {
     /// The app, on this device.
     case local
     /// A change that the server sent.
@@ -27,7 +27,10 @@ public struct RecordChange: Sendable, Hashable {
   /// The effect on the record.
   public var kind: Kind
   /// The origin of the change. The first one, if a transaction had several.
-  public var source: Source
+  package var source: Source
+
+  /// True of a change that the app made on this device. False of one that the server sent or decided.
+  public var isLocal: Bool { source == .local }
 
   /// Creates an event like those of `LocalStore.events`, for tests of an app's own listeners.
   package init(_ record: RecordID, _ kind: Kind, by source: Source) {

@@ -3,7 +3,7 @@ struct Aggregate {
   private let sql: SQLFragment
   private let type: String
 
-  /// Throws `BothyError` `.unknownField`, and `.invalidQuery` for kinds of fields that can't be computed with.
+  /// Throws `BothyError` `unknownField`, and `invalidQuery` for kinds of fields that can't be computed with.
   init(
     _ function: String, _ field: String?, of query: AnyQuery, by key: String? = nil,
     in transaction: ReadTransaction

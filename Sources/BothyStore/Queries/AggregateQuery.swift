@@ -22,39 +22,33 @@ extension RecordQuery {
       })
   }
 
-  /// Adds up a field; 0 for no records. Whole numbers beyond 64 bits throw.
-  public func sum<V: FieldConvertible & Numeric>(
+  /// Adds up a field, records without a value left out. Returns 0 for no values. Whole numbers beyond 64 bits throw.
+  public func sum<V>(
     _ field: KeyPath<E.Fields, Field<V>>
-  ) -> AggregateQuery<V> { number("sum", E.fields[keyPath: field].name, orZero: true) }
+  ) -> AggregateQuery<V.Unwrapped> where V.Unwrapped: FieldConvertible & Numeric {
+    number("sum", E.fields[keyPath: field].fieldName, orZero: true)
+  }
 
-  /// Adds up a field, records without a value left out; 0 for no values.
-  public func sum<V: FieldConvertible & Numeric>(
-    _ field: KeyPath<E.Fields, Field<V?>>
-  ) -> AggregateQuery<V> { number("sum", E.fields[keyPath: field].name, orZero: true) }
-
-  /// The mean of a field; `nil` for no records.
-  public func average<V: FieldConvertible & Numeric>(
+  /// Returns the mean of a field, records without a value left out, or `nil` for no values.
+  public func average<V>(
     _ field: KeyPath<E.Fields, Field<V>>
-  ) -> AggregateQuery<Double?> { number("avg", E.fields[keyPath: field].name) }
-
-  /// The mean of a field, records without a value left out; `nil` for no values.
-  public func average<V: FieldConvertible & Numeric>(
-    _ field: KeyPath<E.Fields, Field<V?>>
-  ) -> AggregateQuery<Double?> { number("avg", E.fields[keyPath: field].name) }
+  ) -> AggregateQuery<Double?> where V.Unwrapped: Numeric {
+    number("avg", E.fields[keyPath: field].fieldName)
+  }
 
   /// The smallest value of a field, records without a value left out; `nil` for no values.
   public func minimum<V: FieldConvertible>(_ field: KeyPath<E.Fields, Field<V>>) -> AggregateQuery<V?> {
-    number("min", E.fields[keyPath: field].name)
+    number("min", E.fields[keyPath: field].fieldName)
   }
 
   /// The largest value of a field, records without a value left out; `nil` for no values.
   public func maximum<V: FieldConvertible>(_ field: KeyPath<E.Fields, Field<V>>) -> AggregateQuery<V?> {
-    number("max", E.fields[keyPath: field].name)
+    number("max", E.fields[keyPath: field].fieldName)
   }
 
   /// Groups the records by a field: `Todo.all.group(by: \.list).count()`.
   public func group<Key: FieldConvertible>(by field: KeyPath<E.Fields, Field<Key>>) -> GroupQuery<E, Key> {
-    GroupQuery(query: recordQuery, key: E.fields[keyPath: field].name)
+    GroupQuery(query: recordQuery, key: E.fields[keyPath: field].fieldName)
   }
 
   private func number<V: FieldConvertible>(
@@ -80,22 +74,22 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
   /// Adds up a field in each group.
   public func sum<V: FieldConvertible & Numeric>(
     _ field: KeyPath<Element.Fields, Field<V>>
-  ) -> AggregateQuery<[Grouped<Key, V>]> { groups("sum", Element.fields[keyPath: field].name) }
+  ) -> AggregateQuery<[Grouped<Key, V>]> { groups("sum", Element.fields[keyPath: field].fieldName) }
 
   /// The mean of a field in each group.
   public func average<V: FieldConvertible & Numeric>(
     _ field: KeyPath<Element.Fields, Field<V>>
-  ) -> AggregateQuery<[Grouped<Key, Double>]> { groups("avg", Element.fields[keyPath: field].name) }
+  ) -> AggregateQuery<[Grouped<Key, Double>]> { groups("avg", Element.fields[keyPath: field].fieldName) }
 
   /// The smallest value of a field in each group; `nil` where no record has one.
   public func minimum<V: FieldConvertible>(
     _ field: KeyPath<Element.Fields, Field<V>>
-  ) -> AggregateQuery<[Grouped<Key, V?>]> { groups("min", Element.fields[keyPath: field].name) }
+  ) -> AggregateQuery<[Grouped<Key, V?>]> { groups("min", Element.fields[keyPath: field].fieldName) }
 
   /// The largest value of a field in each group; `nil` where no record has one.
   public func maximum<V: FieldConvertible>(
     _ field: KeyPath<Element.Fields, Field<V>>
-  ) -> AggregateQuery<[Grouped<Key, V?>]> { groups("max", Element.fields[keyPath: field].name) }
+  ) -> AggregateQuery<[Grouped<Key, V?>]> { groups("max", Element.fields[keyPath: field].fieldName) }
 
   private func groups<V: FieldConvertible>(
     _ function: String, _ field: String?

@@ -1,7 +1,7 @@
 extension AnyQuery {
   /// Returns the query with each value converted to the kind of its field.
   ///
-  /// Throws `BothyError` `.unknownField` or `.invalidQuery`. The message names the mistake and the alternatives.
+  /// Throws `BothyError` `unknownField` or `invalidQuery`. The message names the mistake and the alternatives.
   package func checked(for schema: TypeSchema) throws(BothyError) -> AnyQuery {
     var query = self
     query.filter = try filter.checked(for: schema)

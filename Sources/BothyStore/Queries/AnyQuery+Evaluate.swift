@@ -12,14 +12,7 @@ extension AnyQuery {
     return Array(found.dropFirst(offset).prefix(limit ?? .max))
   }
 
-  /// True if a record meets the condition and is in the container. Ignores the limit.
-  ///
-  /// Throws `BothyError` `.unknownField` or `.invalidQuery` if the query doesn't fit the schema.
-  package func isMet(by record: AnyRecord, schema: TypeSchema) throws(BothyError) -> Bool {
-    try checked(for: schema).holds(record, schema)
-  }
-
-  /// Like `isMet(by:schema:)`, but for a checked query.
+  /// True if a record meets the condition and is in the container. Ignores the limit. The query is a checked one.
   package func holds(_ record: AnyRecord, _ schema: TypeSchema) -> Bool {
     record.type == type && holds(record.container)
       && filter.evaluate(schema) { record.queried($0, schema) }

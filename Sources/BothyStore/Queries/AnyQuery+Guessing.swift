@@ -14,19 +14,26 @@ extension AnyQuery {
   }
 
   /// Returns the fields that the query names as a type, with the kinds that its values suggest. Throws `BothyError`
-  /// `.unknownField` for a name that no field can have.
+  /// `unknownField` for a name that no field can have.
   package func guessedType() throws(BothyError) -> TypeSchema { try GuessedFields.schema(for: self) }
 }
 
 /// The fields that a query names, with the kinds that its values suggest. For a server without a schema.
 private struct GuessedFields {
   private var kinds: [String: ValueKind] = [:]
+  /// A comparison of two fields, whose kinds no value suggests.
+  private var pair: ConditionTree?
 
-  /// Returns the guessed type. Throws `BothyError` `.unknownField` for a name that no field can have, because names
+  /// Returns the guessed type. Throws `BothyError` `unknownField` for a name that no field can have, because names
   /// become part of the SQL.
   static func schema(for query: AnyQuery) throws(BothyError) -> TypeSchema {
     var guessed = GuessedFields()
     guessed.visit(query.filter, depth: 0)
+    if let pair = guessed.pair {
+      throw .invalidQuery(
+        "A server without a schema doesn't know the kinds of fields and can't decide '\(pair)'. Start it with "
+          + "--schema, or compare the fields on the device.")
+    }
     for key in query.order { guessed.note(key.field, key.origin.map { .coordinate($0) }) }
     for name in guessed.kinds.keys.sorted() where !isFieldName(name) {
       throw BothyError(.unknownField, "'\(name)' can't be a field: use letters, digits and underscores.")
@@ -53,6 +60,7 @@ private struct GuessedFields {
     // The check refuses the last two.
     case .all, .none, .matches, .relates, .exists: break
     case .compare(let field, _, let value): note(field, value)
+    case .compareFields: pair = predicate
     case .oneOf(let field, let values):
       note(field, nil)
       for value in values { note(field, value) }

@@ -5,8 +5,8 @@ extension AnyQuery {
   /// Reads a query document. With a schema, values get the kinds of their fields. Without one, kinds are guessed from
   /// the JSON and converted when the query runs.
   ///
-  /// Throws `BothyError` `.invalidQuery` for a malformed document or an unknown member, and `.unknownType` or
-  /// `.unknownField` if the schema has no such type or field.
+  /// Throws `BothyError` `invalidQuery` for a malformed document or an unknown member, and `unknownType` or
+  /// `unknownField` if the schema has no such type or field.
   package init(json: JSONValue, schema: StoreSchema? = nil) throws(BothyError) {
     let document = try QueryDocument(
       json, "The query", ["type", "where", "order", "limit", "offset", "container", "children", "include"])
@@ -35,7 +35,7 @@ extension AnyQuery {
   }
 
   /// The document that `init(json:)` reads, with defaults left out.
-  public var json: JSONValue {
+  package var json: JSONValue {
     var members: [String: JSONValue] = ["type": .string(type)]
     if filter != .all && filter != .and([]) { members["where"] = filter.json }
     if !order.isEmpty { members["order"] = .array(order.map(\.json)) }
@@ -49,7 +49,7 @@ extension AnyQuery {
 }
 
 extension SortKey {
-  /// Reads a sort key of a query document. Throws `BothyError` `.invalidQuery`.
+  /// Reads a sort key of a query document. Throws `BothyError` `invalidQuery`.
   init(json: JSONValue) throws(BothyError) {
     if let text = json.stringValue {
       guard let key = SortKey(key: text) else {

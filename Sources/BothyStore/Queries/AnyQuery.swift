@@ -4,7 +4,7 @@
 /// `RecordQuery<E>` is the equivalent for an entity type.
 public struct AnyQuery: Sendable, Hashable {
   /// The name of the type in the schema.
-  public var type: String
+  package var type: String
   /// The condition on the records; `.all` without one.
   package var filter: ConditionTree
   /// The sort keys. Empty sorts by id.
@@ -12,7 +12,7 @@ public struct AnyQuery: Sendable, Hashable {
   /// True if the records may come in any order when `order` is empty, the cheapest way to read a whole type. A hint to
   /// the local store; it isn't sent.
   package var isUnordered = false
-  /// The greatest number of records, or nil for all. A negative limit throws `BothyError` `.invalidQuery`.
+  /// The greatest number of records, or nil for all. A negative limit throws `BothyError` `invalidQuery`.
   package var limit: Int?
   /// The number of records to skip at the front, 0 or more. They are read all the same, so use pages for long lists.
   package var offset: Int

@@ -2,8 +2,9 @@
 ///
 /// Fields make conditions, and the operators combine them. A condition is true or false, never unknown. Comparing with
 /// `nil` is equality: `$0.due == nil` finds records without a value, `!=` those with one. An order comparison with a
-/// missing value is false, and `!` turns false into true. Text is compared by its UTF-8 bytes.
-public struct Condition: Sendable, Hashable, CustomStringConvertible {
+/// missing value is false, and `!` turns false into true. Text is compared by its UTF-8 bytes. Two fields of one kind
+/// compare like a field and a value: `$0.spent > $0.budget`.
+public struct Condition: Sendable, Hashable {
   package let tree: ConditionTree
 
   package init(_ tree: ConditionTree) { self.tree = tree }
@@ -12,7 +13,7 @@ public struct Condition: Sendable, Hashable, CustomStringConvertible {
   public init(_ value: Bool) { tree = value ? .all : .none }
 
   /// The condition as text, in the form that `bothy db query --where` reads.
-  public var description: String { tree.description }
+  package var description: String { tree.description }
 
   /// Returns a condition that is true if both conditions are.
   public static func && (left: Condition, right: Condition) -> Condition {

@@ -24,6 +24,10 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     case .or(let parts): try join(parts, isAnd: negated, negated: negated)
     case .compare(let field, .equal, let value): try appendEquality(field, value, negated: negated)
     case .compare(let field, .notEqual, let value): try appendEquality(field, value, negated: !negated)
+    case .compareFields(let field, .equal, let other):
+      result += try "\(column(field)) IS \(negated ? "NOT " : "")\(column(other))"
+    case .compareFields(let field, .notEqual, let other):
+      result += try "\(column(field)) IS \(negated ? "" : "NOT ")\(column(other))"
     default:
       if negated { result += "(" }
       try appendLeaf(predicate, negated: negated)
@@ -111,6 +115,8 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     case .compare(let name, let comparison, let value):
       if value.isNull { return result += "FALSE" }
       result += SQLFragment("\(try column(name)) \(comparison.rawValue) ?", [columns.argument(value)])
+    case .compareFields(let name, let comparison, let other):
+      result += try "\(column(name)) \(comparison.rawValue) \(column(other))"
     case .oneOf(let name, let values): try appendList(name, values)
     case .contains(let name, let text, let ignoringCase):
       let column = try column(name)

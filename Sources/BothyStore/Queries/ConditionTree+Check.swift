@@ -10,7 +10,7 @@ extension ConditionTree {
   /// Returns the condition with every value converted to the kind of its field. Whole numbers become numbers, RFC 3339
   /// text becomes a date, base64 text data, and UUIDs lower-case text.
   ///
-  /// Throws `BothyError` `.unknownField`, or `.invalidQuery` with the field and the alternatives.
+  /// Throws `BothyError` `unknownField`, or `invalidQuery` with the field and the alternatives.
   package func checked(for type: TypeSchema) throws(BothyError) -> ConditionTree {
     var terms = 0
     return try checked(for: type, depth: 0, terms: &terms)
@@ -47,6 +47,8 @@ extension ConditionTree {
     switch self {
     case .compare(let field, let comparison, let value):
       return .compare(field: field, comparison, try Self.compared(value, comparison, to: field, of: type))
+    case .compareFields(let field, let comparison, let other):
+      try Self.requireComparable(field, comparison, other, of: type)
     case .oneOf(let field, let values):
       guard values.count <= Self.maximumTerms else {
         throw .invalidQuery(
@@ -107,6 +109,28 @@ extension ConditionTree {
       throw .invalidQuery("\(type.name).\(name) is compared with \(value.phrase); it takes \(kind.phrase).")
     }
     return converted
+  }
+
+  /// Throws unless both fields have one kind that can be compared.
+  private static func requireComparable(
+    _ name: String, _ comparison: Comparison, _ other: String, of type: TypeSchema
+  ) throws(BothyError) {
+    let kind = try type.queryField(name).kind
+    guard type[other] != nil || QueryField.pseudo(other) != nil else {
+      throw BothyError(
+        .unknownField,
+        "\(type.name) has no field '\(other)' to compare '\(name)' with. Text needs quotes: '\(other)'.")
+    }
+    let isEquality = comparison == .equal || comparison == .notEqual
+    guard kind != .coordinate, isEquality ? kind.isComparable : kind.isOrdered else {
+      throw refused("\(comparison.rawValue) \(other)", name, kind, type)
+    }
+    let second = try type.queryField(other).kind
+    guard kind == second || (kind.isText && second.isText) else {
+      throw .invalidQuery(
+        "\(type.name).\(name) is of the kind '\(kind.name)' and \(other) of the kind '\(second.name)'. "
+          + "Compare fields of one kind.")
+    }
   }
 
   private static func searched(

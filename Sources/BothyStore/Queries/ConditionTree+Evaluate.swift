@@ -17,17 +17,9 @@ extension ConditionTree {
     case .not(let part): return !part.evaluate(type, value, exists: exists)
     case .relates(let field, let relation, let other): return relation.holds(value(field), value(other))
     case .exists(let type, let condition): return exists(type, condition)
-    case .compare(let field, .equal, let other): return value(field).isSame(as: other)
-    case .compare(let field, .notEqual, let other): return !value(field).isSame(as: other)
-    case .compare(let field, let comparison, let other):
-      let found = value(field)
-      if found.isNull || other.isNull { return false }
-      switch comparison {
-      case .less: return found.sortsBefore(other)
-      case .lessOrEqual: return !other.sortsBefore(found)
-      case .greater: return other.sortsBefore(found)
-      default: return !found.sortsBefore(other)
-      }
+    case .compare(let field, let comparison, let other): return comparison.holds(value(field), other)
+    case .compareFields(let field, let comparison, let other):
+      return comparison.holds(value(field), value(other))
     case .oneOf(let field, let values):
       let found = value(field)
       return values.contains { found.isSame(as: $0) }
@@ -47,6 +39,21 @@ extension ConditionTree {
       return box.contains(place)
     case .matches(let text):
       return TextSearch(text).matches(type.fields.filter(\.isFullText).compactMap { value($0.name).text })
+    }
+  }
+}
+
+extension ConditionTree.Comparison {
+  /// Returns true if the values of one kind compare like this. Null equals null, and has no order.
+  func holds(_ left: FieldValue, _ right: FieldValue) -> Bool {
+    switch self {
+    case .equal: return left.isSame(as: right)
+    case .notEqual: return !left.isSame(as: right)
+    case _ where left.isNull || right.isNull: return false
+    case .less: return left.sortsBefore(right)
+    case .lessOrEqual: return !right.sortsBefore(left)
+    case .greater: return right.sortsBefore(left)
+    case .greaterOrEqual: return !left.sortsBefore(right)
     }
   }
 }

@@ -1,9 +1,9 @@
 /// Conditions in a query document: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`, `{"matches": "text"}`,
 /// `{"near": {"field", "lat", "lon", "metres"}}`, `{"inside": {"field", "west", "south", "east", "north"}}`,
 /// `{"field", "op", "value", "ignoringCase"}` with the operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`,
-/// `contains`, `beginsWith`, `includes`.
+/// `contains`, `beginsWith`, `includes`, `{"field", "op", "other"}` with the first six and another field.
 extension ConditionTree {
-  /// Reads a condition. The kinds of values are guessed. Throws `BothyError` `.invalidQuery`.
+  /// Reads a condition. The kinds of values are guessed. Throws `BothyError` `invalidQuery`.
   package init(json: JSONValue) throws(BothyError) { try self.init(json: json, depth: 0) }
 
   private init(json: JSONValue, depth: Int) throws(BothyError) {
@@ -46,9 +46,16 @@ extension ConditionTree {
   }
 
   private init(comparison json: JSONValue) throws(BothyError) {
-    let document = try QueryDocument(json, "A condition", ["field", "op", "value", "ignoringCase"])
+    let document = try QueryDocument(json, "A condition", ["field", "op", "value", "other", "ignoringCase"])
     let field = try document.string("field")
     let name = try document.string("op")
+    if document["other"] != nil {
+      guard let comparison = Comparison(rawValue: name), json.objectValue?.count == 3 else {
+        throw .invalidQuery("A condition with 'other' has 'field' and one of =, !=, <, <=, >, >= as 'op'.")
+      }
+      self = .compareFields(field, comparison, try document.string("other"))
+      return
+    }
     guard let value = document["value"] else {
       throw .invalidQuery("The condition on '\(field)' has no 'value'.")
     }
@@ -102,6 +109,8 @@ extension ConditionTree {
     case .not(let part): return ["not": part.json]
     case .compare(let field, let comparison, let value):
       return Self.document(field, comparison.rawValue, value.json)
+    case .compareFields(let field, let comparison, let other):
+      return ["field": .string(field), "op": .string(comparison.rawValue), "other": .string(other)]
     case .oneOf(let field, let values): return Self.document(field, "in", .array(values.map(\.json)))
     case .contains(let field, let text, let ignoringCase):
       return Self.document(field, "contains", .string(text), ignoringCase)

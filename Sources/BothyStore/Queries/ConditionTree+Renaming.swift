@@ -16,6 +16,8 @@ extension ConditionTree {
     case .all, .none, .matches: return self
     case .compare(let field, let comparison, let value):
       return .compare(field: rename(field), comparison, value)
+    case .compareFields(let field, let comparison, let other):
+      return .compareFields(rename(field), comparison, rename(other))
     case .oneOf(let field, let values): return .oneOf(field: rename(field), values)
     case .contains(let field, let text, let ignoringCase):
       return .contains(field: rename(field), text, ignoringCase: ignoringCase)

@@ -15,6 +15,8 @@ extension ConditionTree: CustomStringConvertible {
     case .compare(let field, .notEqual, .null): return "\(field) IS NOT NULL"
     case .compare(let field, let comparison, let value):
       return "\(field) \(comparison.rawValue) \(value.whereText)"
+    case .compareFields(let field, let comparison, let other):
+      return "\(field) \(comparison.rawValue) \(other)"
     case .oneOf(let field, let values):
       return "\(field) IN (\(values.map(\.whereText).joined(separator: ", ")))"
     case .contains(let field, let text, let ignoringCase):

@@ -10,6 +10,8 @@ package indirect enum ConditionTree: Sendable, Hashable {
   case none
   /// The field compared with one value. Orders (`.less` and the like) apply only to kinds that have one.
   case compare(field: String, Comparison, FieldValue)
+  /// The field compared with another field of the record and of its kind. Uses no index.
+  case compareFields(String, Comparison, String)
   /// The field equals one of the values.
   case oneOf(field: String, [FieldValue])
   /// The field's text contains the other text. Reads every row that the rest of the condition leaves.
@@ -59,10 +61,7 @@ extension ConditionTree {
   package static func && (left: ConditionTree, right: ConditionTree) -> ConditionTree {
     switch (left, right) {
     case (.all, let other), (let other, .all): other
-    case (.and(let some), .and(let more)): .and(some + more)
-    case (.and(let some), let one): .and(some + [one])
-    case (let one, .and(let some)): .and([one] + some)
-    default: .and([left, right])
+    default: .and(left.conjuncts + right.conjuncts)
     }
   }
 
@@ -71,11 +70,16 @@ extension ConditionTree {
   package static func || (left: ConditionTree, right: ConditionTree) -> ConditionTree {
     switch (left, right) {
     case (.none, let other), (let other, .none): other
-    case (.or(let some), .or(let more)): .or(some + more)
-    case (.or(let some), let one): .or(some + [one])
-    case (let one, .or(let some)): .or([one] + some)
-    default: .or([left, right])
+    default: .or(left.disjuncts + right.disjuncts)
     }
+  }
+
+  private var conjuncts: [ConditionTree] {
+    if case .and(let parts) = self { parts } else { [self] }
+  }
+
+  private var disjuncts: [ConditionTree] {
+    if case .or(let parts) = self { parts } else { [self] }
   }
 
   /// Returns the negation of the condition. An order comparison with a missing value is false, so its negation is true.

@@ -26,7 +26,13 @@ package struct DocumentColumns: ColumnExpressions {
 
   package func isContainer(_ name: String) -> SQLFragment { SQLFragment("\(container) = ?", [.text(name)]) }
 
-  package func value(of field: FieldSchema) -> String { extract(field, "") }
+  package func value(of field: FieldSchema) -> String {
+    let value = extract(field, "")
+    switch field.kind {
+    case .text, .reference, .uuid, .json: return "bothy_text(\(document), '\(field.name)', \(value))"
+    default: return value
+    }
+  }
 
   package func latitude(of field: FieldSchema) -> String { extract(field, ".lat") }
 
@@ -44,14 +50,18 @@ package struct DocumentColumns: ColumnExpressions {
   package func includes(_ element: String, in field: FieldSchema, of type: TypeSchema) -> SQLFragment {
     let path = "\(document), '\(path(field))'"
     return SQLFragment(
-      "(json_type(\(path)) = 'array' AND EXISTS (SELECT 1 FROM json_each(\(path)) AS element "
+      "bothy_includes(\(document), '\(field.name)', ?, "
+        + "json_type(\(path)) = 'array' AND EXISTS (SELECT 1 FROM json_each(\(path)) AS element "
         + "WHERE element.type = 'text' AND element.value = ?))",
-      [.text(element)])
+      [.text(element), .text(element)])
   }
 
   package func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment {
-    let texts = type.fields.filter(\.isFullText).map { value(of: $0) }.joined(separator: ", ")
-    return SQLFragment("bothy_matches(?, \(texts))", [.text(search.words.joined(separator: " "))])
+    // Field names are identifiers.
+    let texts = type.fields.filter(\.isFullText).map { "'\($0.name)', \(value(of: $0))" }
+    return SQLFragment(
+      "bothy_matches(?, \(document), \(texts.joined(separator: ", ")))",
+      [.text(search.words.joined(separator: " "))])
   }
 
   private func extract(_ field: FieldSchema, _ member: String) -> String {

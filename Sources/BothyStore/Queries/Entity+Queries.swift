@@ -36,11 +36,11 @@ extension RecordQuery {
   /// Adds a sort key: `.order(by: \.due, .descending)`. Keys given first sort first.
   public func order<Value>(
     by field: KeyPath<E.Fields, Field<Value>>, _ direction: SortDirection = .ascending
-  ) -> RecordQuery { order(SortKey(E.fields[keyPath: field].name, ascending: direction == .ascending)) }
+  ) -> RecordQuery { order(SortKey(E.fields[keyPath: field].fieldName, ascending: direction == .ascending)) }
 
   /// Adds an ascending sort key: `.order { $0.title }`.
   public func order<Value>(_ field: (E.Fields) -> Field<Value>) -> RecordQuery {
-    order(SortKey(field(E.fields).name))
+    order(SortKey(field(E.fields).fieldName))
   }
 
   /// Keeps the records whose `@FullText` fields contain the words, the last one as a prefix.

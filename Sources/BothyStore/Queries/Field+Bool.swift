@@ -24,22 +24,22 @@ extension Condition {
 
 extension Field {
   /// The reference points at the record.
-  public static func == <T: Entity>(field: Field, target: T) -> Condition where Value == Reference<T> {
-    field == Reference(target)
-  }
-
-  /// The reference points at the record.
-  public static func == <T: Entity>(field: Field, target: T) -> Condition where Value == Reference<T>? {
-    field == Reference(target)
+  public static func == <T: Entity>(field: Field, target: T) -> Condition
+  where Value.Unwrapped == Reference<T> {
+    Condition(.compare(field: field.fieldName, .equal, Reference(target).fieldValue))
   }
 }
 
 extension Sequence where Element: FieldConvertible {
   /// The field holds one of these values: `["a", "b"].contains($0.title)`.
   public func contains(_ field: Field<Element>) -> Condition { field.isIn(self) }
+  /// The field has a value, and it is one of these.
+  public func contains(_ field: Field<Element?>) -> Condition { field.isIn(map(Optional.some)) }
 }
 
 extension ClosedRange where Bound: FieldConvertible {
   /// The field holds a value in the range: `(1...5).contains($0.priority)`.
   public func contains(_ field: Field<Bound>) -> Condition { field >= lowerBound && field <= upperBound }
+  /// The field has a value in the range: `(monday...sunday).contains($0.due)`.
+  public func contains(_ field: Field<Bound?>) -> Condition { field >= lowerBound && field <= upperBound }
 }

@@ -3,66 +3,66 @@
 /// Each creates a `Condition` or a `SortKey` value and reads nothing.
 extension Field {
   /// A condition that is true if the field has no value.
-  package var isNull: Condition { Condition(.compare(field: name, .equal, .null)) }
+  package var isNull: Condition { Condition(.compare(field: fieldName, .equal, .null)) }
 
   /// A condition that is true if the field has a value.
-  package var isNotNull: Condition { Condition(.compare(field: name, .notEqual, .null)) }
+  package var isNotNull: Condition { Condition(.compare(field: fieldName, .notEqual, .null)) }
 
   /// Returns a condition that is true if the list of references, or the JSON list, contains `id`.
-  package func includes(_ id: String) -> Condition { Condition(.includes(field: name, id)) }
+  package func includes(_ id: String) -> Condition { Condition(.includes(field: fieldName, id)) }
 
   /// Returns a condition that is true if the list of references contains `reference`.
   public func includes(_ reference: some AnyReference) -> Condition {
-    Condition(.includes(field: name, reference.id))
+    Condition(.includes(field: fieldName, reference.id))
   }
 
   /// A sort key with the smallest value first, and null before every value.
-  public var ascending: SortKey { SortKey(name) }
+  public var ascending: SortKey { SortKey(fieldName) }
 
   /// A sort key with the largest value first, and null after every value.
-  public var descending: SortKey { SortKey(name, ascending: false) }
+  public var descending: SortKey { SortKey(fieldName, ascending: false) }
 }
 
-extension Field where Value: TextFieldValue {
+extension Field where Value.Unwrapped == String {
   /// Returns a condition on text in the field. `ignoringCase` folds only the ASCII letters.
   public func contains(_ text: String, ignoringCase: Bool = false) -> Condition {
-    Condition(.contains(field: name, text, ignoringCase: ignoringCase))
+    Condition(.contains(field: fieldName, text, ignoringCase: ignoringCase))
   }
 
   /// Returns a condition on the start of the field. `ignoringCase` folds only the ASCII letters. Uses the field's index
   /// unless the case is ignored.
   public func hasPrefix(_ text: String, ignoringCase: Bool = false) -> Condition {
-    Condition(.beginsWith(field: name, text, ignoringCase: ignoringCase))
+    Condition(.beginsWith(field: fieldName, text, ignoringCase: ignoringCase))
   }
 }
 
-extension Field where Value: CoordinateFieldValue {
+extension Field where Value.Unwrapped == Coordinate {
   /// Returns a condition that is true at most `metres` from `centre` on the great circle, and false without a
   /// coordinate. Looks an indexed field up in its R-tree.
   public func isWithin(metres: Double, of centre: Coordinate) -> Condition {
-    Condition(.near(field: name, centre: centre, metres: metres))
+    Condition(.near(field: fieldName, centre: centre, metres: metres))
   }
 
   /// Returns a condition that is true in the box and on its edges, and false without a coordinate. A box whose west is
   /// greater than its east crosses the antimeridian. Looks an indexed field up in its R-tree.
-  public func isIn(_ box: GeoBox) -> Condition { Condition(.inside(field: name, box)) }
+  public func isIn(_ box: GeoBox) -> Condition { Condition(.inside(field: fieldName, box)) }
 
   /// Returns a sort key by the distance from `place` on the great circle, smallest first. Records without a coordinate
   /// are last. With a limit, an indexed field reads only the nearby records.
-  package func nearest(to place: Coordinate) -> SortKey { SortKey(name, distanceFrom: place) }
+  package func nearest(to place: Coordinate) -> SortKey { SortKey(fieldName, distanceFrom: place) }
 
   /// Returns a sort key by the distance from `place` on the great circle, largest first. Records without a coordinate
   /// are first.
   package func farthest(from place: Coordinate) -> SortKey {
-    SortKey(name, distanceFrom: place, ascending: false)
+    SortKey(fieldName, distanceFrom: place, ascending: false)
   }
 }
 
 extension Field {
   /// Returns a condition that is true if the field equals one of the values. Nil among them finds records without a
   /// value. Never true of an empty list.
-  public func isIn(_ values: some Sequence<Value>) -> Condition {
-    Condition(.oneOf(field: name, values.map(\.fieldValue)))
+  package func isIn(_ values: some Sequence<Value>) -> Condition {
+    Condition(.oneOf(field: fieldName, values.map(\.fieldValue)))
   }
 
   /// Returns a condition that is true if the field equals `value`; compared with nil, if it has no value. Texts are
@@ -83,6 +83,32 @@ extension Field {
   public static func >= (field: Field, value: Value) -> Condition { field.compared(.greaterOrEqual, value) }
 
   private func compared(_ comparison: ConditionTree.Comparison, _ value: Value) -> Condition {
-    Condition(.compare(field: name, comparison, value.fieldValue))
+    Condition(.compare(field: fieldName, comparison, value.fieldValue))
+  }
+}
+
+/// Conditions on two fields of a record: `$0.spent > $0.budget`. One or both may be optional. They use no index.
+extension Field {
+  /// Returns a condition that is true if the fields are equal, or neither has a value.
+  public static func == <Other>(left: Field, right: Field<Other>) -> Condition
+  where Other.Unwrapped == Value.Unwrapped { left.compared(.equal, right) }
+  /// Returns a condition that is true if the fields differ, or only one has a value.
+  public static func != <Other>(left: Field, right: Field<Other>) -> Condition
+  where Other.Unwrapped == Value.Unwrapped { left.compared(.notEqual, right) }
+  /// Returns a condition that is true if the left field sorts before the right one. False if one has no value.
+  public static func < <Other>(left: Field, right: Field<Other>) -> Condition
+  where Other.Unwrapped == Value.Unwrapped { left.compared(.less, right) }
+  /// Returns a condition that is true if the left field sorts before the right one or equals it. False if one has no value.
+  public static func <= <Other>(left: Field, right: Field<Other>) -> Condition
+  where Other.Unwrapped == Value.Unwrapped { left.compared(.lessOrEqual, right) }
+  /// Returns a condition that is true if the left field sorts after the right one. False if one has no value.
+  public static func > <Other>(left: Field, right: Field<Other>) -> Condition
+  where Other.Unwrapped == Value.Unwrapped { left.compared(.greater, right) }
+  /// Returns a condition that is true if the left field sorts after the right one or equals it. False if one has no value.
+  public static func >= <Other>(left: Field, right: Field<Other>) -> Condition
+  where Other.Unwrapped == Value.Unwrapped { left.compared(.greaterOrEqual, right) }
+
+  private func compared<Other>(_ comparison: ConditionTree.Comparison, _ other: Field<Other>) -> Condition {
+    Condition(.compareFields(fieldName, comparison, other.fieldName))
   }
 }

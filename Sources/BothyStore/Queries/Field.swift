@@ -4,11 +4,11 @@
 public struct Field<Value: FieldConvertible>: Sendable {
   /// The name in the schema, or one of the pseudo-fields `id`, `container`, `version`, `created`, `modified` and
   /// `owner`. A field hides the pseudo-field of its name.
-  public let name: String
+  package let fieldName: String
 
   /// Creates a field without a check. A query by a name that the schema lacks throws `BothyError`, with the known
   /// names in its message.
-  public init(_ name: String) { self.name = name }
+  public init(_ name: String) { fieldName = name }
 }
 
 /// The fields of an entity that declares none. Any name is accepted, and checked when the query runs.
@@ -23,14 +23,3 @@ public struct UntypedFields: Sendable {
   /// The field called `name`, or a pseudo-field such as `created`.
   public subscript<Value: FieldConvertible>(dynamicMember name: String) -> Field<Value> { Field(name) }
 }
-
-/// `String` and `String?`.
-public protocol TextFieldValue: FieldConvertible {}
-
-/// `Coordinate` and `Coordinate?`.
-public protocol CoordinateFieldValue: FieldConvertible {}
-
-extension String: TextFieldValue {}
-extension Coordinate: CoordinateFieldValue {}
-extension Optional: TextFieldValue where Wrapped: TextFieldValue {}
-extension Optional: CoordinateFieldValue where Wrapped: CoordinateFieldValue {}

@@ -29,7 +29,7 @@ extension RecordQuery {
   /// left out. One query, and one row by primary key for each target.
   public func with<T: Entity>(_ reference: KeyPath<E.Fields, Field<Reference<T>>>) -> JoinQuery<Joined<E, T>>
   {
-    targets(E.fields[keyPath: reference].name, T.self) { record, target in
+    targets(E.fields[keyPath: reference].fieldName, T.self) { record, target in
       target.map { Joined(record: record, related: $0) }
     }
   }
@@ -39,30 +39,23 @@ extension RecordQuery {
   public func with<T: Entity>(
     _ reference: KeyPath<E.Fields, Field<Reference<T>?>>
   ) -> JoinQuery<Joined<E, T?>> {
-    targets(E.fields[keyPath: reference].name, T.self) { Joined(record: $0, related: $1) }
+    targets(E.fields[keyPath: reference].fieldName, T.self) { Joined(record: $0, related: $1) }
   }
 
   /// Fetches each record with the records that refer to it, in their query's order. Two queries. A limit of `children`
   /// holds for each record, after all of its children were read.
-  public func with<C: Entity>(
-    _ children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Reference<E>?>>
-  ) -> JoinQuery<Joined<E, [C]>> { lists(children, C.fields[keyPath: reference].name) }
-
-  /// Fetches each record with the records that refer to it, in their query's order. Two queries. A limit of `children`
-  /// holds for each record, after all of its children were read.
-  public func with<C: Entity>(
-    _ children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Reference<E>>>
-  ) -> JoinQuery<Joined<E, [C]>> { lists(children, C.fields[keyPath: reference].name) }
+  public func with<C: Entity, Parent>(
+    _ children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Parent>>
+  ) -> JoinQuery<Joined<E, [C]>> where Parent.Unwrapped == Reference<E> {
+    lists(children, C.fields[keyPath: reference].fieldName)
+  }
 
   /// Fetches each record with the number of records that refer to it. Two queries. A limit of `children` cuts nothing.
-  public func withCount<C: Entity>(
-    of children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Reference<E>?>>
-  ) -> JoinQuery<Joined<E, Int>> { counts(children, C.fields[keyPath: reference].name) }
-
-  /// Fetches each record with the number of records that refer to it. Two queries. A limit of `children` cuts nothing.
-  public func withCount<C: Entity>(
-    of children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Reference<E>>>
-  ) -> JoinQuery<Joined<E, Int>> { counts(children, C.fields[keyPath: reference].name) }
+  public func withCount<C: Entity, Parent>(
+    of children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Parent>>
+  ) -> JoinQuery<Joined<E, Int>> where Parent.Unwrapped == Reference<E> {
+    counts(children, C.fields[keyPath: reference].fieldName)
+  }
 
   private func targets<T: Entity, Row>(
     _ field: String, _ type: T.Type, _ row: @escaping @Sendable (E, T?) -> Row?
@@ -73,15 +66,15 @@ extension RecordQuery {
       ) { [plan] transaction, fingerprint in
         let records = try plan.run(transaction, &fingerprint)
         let position = try transaction.catalog.table(E.typeName).position(of: field)
-        var found: [String: T?] = [:]
+        var found: [RecordID: T?] = [:]
         var rows: [Row] = []
         for record in records {
           var target: T?
-          if let id = record.value(at: position).text {
+          if let id = record.value(at: position).text.map({ RecordID(type: T.typeName, id: $0) }) {
             if let known = found[id] {
               target = known
             } else {
-              target = try transaction.fetch(T.self, id: id, leavesOut: true)
+              target = try transaction.fetch(T.self, id: id.id, leavesOut: true)
               found[id] = .some(target)
               if let target { fingerprint?.combine(target) }
             }
@@ -103,12 +96,13 @@ extension RecordQuery {
         var all = children.where(.oneOf(field: field, records.map { .text($0.id) }))
         let (limit, offset) = (all.recordQuery.limit ?? .max, all.recordQuery.offset)
         (all.recordQuery.limit, all.recordQuery.offset) = (nil, 0)
-        var lists: [String: [C]] = [:]
+        var lists: [RecordID: [C]] = [:]
         for child in try all.plan.run(transaction, &fingerprint) {
-          if let parent = child.value(at: position).text { lists[parent, default: []].append(child) }
+          guard let parent = child.value(at: position).text else { continue }
+          lists[RecordID(type: E.typeName, id: parent), default: []].append(child)
         }
         return records.map { record in
-          let found = lists[record.id, default: []].dropFirst(offset).prefix(limit)
+          let found = lists[RecordID(record), default: []].dropFirst(offset).prefix(limit)
           return Joined(record: record, related: Array(found))
         }
       })
@@ -125,14 +119,15 @@ extension RecordQuery {
         (all.limit, all.offset) = (nil, 0)
         let groups = try Aggregate("count", nil, of: all, by: field, in: transaction)
           .groups(String.self, Int.self, in: transaction, &fingerprint)
-        let counts = Dictionary(groups.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
-        return records.map { Joined(record: $0, related: counts[$0.id] ?? 0) }
+        let counts = Dictionary(
+          groups.map { (RecordID(type: E.typeName, id: $0.key), $0.value) }, uniquingKeysWith: { $1 })
+        return records.map { Joined(record: $0, related: counts[RecordID($0)] ?? 0) }
       })
   }
 }
 
 extension TypeTable {
-  /// The position of a field among the fields. Throws `.unknownField`.
+  /// The position of a field among the fields. Throws `unknownField`.
   fileprivate func position(of field: String) throws(BothyError) -> Int {
     guard let position = positions[field] else { throw unknownField(field) }
     return position

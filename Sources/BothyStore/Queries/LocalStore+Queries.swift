@@ -3,11 +3,11 @@
 extension LocalStore {
   /// Returns the records that the query describes, in its order.
   @inlinable
-  public func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] { try read { try $0.fetch(query) } }
+  package func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] { try read { try $0.fetch(query) } }
 
   /// Returns the records that the query describes, in its order.
   @inlinable
-  public func fetch<E: Entity>(_ query: RecordQuery<E>) async throws -> [E] {
+  package func fetch<E: Entity>(_ query: RecordQuery<E>) async throws -> [E] {
     try await read { try $0.fetch(query) }
   }
 

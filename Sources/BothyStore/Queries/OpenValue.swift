@@ -42,21 +42,10 @@ extension ConditionTree {
     /// Returns true if the values have the relation.
     func holds(_ left: FieldValue, _ right: FieldValue) -> Bool {
       switch self {
-      case .compares(let comparison): Self.holds(left, comparison, right)
+      case .compares(let comparison):
+        left.isNull || right.isNull ? comparison == .notEqual : comparison.holds(left, right)
       case .isOneOf: Self.contains(right, left)
       case .includes: Self.contains(left, right)
-      }
-    }
-
-    private static func holds(_ left: FieldValue, _ comparison: Comparison, _ right: FieldValue) -> Bool {
-      let isMissing = left.isNull || right.isNull
-      switch comparison {
-      case .equal: return !isMissing && left.isSame(as: right)
-      case .notEqual: return isMissing || !left.isSame(as: right)
-      case .less: return !isMissing && left.sortsBefore(right)
-      case .lessOrEqual: return !isMissing && !right.sortsBefore(left)
-      case .greater: return !isMissing && right.sortsBefore(left)
-      case .greaterOrEqual: return !isMissing && !left.sortsBefore(right)
       }
     }
 

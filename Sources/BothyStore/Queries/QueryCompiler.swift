@@ -1,7 +1,7 @@
 /// Compiles a query to the parts of an SQL statement from `WHERE` on.
 ///
 /// The caller writes `SELECT … FROM …`, because a device and a server read different tables. Throws `BothyError`
-/// `.unknownField` or `.invalidQuery` if the query doesn't fit the schema.
+/// `unknownField` or `invalidQuery` if the query doesn't fit the schema.
 package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
   private let type: TypeSchema
   private let columns: Columns

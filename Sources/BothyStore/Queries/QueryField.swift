@@ -41,7 +41,7 @@ package enum QueryField: Sendable {
 }
 
 extension TypeSchema {
-  /// Returns the field of a name. Throws `BothyError` `.unknownField` with the names of the fields.
+  /// Returns the field of a name. Throws `BothyError` `unknownField` with the names of the fields.
   package func queryField(_ name: String) throws(BothyError) -> QueryField {
     if let field = self[name] { return .field(field) }
     if let pseudo = QueryField.pseudo(name) { return pseudo }

@@ -61,7 +61,7 @@ extension ReadTransaction {
   }
 
   /// True if there is a record with the id. One look-up in the primary key.
-  public final func exists<E: Entity>(_ type: E.Type, id: String) throws -> Bool {
+  package final func exists<E: Entity>(_ type: E.Type, id: String) throws -> Bool {
     try exists(table(of: type), id: id)
   }
 }
@@ -110,6 +110,6 @@ public struct FirstQuery<Element: Entity>: ReadRequest, Hashable {
 extension RecordQuery {
   /// Requests the first record, or `nil` if no record matches. Reads one row, or more where this app can't read the first.
   public func first() -> FirstQuery<E> {
-    FirstQuery(limit(min(1, recordQuery.limit ?? 1), offset: recordQuery.offset))
+    FirstQuery(limit(Swift.min(1, recordQuery.limit ?? 1), offset: recordQuery.offset))
   }
 }

@@ -28,7 +28,7 @@ extension ReadTransaction {
   /// Returns the records with the ids, in the order of the ids. Leaves out those that don't exist, or that this app can't
   /// read. Reads one row by primary key for each id.
   @inlinable
-  public final func fetch<E: Entity>(_ type: E.Type, ids: some Sequence<String>) throws -> [E] {
+  package final func fetch<E: Entity>(_ type: E.Type, ids: some Sequence<String>) throws -> [E] {
     var entities: [E] = []
     for id in ids {
       if let entity = try fetch(type, id: id, leavesOut: true) { entities.append(entity) }
@@ -59,7 +59,7 @@ extension ReadTransaction {
   /// Runs `body` with one record after another, with only one in memory. `body` may read and, in a write transaction,
   /// write. It isn't defined if records written meanwhile are visited.
   @inlinable
-  public final func forEach<E: Entity>(_ query: RecordQuery<E>, _ body: (E) throws -> Void) throws {
+  package final func forEach<E: Entity>(_ query: RecordQuery<E>, _ body: (E) throws -> Void) throws {
     var rows = try RowCursor(query.recordQuery, in: self, isKept: false)
     defer { rows.close() }
     while try rows.next() { if let entity = try rows.entity(E.self) { try body(entity) } }

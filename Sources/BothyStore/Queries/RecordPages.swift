@@ -4,9 +4,7 @@
 /// the store's log. Each page continues after the last record of the page before (by its sort keys), so insertions and
 /// deletions of other records don't cause gaps or repetitions. A record whose own sort keys change between two pages
 /// may be seen twice or not at all. For the result of one moment use `fetch` or `read`.
-package struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
-  package typealias Failure = any Error
-
+public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   /// Reads a page: its elements, the number of its rows, and its last record if more may follow.
   typealias Load =
     @Sendable (AnyQuery, ReadTransaction) throws -> (elements: [Element], rows: Int, last: AnyRecord?)
@@ -16,9 +14,9 @@ package struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   let pageSize: Int
   let load: Load
 
-  package func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pages: self) }
 
-  package struct Iterator: AsyncIteratorProtocol {
+  public struct AsyncIterator: AsyncIteratorProtocol {
     private let pages: RecordPages
     private var isDone = false
     /// The last record of the page before.
@@ -32,7 +30,7 @@ package struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     /// Returns the next element. Uses one transaction a page. Throws `CancellationError` if the task is cancelled.
-    package mutating func next() async throws -> Element? {
+    public mutating func next() async throws -> Element? {
       while page.isEmpty && !isDone { try await turn() }
       return page.popFirst()
     }
@@ -137,7 +135,7 @@ private struct Circles {
 
 extension LocalStore {
   /// Returns the result of the query, read page by page during the iteration (see `RecordPages`).
-  package func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
+  public func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
     RecordPages(store: self, query: query.recordQuery, pageSize: max(1, pageSize)) { query, transaction in
       var rows = try RowCursor(query, in: transaction, isKept: false, isWhole: true)
       defer { rows.close() }

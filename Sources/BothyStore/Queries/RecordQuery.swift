@@ -22,7 +22,7 @@ public struct RecordQuery<E: Entity>: Sendable, Hashable {
   public func `where`(_ condition: (E.Fields) -> Condition) -> RecordQuery { self.where(condition(E.fields)) }
 
   /// Adds a condition that the records must meet too.
-  public func `where`(_ condition: Condition) -> RecordQuery { self.where(condition.tree) }
+  package func `where`(_ condition: Condition) -> RecordQuery { self.where(condition.tree) }
 
   package func `where`(_ condition: ConditionTree) -> RecordQuery {
     changed { $0.filter = $0.filter && condition }
@@ -32,15 +32,15 @@ public struct RecordQuery<E: Entity>: Sendable, Hashable {
   public func order(_ key: (E.Fields) -> SortKey) -> RecordQuery { order(key(E.fields)) }
 
   /// Adds sort keys, which apply if all earlier keys are equal.
-  public func order(_ keys: SortKey...) -> RecordQuery { changed { $0.order += keys } }
+  package func order(_ keys: SortKey...) -> RecordQuery { changed { $0.order += keys } }
 
   /// Keeps the records with a coordinate and sorts the nearest first: `nearest(to: here) { $0.start }.limit(20)`.
   ///
   /// With further conditions and an index, the query reads as many of the nearest records as it needs to find those
   /// requested. Without a limit or an index it measures all records.
-  public func nearest<Place: CoordinateFieldValue>(
+  public func nearest<Place>(
     to place: Coordinate, by field: (E.Fields) -> Field<Place>
-  ) -> RecordQuery {
+  ) -> RecordQuery where Place.Unwrapped == Coordinate {
     let field = field(E.fields)
     return self.where(field.isNotNull).order(field.nearest(to: place))
   }

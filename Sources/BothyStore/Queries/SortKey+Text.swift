@@ -1,6 +1,6 @@
 /// The text form of sort keys: `-due,title` and `start NEAREST 51.5,-0.1`.
-extension SortKey: CustomStringConvertible {
-  public var description: String {
+extension SortKey {
+  package var description: String {
     guard let origin else { return (ascending ? "" : "-") + field }
     return "\(field) \(ascending ? "NEAREST" : "FARTHEST") \(origin.latitude),\(origin.longitude)"
   }

@@ -11,7 +11,7 @@ public struct SortKey: Sendable, Hashable {
   package var origin: Coordinate?
 
   /// Creates a key by the field's value. A query that sorts by data, coordinates, JSON or lists throws `BothyError`
-  /// `.invalidQuery`.
+  /// `invalidQuery`.
   package init(_ field: String, ascending: Bool = true) {
     self.field = field
     self.ascending = ascending

@@ -2,7 +2,7 @@
 ///
 /// ```
 /// done = false AND (due < 2026-12-01 OR title CONTAINS 'milk') AND NOT tag IN ('a', 'b')
-/// note IS NULL    title BEGINSWITH 'x'    title CONTAINS[c] 'x'    friends INCLUDES 'id'    MATCHES 'oslo fj'
+/// spent > budget  note IS NULL    title BEGINSWITH 'x'    title CONTAINS[c] 'x'    friends INCLUDES 'id'    MATCHES 'oslo fj'
 /// location WITHIN 500 m OF 59.91,10.75    location WITHIN 2 km OF 59.91,10.75
 /// location INSIDE 10.6,59.8,10.9,60.0 (west, south, east, north)
 /// ```
@@ -80,6 +80,10 @@ package struct WhereParser {
     if case .sign(let sign) = token.kind, let comparison = ConditionTree.Comparison(rawValue: sign) {
       try advance()
       if let other = try openValue() { return .relates(field: field, .compares(comparison), to: other) }
+      if case .word(let other) = token.kind, !Self.constants.contains(other.uppercased()) {
+        try advance()
+        return .compareFields(field, comparison, other)
+      }
       return .compare(field: field, comparison, try value())
     }
     if try takeWord("IS") {
@@ -172,6 +176,9 @@ package struct WhereParser {
     return values
   }
 
+  /// The words that are values and not fields after a comparison.
+  private static let constants: Set<String> = ["TRUE", "FALSE", "NULL"]
+
   private mutating func value() throws(WhereSyntaxError) -> FieldValue {
     let found: FieldValue
     switch token.kind {
@@ -182,7 +189,7 @@ package struct WhereParser {
       case "TRUE": found = true
       case "FALSE": found = false
       case "NULL": found = .null
-      default: throw error("Text needs quotes: '\(word)'. Fields can't be compared with each other.")
+      default: throw error("Text needs quotes: '\(word)'.")
       }
     case .sign, .end: throw error("A value is missing here: 'text', 12.5, 2026-12-01, true, false or null.")
     }

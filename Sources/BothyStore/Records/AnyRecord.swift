@@ -54,6 +54,11 @@ public struct AnyRecord: Sendable, Hashable, Identifiable {
     get { fields[field] ?? .null }
     set { fields[field] = newValue == .null ? nil : newValue }
   }
+
+  /// True if a save of the record clears an optional field, because the record is whole and has no value in it.
+  package func clears(_ field: FieldSchema) -> Bool {
+    origin.isWhole && field.isOptional && fields[field.name] == nil
+  }
 }
 
 extension AnyRecord {
@@ -73,7 +78,7 @@ extension AnyRecord {
 
   /// Returns the entity value of the record, with defaults for content that this app doesn't know. Throws `BothyError`
   /// if a field is missing or of another kind.
-  public func entity<E: Entity>(_ type: E.Type = E.self) throws(BothyError) -> E {
+  package func entity<E: Entity>(_ type: E.Type = E.self) throws(BothyError) -> E {
     let values = values(for: E.schema)
     var decoder = FieldDecoder(values: values, type: E.typeName, mark: origin.mark)
     do throws(BothyError) { return try E(id: id, from: &decoder) } catch {

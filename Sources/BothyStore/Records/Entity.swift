@@ -68,7 +68,7 @@ extension FieldSchema {
   /// Without either, the record is set aside.
   public static func field<Value: FieldConvertible>(
     _ name: String, _ type: Value.Type, default defaultValue: Value? = nil, indexed: Bool = false,
-    unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,
+    unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .remote,
     onDelete: FieldKind.DeleteRule = .nullify, sensitive: Bool = false, wire: String? = nil,
     aliases: [String] = []
   ) -> FieldSchema {

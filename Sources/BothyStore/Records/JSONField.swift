@@ -7,28 +7,31 @@ import Foundation
 public protocol JSONField: FieldConvertible, Codable {}
 
 extension JSONField {
-  /// The kind `json`: one column with text.
-  public static var fieldKind: FieldKind { FieldKind(.json) }
-
-  public func encodeField(to fields: inout FieldEncoder) {
-    // A value that `Codable` can't encode (NaN, for example) is stored as JSON null.
-    let data = (try? JSONFieldCoding.encode(self)) ?? Data("null".utf8)
-    fields.encode(json: String(decoding: data, as: UTF8.self))
-  }
-
-  public init(fromField fields: inout FieldDecoder) throws(BothyError) {
-    let text = try fields.json()
-    do { self = try JSONFieldCoding.decode(Self.self, from: text) } catch {
-      throw BothyError(.invalidValue, "The stored JSON isn't a \(Self.self).", underlying: error)
-    }
+  /// Stores one column of text, of the kind `json`.
+  public static var fieldCoding: FieldKind.Coding<Self> {
+    JSONFieldCoding.coding(FieldKind(Self.self == Blob.self ? .blob : .json))
   }
 }
 
-extension Blob: JSONField {
-  public static var fieldKind: FieldKind { FieldKind(.blob) }
-}
+extension Blob: JSONField {}
 
 enum JSONFieldCoding {
+  static func coding<Value: JSONField>(_ kind: FieldKind) -> FieldKind.Coding<Value> {
+    FieldKind.Coding(
+      kind,
+      encode: { value, fields in
+        // A value that `Codable` can't encode (NaN, for example) is stored as JSON null.
+        let data = (try? encode(value)) ?? Data("null".utf8)
+        fields.encode(json: String(decoding: data, as: UTF8.self))
+      },
+      decode: { (fields: inout FieldDecoder) throws(BothyError) in
+        let text = try fields.json()
+        do { return try decode(Value.self, from: text) } catch {
+          throw BothyError(.invalidValue, "The stored JSON isn't a \(Value.self).", underlying: error)
+        }
+      })
+  }
+
   static func encode(_ value: some Encodable) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

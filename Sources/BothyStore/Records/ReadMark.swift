@@ -12,12 +12,22 @@ internal import Synchronization
 ///
 /// A mark adds no content: all marks are equal, and add nothing to a hash. As JSON it is one whole number, so that a
 /// value that the app stores over a relaunch still refers to the state that was read. Sixteen bytes.
-public struct ReadMark: Sendable {
+public struct ReadMark: Sendable, Hashable {
+  /// A state, equal to every other: two values with equal content are equal, whenever they were read.
+  private struct State: Sendable, Hashable {
+    let number: Int64
+    let reading: Int64
+
+    static func == (left: State, right: State) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+  }
+
+  private let state: State
   /// A version from 0 on, where 0 is a record that the server had not acknowledged. Below 0 it is a time in negative
   /// nanoseconds since 1970; changes up to that time don't count.
-  package let number: Int64
+  package var number: Int64 { state.number }
   /// The reading in this process, 0 for a value that counts as a whole. Below 0 the time of the reading isn't known.
-  package let reading: Int64
+  package var reading: Int64 { state.reading }
 
   /// The mark before any read.
   static let first = ReadMark(number: 0, reading: 0)
@@ -25,7 +35,7 @@ public struct ReadMark: Sendable {
   /// Creates the mark of a value that is created now rather than read.
   public init() { self.init(number: -Self.now(), reading: Reading.next()) }
 
-  init(number: Int64, reading: Int64) { (self.number, self.reading) = (number, reading) }
+  init(number: Int64, reading: Int64) { state = State(number: number, reading: reading) }
 
   /// Creates the mark of a value that was read with its version, some time ago if no reading is given.
   package init(version: String?, reading: Int64? = nil) {
@@ -57,13 +67,6 @@ public struct ReadMark: Sendable {
     }
     return max(0, number)
   }
-}
-
-extension ReadMark: Hashable {
-  /// Returns true, because two values with equal content are equal, whenever they were read.
-  public static func == (left: ReadMark, right: ReadMark) -> Bool { true }
-
-  public func hash(into hasher: inout Hasher) {}
 }
 
 extension ReadMark: Codable {

@@ -1,4 +1,4 @@
-public import struct Foundation.Date
+package import struct Foundation.Date
 
 /// The times at which a record of a synced type was created and last edited, and its owner.
 ///
@@ -6,18 +6,23 @@ public import struct Foundation.Date
 /// server has accepted the change, they are the server's, equal on every device. Changes of the audience and fields
 /// that the server fills in don't count as edits.
 ///
-/// Queries name them `created`, `modified` and `owner`, unless the type has a field of that name: see ``RecordField``.
-public struct RecordMetadata: Sendable, Hashable {
+/// Queries name them `created`, `modified` and `owner`, unless the type has a field of that name:
+///
+/// ```swift
+/// let modified = Field<Date?>("modified")
+/// let recent = Todo.where { _ in modified > lastLaunch }.order { _ in modified.descending }
+/// ```
+package struct RecordMetadata: Sendable, Hashable {
   /// In milliseconds since 1970.
   package var createdTime: Int64?
   package var modifiedTime: Int64?
   /// The user that created the record. Nil until the server has sent it, or if it knows none.
-  public var owner: String?
+  package var owner: String?
 
   /// The time at which the record was created. Nil if the server doesn't send it.
-  public var created: Date? { createdTime.map { Timestamp(milliseconds: $0).date } }
+  package var created: Date? { createdTime.map { Timestamp(milliseconds: $0).date } }
   /// The time at which the record was last edited or moved. Nil if the server doesn't send it.
-  public var modified: Date? { modifiedTime.map { Timestamp(milliseconds: $0).date } }
+  package var modified: Date? { modifiedTime.map { Timestamp(milliseconds: $0).date } }
 
   package init(created: Int64? = nil, modified: Int64? = nil, owner: String? = nil) {
     createdTime = created
@@ -31,22 +36,4 @@ public struct RecordMetadata: Sendable, Hashable {
       created: createdTime ?? other?.createdTime, modified: modifiedTime ?? other?.modifiedTime,
       owner: owner ?? other?.owner)
   }
-}
-
-/// Names for conditions and sort keys on a record's id and metadata:
-///
-/// ```swift
-/// RecordQuery<Todo>().where(RecordField.modified > lastLaunch).order(RecordField.created.descending)
-/// ```
-///
-/// A field of the type with that name hides it.
-public enum RecordField {
-  /// The record's id.
-  package static let id = Field<String>("id")
-  /// The time at which the record was created.
-  public static let created = Field<Date?>("created")
-  /// The time at which the record was last edited or moved.
-  public static let modified = Field<Date?>("modified")
-  /// The user that created the record.
-  public static let owner = Field<String?>("owner")
 }

@@ -1,12 +1,12 @@
 extension TypeTable {
-  /// Returns the record's values in schema order, with defaults filled in and each checked against its field. Throws
-  /// `BothyError` `.unknownField` or `.invalidValue`.
+  /// Returns the record's values in schema order, each checked against its field. Fields that aren't given and weren't
+  /// cleared have their defaults. Throws `BothyError` `unknownField` or `.invalidValue`.
   package func checkedValues(_ record: AnyRecord) throws(BothyError) -> [FieldValue] {
     for name in record.fields.keys where positions[name] == nil { throw unknownField(name) }
     var values: [FieldValue] = []
     values.reserveCapacity(schema.fields.count)
     for (position, field) in schema.fields.enumerated() {
-      let value = record.fields[field.name] ?? field.defaultValue ?? .null
+      let value = record.fields[field.name] ?? (record.clears(field) ? nil : field.defaultValue) ?? .null
       values.append(try checked(value, for: position))
     }
     return values

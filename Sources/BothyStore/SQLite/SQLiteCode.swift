@@ -25,7 +25,9 @@ extension BothyError {
     switch failure.resultCode {
     case .SQLITE_FULL:
       (.diskFull, "The disk is full, so nothing was written to \(path). Free some space and try again.")
-    case .SQLITE_IOERR where failure.message?.contains("disk I/O") == true && isDiskFull(path):
+    case .SQLITE_IOERR where failure.message?.contains("disk I/O") == true && isDiskFull(path),
+      // Without room for its shared memory SQLite opens a file for reading only.
+      .SQLITE_READONLY where FileManager.default.isWritableFile(atPath: path) && isDiskFull(path):
       (.diskFull, "The disk is full, so nothing was written to \(path). Free some space and try again.")
     case .SQLITE_NOTADB:
       (

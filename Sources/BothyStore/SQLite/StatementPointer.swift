@@ -6,7 +6,7 @@ internal import GRDBSQLite
 /// The pointer belongs to a GRDB `Statement`, which the caller must keep alive.
 extension OpaquePointer {
   /// The destructor that makes SQLite copy the bytes before the call returns (`SQLITE_TRANSIENT`).
-  private static var transient: sqlite3_destructor_type {
+  static var transient: sqlite3_destructor_type {
     unsafeBitCast(-1, to: sqlite3_destructor_type.self)
   }
 

@@ -33,7 +33,7 @@ package final class Catalog: Sendable {
     self.incoming = incoming
   }
 
-  /// Returns the table of a type. Throws `BothyError` `.unknownType` with the names of the types.
+  /// Returns the table of a type. Throws `BothyError` `unknownType` with the names of the types.
   package func table(_ type: String) throws(BothyError) -> TypeTable {
     guard let position = positions[type] else {
       let known = tables.map(\.schema.name).sorted().joined(separator: ", ")

@@ -1,6 +1,6 @@
 /// The kind of a field: its columns in SQLite and its JSON. Each type that a field can have declares its own.
 ///
-/// A type of the app is stored as one of them: `static var fieldKind: FieldKind { String.fieldKind }`.
+/// A type of the app has the kind of its raw value, or is JSON.
 public struct FieldKind: Sendable, Hashable {
   @usableFromInline package let value: ValueKind
 

@@ -87,7 +87,7 @@ extension ValueKind {
 
 extension StoreSchema {
   /// Returns the schema with the declared conversions of its synced fields, for values that the server has of an earlier
-  /// kind. Throws `BothyError` `.invalidSchema` for a step whose old values look like the new ones.
+  /// kind. Throws `BothyError` `invalidSchema` for a step whose old values look like the new ones.
   func converting(by steps: [Migration]) throws(BothyError) -> StoreSchema {
     let steps = steps.filter { $0.version <= version }.sorted { $0.version < $1.version }.map(\.step)
     var schema = self

@@ -33,7 +33,7 @@ public struct FieldSchema: Sendable, Hashable {
   /// `FieldSchema.field` is shorter.
   package init(
     _ name: String, _ kind: ValueKind, optional: Bool = false, default defaultValue: FieldValue? = nil,
-    indexed: Bool = false, unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,
+    indexed: Bool = false, unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .remote,
     sensitive: Bool = false, wire: String? = nil, aliases: [String] = []
   ) {
     self.name = name
@@ -61,9 +61,9 @@ public struct FieldSchema: Sendable, Hashable {
 /// The merge of one field after both sides changed it since the base.
 public enum FieldMergeRule: String, Sendable, Hashable, CaseIterable {
   /// The server's value stays (the default).
-  case server
+  case remote = "server"
   /// This device's value replaces it.
-  case client
+  case local = "client"
   /// The later edit wins, by server-corrected time. The server wins ties.
   case latest
   /// The greater value.

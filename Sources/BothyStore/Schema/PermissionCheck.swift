@@ -36,6 +36,18 @@ struct PermissionCheck {
       try check(field, relation, other)
       return tree
     case .exists(let name, let condition): return try membership(name, condition)
+    case .compareFields(let field, _, let other):
+      for name in [field, other] {
+        guard name != OpenValue.name, name != OpenValue.groups else {
+          throw .invalidSchema("The record's field comes first: 'team IN principal.groups'.")
+        }
+      }
+      let checked = try tree.checked(for: type)
+      for name in [field, other] {
+        try note(name, of: type)
+        names.insert(name)
+      }
+      return checked
     default:
       if case .matches = tree {
         for field in type.fields where field.isFullText { names.insert(field.name) }
@@ -154,6 +166,9 @@ struct PermissionCheck {
     for leaf in part.leaves {
       switch leaf {
       case .relates, .exists: throw Self.undecidable(part)
+      case .compareFields(let field, _, let other):
+        try note(field, of: member)
+        try note(other, of: member)
       default: if let field = leaf.field { try note(field, of: member) }
       }
     }
@@ -203,7 +218,7 @@ extension ConditionTree {
       .beginsWith(let field, _, _), .includes(let field, _), .near(let field, _, _), .inside(let field, _),
       .relates(let field, _, _):
       field
-    case .all, .none, .matches, .and, .or, .not, .exists: nil
+    case .all, .none, .matches, .and, .or, .not, .exists, .compareFields: nil
     }
   }
 }

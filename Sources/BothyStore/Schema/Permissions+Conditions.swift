@@ -20,7 +20,7 @@ extension Permissions {
   ///
   /// A condition is text, such as `_owner = principal.name OR status = 'open'`, over the fields of the record and the
   /// caller. It has no effect on the device. A store and a server check it when they load the schema, and throw
-  /// `BothyError` `.invalidSchema` with a remedy. The article on permissions has the syntax.
+  /// `BothyError` `invalidSchema` with a remedy. The article on permissions has the syntax.
   ///
   /// - Parameters:
   ///   - create: decides on the new record.

@@ -3,7 +3,7 @@ extension StoreSchema {
   /// "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete", "wire", "aliases"}], "synced",
   /// "writeMode", "permissions", "wire"}]}`. Unknown members are errors, so that a misspelt option isn't ignored.
   ///
-  /// Throws `BothyError` with code `.invalidSchema`. The message names the type, the field and the remedy.
+  /// Throws `BothyError` with code `invalidSchema`. The message names the type, the field and the remedy.
   package init(json text: some ContiguousBytesSource) throws(BothyError) {
     let document: JSONValue
     do { document = try JSONValue(parsing: text) } catch {
@@ -171,7 +171,7 @@ extension FieldSchema {
     if isUnique { members["unique"] = true }
     if isFullText { members["fullText"] = true }
     if isSensitive { members["sensitive"] = true }
-    if merge != .server { members["merge"] = .string(merge.rawValue) }
+    if merge != .remote { members["merge"] = .string(merge.rawValue) }
     if let wire { members["wire"] = .string(wire) }
     if !aliases.isEmpty { members["aliases"] = .array(aliases.map { .string($0) }) }
     if let defaultValue {

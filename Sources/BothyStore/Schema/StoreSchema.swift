@@ -20,7 +20,7 @@ public struct StoreSchema: Sendable, Hashable {
   package subscript(_ name: String) -> TypeSchema? { types.first { $0.name == name } }
 
   /// Checks the rules that a database needs: names, duplicates, targets of references, kinds of options. Throws
-  /// `BothyError` `.invalidSchema` with the type and field.
+  /// `BothyError` `invalidSchema` with the type and field.
   package func validate() throws(BothyError) { try validate { _, _ in nil } }
 
   /// Validates the schema, with the lines of a document for messages.
@@ -112,7 +112,7 @@ extension StoreSchema: ExpressibleByArrayLiteral {
   /// The schema of entity types, in their order.
   ///
   /// - Parameter version: Rises when the app changes its types; a file of a higher version is refused.
-  public init(_ types: [any Entity.Type], version: Int = 1) {
+  package init(_ types: [any Entity.Type], version: Int = 1) {
     self.init(version: version, types: types.map { $0.schema })
   }
 }

@@ -18,7 +18,7 @@ public struct TypeSchema: Sendable, Hashable {
 
   /// The use of the network by a write.
   public enum WriteMode: String, Sendable, Hashable, CaseIterable {
-    /// Written locally first or at once on the server, by the save policy.
+    /// Written locally first or at once on the server, by the write policy.
     case offlineCapable
     /// Written on the server only. Without a network the write fails and isn't queued.
     case remoteOnly

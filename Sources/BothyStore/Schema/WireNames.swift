@@ -153,7 +153,7 @@ extension StoreSchema {
     return schema
   }
 
-  /// Throws `.invalidSchema` if two types, or two fields of one type, have the same name on the wire.
+  /// Throws `invalidSchema` if two types, or two fields of one type, have the same name on the wire.
   func checkWireNames() throws(BothyError) {
     var owners: [String: String] = [:]
     for type in types where type.isSynced {

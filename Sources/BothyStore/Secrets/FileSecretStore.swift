@@ -2,28 +2,29 @@ import Foundation
 
 /// Secrets as files in a folder, one each, that only their owner can read (mode 0600, the folder 0700). For systems
 /// without a keychain.
-package struct FileSecretStore: SecretStore {
+public struct FileSecretStore: SecretStore {
   private let folder: String
 
   /// Creates a store in `folder`.
   ///
   /// - Parameter folder: The folder, created with the first secret.
-  package init(folder: String) { self.folder = folder }
+  public init(folder: String) { self.folder = folder }
 
-  package func secret(_ key: SecretKey) throws -> String? {
+  public func secret(_ key: SecretKey) throws -> String? {
     let path = path(of: key)
     guard FileManager.default.fileExists(atPath: path) else { return nil }
     return try document(at: path)["secret"]?.stringValue
   }
 
-  package func set(_ secret: String, for key: SecretKey) throws {
+  public func set(_ secret: String?, for key: SecretKey) throws {
     let manager = FileManager.default
+    guard let secret else {
+      if manager.fileExists(atPath: path(of: key)) { try manager.removeItem(atPath: path(of: key)) }
+      return
+    }
     try manager.createDirectory(
       atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    let document: JSONValue = [
-      "type": .string(key.record.type), "id": .string(key.record.id), "field": .string(key.field),
-      "secret": .string(secret),
-    ]
+    let document = Self.document(secret, for: key)
     // Written under another name first, so that a crash leaves the old secret or the new one.
     let part = path(of: key) + ".part"
     try? manager.removeItem(atPath: part)  // Left by a crash, or absent.
@@ -38,21 +39,28 @@ package struct FileSecretStore: SecretStore {
     }
   }
 
-  package func remove(_ key: SecretKey) throws {
-    let path = path(of: key)
-    if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
-  }
-
-  package func keys() throws -> [SecretKey] {
+  public func keys() throws -> [SecretKey] {
     guard FileManager.default.fileExists(atPath: folder) else { return [] }
     return try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { name in
       guard name.hasSuffix(".secret") else { return nil }
-      let document = try document(at: "\(folder)/\(name)")
-      guard let type = document["type"]?.stringValue, let id = document["id"]?.stringValue,
-        let field = document["field"]?.stringValue
-      else { return nil }
-      return SecretKey(RecordID(type: type, id: id), field: field)
+      return try Self.key(of: document(at: "\(folder)/\(name)"))
     }
+  }
+
+  /// The content of the file of a value.
+  package static func document(_ secret: String, for key: SecretKey) -> JSONValue {
+    [
+      "type": .string(key.record.type), "id": .string(key.record.id), "field": .string(key.field),
+      "secret": .string(secret),
+    ]
+  }
+
+  /// Returns the key that a file's content names, or `nil` for other content.
+  package static func key(of document: JSONValue) -> SecretKey? {
+    guard let type = document["type"]?.stringValue, let id = document["id"]?.stringValue,
+      let field = document["field"]?.stringValue
+    else { return nil }
+    return SecretKey(RecordID(type: type, id: id), field: field)
   }
 
   private func document(at path: String) throws -> JSONValue {
@@ -61,7 +69,7 @@ package struct FileSecretStore: SecretStore {
 
   /// Returns a file name of fixed length, distinct for each key on every file system: 128 bits of FNV-1a over its
   /// parts.
-  private func path(of key: SecretKey) -> String {
+  package func path(of key: SecretKey) -> String {
     var hash: UInt128 = 0x6C62_272E_07BB_0142_62B8_2175_6295_C58D
     for part in [key.record.type, key.record.id, key.field] {
       for byte in Array(part.utf8) + [0] {

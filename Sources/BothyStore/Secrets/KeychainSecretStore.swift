@@ -23,7 +23,12 @@
       return String(decoding: data, as: UTF8.self)
     }
 
-    public func set(_ secret: String, for key: SecretKey) throws {
+    public func set(_ secret: String?, for key: SecretKey) throws {
+      guard let secret else {
+        let status = SecItemDelete(item(key) as CFDictionary)
+        guard status == errSecSuccess || status == errSecItemNotFound else { throw Self.error(status) }
+        return
+      }
       let value = [kSecValueData as String: Data(secret.utf8)]
       let status = SecItemUpdate(item(key) as CFDictionary, value as CFDictionary)
       if status == errSecSuccess { return }
@@ -33,11 +38,6 @@
       query[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
       let added = SecItemAdd(query as CFDictionary, nil)
       guard added == errSecSuccess else { throw Self.error(added) }
-    }
-
-    public func remove(_ key: SecretKey) throws {
-      let status = SecItemDelete(item(key) as CFDictionary)
-      guard status == errSecSuccess || status == errSecItemNotFound else { throw Self.error(status) }
     }
 
     public func keys() throws -> [SecretKey] {

@@ -5,12 +5,15 @@ import Synchronization
 public protocol SecretStore: Sendable {
   /// Returns the value for `key`, or nil.
   func secret(_ key: SecretKey) throws -> String?
-  /// Stores a value and replaces the one before.
-  func set(_ secret: String, for key: SecretKey) throws
-  /// Removes a value. Does nothing without one.
-  func remove(_ key: SecretKey) throws
+  /// Stores a value and replaces the one before. Removes it if `secret` is nil; does nothing without one.
+  func set(_ secret: String?, for key: SecretKey) throws
   /// Returns the keys of all values, in any order.
   func keys() throws -> [SecretKey]
+}
+
+extension SecretStore {
+  /// Removes a value. Does nothing without one.
+  package func remove(_ key: SecretKey) throws { try set(nil, for: key) }
 }
 
 /// The name of a value: a field of a record.
@@ -28,14 +31,13 @@ public struct SecretKey: Sendable, Hashable {
 }
 
 /// Secrets in memory, deleted with the process.
-package final class MemorySecretStore: SecretStore {
+public final class MemorySecretStore: SecretStore {
   private let secrets = Mutex<[SecretKey: String]>([:])
 
   /// Creates an empty store.
-  package init() {}
+  public init() {}
 
-  package func secret(_ key: SecretKey) -> String? { secrets.withLock { $0[key] } }
-  package func set(_ secret: String, for key: SecretKey) { secrets.withLock { $0[key] = secret } }
-  package func remove(_ key: SecretKey) { secrets.withLock { $0[key] = nil } }
-  package func keys() -> [SecretKey] { secrets.withLock { Array($0.keys) } }
+  public func secret(_ key: SecretKey) -> String? { secrets.withLock { $0[key] } }
+  public func set(_ secret: String?, for key: SecretKey) { secrets.withLock { $0[key] = secret } }
+  public func keys() -> [SecretKey] { secrets.withLock { Array($0.keys) } }
 }

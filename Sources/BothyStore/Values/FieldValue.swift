@@ -33,7 +33,7 @@ public enum FieldValue: Sendable, Hashable {
   }
 
   /// The text of a `.text` value.
-  public var text: String? {
+  package var text: String? {
     guard case .text(let text) = self else { return nil }
     return text
   }

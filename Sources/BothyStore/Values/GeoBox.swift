@@ -3,13 +3,13 @@
 /// It extends east from `west` to `east`, so a box whose west is greater than its east crosses the antimeridian.
 public struct GeoBox: Sendable, Hashable {
   /// The longitude of the western edge, -180 to 180.
-  public var west: Double
+  package var west: Double
   /// The latitude of the southern edge, -90 to 90.
-  public var south: Double
+  package var south: Double
   /// The longitude of the eastern edge, -180 to 180. Smaller than `west` across the antimeridian.
-  public var east: Double
+  package var east: Double
   /// The latitude of the northern edge, -90 to 90.
-  public var north: Double
+  package var north: Double
 
   /// Creates a box, in the order of RFC 7946 section 5. Checks nothing. A query by a box that isn't on earth throws
   /// `BothyError` `invalidQuery`.

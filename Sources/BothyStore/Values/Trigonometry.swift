@@ -7,5 +7,4 @@ package func arcSine(_ value: Double) -> Double { asin(value) }
 package func arcTangent(_ value: Double) -> Double { atan(value) }
 package func arcTangent(_ y: Double, over x: Double) -> Double { atan2(y, x) }
 package func hyperbolicSine(_ value: Double) -> Double { sinh(value) }
-package func exponential(_ value: Double) -> Double { exp(value) }
 package func naturalLogarithm(_ value: Double) -> Double { log(value) }

@@ -1,5 +1,7 @@
 package import GRDB
 
+import struct Foundation.Date
+
 /// Receives every write in the transaction that makes it. The outbox implements it.
 ///
 /// The store calls `record` inside the write transaction, in the order of the writes. It calls at the end, and earlier
@@ -20,6 +22,8 @@ package protocol ChangeRecorder: Sendable {
   /// Converts a field in the recorded changes to its new kind. Null denotes a field without a value.
   func convert(
     _ field: String, of type: String, in database: Database, _ value: (JSONValue) throws -> JSONValue) throws
+  /// Returns the ids of the records of a type that have recorded changes.
+  func pending(of type: String, in database: Database) throws -> Set<String>
   /// Gives the fields of a type their new names in the recorded changes.
   func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws
 }
@@ -30,4 +34,106 @@ package enum WriteOrigin: Sendable, Hashable {
   case app
   /// The server. Applied, not recorded.
   case remote
+}
+
+/// A local change of one record of a synced type. Changes keep the order of the writes.
+package struct Change: Sendable {
+  package enum Kind: Sendable { case insert, update, delete }
+
+  package let kind: Kind
+  /// The position of the type in `LocalStore.tables`.
+  package let table: Int
+  package let id: String
+  /// The row before the change, or nil for an insert.
+  package var before: StoredRow?
+  /// The base of the caller's value if others changed the same fields since, or nil.
+  package var stale: Stale?
+  /// The fields that the caller gave of a new record, nulls included. The others have their defaults. Nil if it gave all.
+  package var given: [String: FieldValue]?
+
+  package init(
+    kind: Kind, table: Int, id: String, before: StoredRow?, stale: Stale? = nil,
+    given: [String: FieldValue]? = nil
+  ) {
+    (self.kind, self.table, self.id, self.before, self.stale) = (kind, table, id, before, stale)
+    self.given = given
+  }
+
+  /// The record as the caller read it, in the fields that both sides changed.
+  package struct Stale: Sendable {
+    /// A version that the server had before the changes of others.
+    package var version: String
+    /// The values of the fields at that version, by position.
+    package var values: [Int: FieldValue]
+    /// The version of the deletion, if others deleted the record.
+    package var deletion: String?
+
+    package init(version: String, values: [Int: FieldValue], deletion: String? = nil) {
+      (self.version, self.values, self.deletion) = (version, values, deletion)
+    }
+  }
+}
+
+/// A stored row: its values in schema order and the data beside them.
+package struct StoredRow: Sendable, Hashable {
+  package var values: [FieldValue]
+  /// The container, or nil for the type's own.
+  package var container: String?
+  package var version: String?
+  package var unknownFields: String?
+  /// The times and the owner. Nil parts keep their values in the row that this one replaces.
+  package var metadata = RecordMetadata()
+
+  /// All values by position.
+  package var all: [Int: FieldValue] {
+    Dictionary(uniqueKeysWithValues: values.enumerated().map { ($0, $1) })
+  }
+
+  package init(
+    values: [FieldValue], container: String? = nil, version: String? = nil, unknownFields: String? = nil
+  ) {
+    self.values = values
+    self.container = container
+    self.version = version
+    self.unknownFields = unknownFields
+  }
+}
+
+/// Refuses the writes of a plain store to a synced file. Such changes never reach a server, and the next pull
+/// overwrites them.
+struct SyncedFileGuard: ChangeRecorder {
+  private let path: String
+
+  /// Creates the guard. Nil for a file that no synced store has opened.
+  init?(_ database: Database, path: String?) throws {
+    guard let path, try database.tableExists(ReplacedFields.table) else { return nil }
+    self.path = path
+  }
+
+  var tables: [String] { [] }
+  var time: Int64 { Timestamp(Date()).milliseconds }
+
+  func record(_ changes: [Change], in transaction: WriteTransaction) throws { throw refusal }
+  func later(
+    _ value: FieldValue, than earlier: FieldValue, readAs read: FieldValue, _ field: FieldSchema
+  ) throws -> FieldValue { throw refusal }
+
+  func migrate(_ step: Migration.Step, in database: Database) throws { throw refusal }
+
+  func convert(
+    _ field: String, of type: String, in database: Database, _ value: (JSONValue) throws -> JSONValue
+  ) throws { throw refusal }
+
+  func pending(of type: String, in database: Database) throws -> Set<String> { throw refusal }
+
+  func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws {
+    if old != new { throw refusal }
+  }
+
+  private var refusal: BothyError {
+    BothyError(
+      .readOnly,
+      "The file \(path) is synced, and a plain Store changes it without the server's knowledge. Open it with "
+        + "SyncedStore(at:schema:remote:) to write.")
+  }
 }

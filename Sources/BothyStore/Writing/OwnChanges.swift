@@ -37,7 +37,8 @@ package struct OwnChange: Sendable {
     }
   }
 
-  /// Returns the save of a value that is on its way to the server from now on. No row shows it yet.
+  /// Returns the save of a value that is on its way to the server from now on. No row shows it yet, so values that are
+  /// read from then on don't have it.
   ///
   /// - Parameter isWhole: true for a value that came without a reading.
   package func sending(isWhole: Bool) -> OwnChange? {
@@ -105,6 +106,8 @@ struct OwnChangesSince {
   var saved: OwnChange?
   /// The later changes of other values, the oldest first.
   var others: [OwnChange]
+  /// True if the last save of the value is under way, and no row shows it.
+  var isHidden = false
 
   /// Returns the values that a field had before, the oldest first, each with the time of the change that replaced it.
   func replaced(at position: Int) -> [(value: FieldValue, time: Int64)] {
@@ -112,6 +115,22 @@ struct OwnChangesSince {
       change.before.first { $0.position == position }.map { ($0.value, change.time) }
     }
   }
+}
+
+/// The changes of one transaction that are remembered from its commit on.
+package struct OwnChangesMade: Sendable {
+  var changes: [RecordID: [OwnChange]] = [:]
+  /// The saves that begin to be hidden.
+  var hidden: [RecordID: OwnChange] = [:]
+  /// The records whose hidden saves have ended.
+  var ended: Set<RecordID> = []
+
+  fileprivate var isEmpty: Bool { changes.isEmpty && hidden.isEmpty && ended.isEmpty }
+
+  /// - Parameter change: a change that no transaction of this device has made.
+  package init(_ change: OwnChange, of id: RecordID) { changes = [id: [change]] }
+
+  init() {}
 }
 
 /// The newest changes that this process made, in memory. With them an older copy of a record reverts no change of the
@@ -129,6 +148,8 @@ package final class OwnChanges: Sendable {
     var order: [RecordID] = []
     var first = 0
     var cost = 0
+    /// The saves that are under way to the server and that no row shows, at most one for each record.
+    var hidden: [RecordID: OwnChange] = [:]
     /// The versions that this process has made on the server alone, each with the one before.
     var elsewhere: [RecordID: (from: Int64, to: Int64)] = [:]
     /// The hashes of the newest saved secrets.
@@ -165,10 +186,12 @@ package final class OwnChanges: Sendable {
   package init() {}
 
   /// Notes changes that are durable, with the number of their commit. Changes that have one keep it.
-  package func note(_ changes: [RecordID: [OwnChange]], committed number: Int64 = .max) {
+  package func note(_ changes: OwnChangesMade, committed number: Int64 = .max) {
     guard !changes.isEmpty else { return }
     state.withLock { state in
-      for (id, changes) in changes {
+      for id in changes.ended { state.hidden[id] = nil }
+      state.hidden.merge(changes.hidden) { $1 }
+      for (id, changes) in changes.changes {
         for var change in changes {
           change.committed = min(change.committed, number)
           state.add(change, of: id)
@@ -189,17 +212,38 @@ package final class OwnChanges: Sendable {
 
   func secretHash(_ secret: SavedSecret) -> Int? { state.withLock { $0.secrets[secret] } }
 
-  /// Returns the changes of a record since the values with the mark were read, or since their last save.
+  /// Returns the save of a record that is under way and that no row shows, or nil.
+  func hidden(of id: RecordID) -> OwnChange? { state.withLock { $0.hidden[id] } }
+
+  /// Ends the save of a record that no row shows, if no transaction did.
+  ///
+  /// - Parameter isMade: false if it was undone. It is then forgotten.
+  package func endHidden(_ id: RecordID, isMade: Bool = true) {
+    state.withLock { state in
+      guard let change = state.hidden.removeValue(forKey: id), isMade else { return }
+      state.add(change, of: id)
+    }
+  }
+
+  /// Returns the changes of a record since the values with the mark were read, or since their last save. A save that no
+  /// row shows is one of them.
+  ///
+  /// - Parameter present: the changes of the transaction that asks.
   func since(
-    _ mark: ReadMark, _ id: RecordID, with present: [OwnChange], by values: [FieldValue], _ schema: TypeSchema
+    _ mark: ReadMark, _ id: RecordID, with present: OwnChangesMade, by values: [FieldValue],
+    _ schema: TypeSchema
   ) -> OwnChangesSince {
-    let known = state.withLock { $0.changes[id] }
-    if known == nil && present.isEmpty { return OwnChangesSince(others: []) }
-    let all = (known ?? []) + present
+    let (known, noted) = state.withLock { ($0.changes[id], $0.hidden[id]) }
+    let hidden = present.ended.contains(id) ? nil : noted
+    // A save that was under way is noted after later ones.
+    let all = ((known ?? []) + (present.changes[id] ?? []) + [hidden].compactMap(\.self))
+      .sorted { $0.made < $1.made }
+    if all.isEmpty { return OwnChangesSince(others: []) }
     let mine = mark.reading == 0 ? [] : all.filter { $0.reading == mark.reading && !$0.given.isEmpty }
     let read = Dictionary(mine.flatMap(\.before).map { ($0.position, $0.value) }) { first, _ in first }
     if let saved = mine.last(where: { $0.isContinued(by: values, read: read, schema) }) {
-      return OwnChangesSince(saved: saved, others: all.filter { $0.made > saved.made })
+      return OwnChangesSince(
+        saved: saved, others: all.filter { $0.made > saved.made }, isHidden: saved.made == hidden?.made)
     }
     // The time at which a value from elsewhere was read isn't known.
     return OwnChangesSince(
@@ -234,5 +278,65 @@ extension FieldValue {
     case .list(let ids): ids.reduce(0) { $0 + $1.utf8.count + 16 }
     case .null, .bool, .int, .double, .date, .coordinate: 0
     }
+  }
+}
+
+/// Remembering what this process changes, for later saves of other values of the same records.
+extension WriteTransaction {
+  /// The largest number of changes of one transaction that are remembered, the first ones. Bulk work costs no more then,
+  /// and doesn't displace the changes that people made.
+  private static let limit = 1_000
+
+  /// Remembers a save of `saved`, which changed a row from `before` to `now`.
+  ///
+  /// - Parameter unseen: the fields that others changed and the saved value doesn't show.
+  func note(
+    _ saved: [FieldValue], readAs mark: ReadMark, over before: [FieldValue], now: [FieldValue],
+    unseen: Set<Int> = [], _ table: TypeTable, id: String
+  ) {
+    guard keepsNews, madeCount < Self.limit, table.schema.isSynced else { return }
+    var change = OwnChange()
+    if mark.reading != 0 {
+      (change.reading, change.given, change.unseen) = (mark.reading, saved, unseen)
+      for position in now.indices where now[position] != saved[position] {
+        change.otherwise.append((position, now[position]))
+      }
+    }
+    for position in now.indices where now[position] != before[position] {
+      change.before.append((position, before[position]))
+    }
+    if !change.before.isEmpty || !change.given.isEmpty { note(change, table, id: id) }
+  }
+
+  /// Remembers the fields that this device changed elsewhere and a row shows from now on.
+  func note(own: [Int: FieldValue], over before: [FieldValue], _ table: TypeTable, id: String) {
+    var now = before
+    for (position, value) in own { now[position] = value }
+    note(now, readAs: .whole, over: before, now: now, table, id: id)
+  }
+
+  private func note(_ change: OwnChange, _ table: TypeTable, id: String) {
+    madeCount += 1
+    made.changes[RecordID(type: table.schema.name, id: id), default: []].append(change)
+  }
+
+  /// Returns the last change of a record by this transaction.
+  package func lastOwnChange(of id: RecordID) -> OwnChange? { made.changes[id]?.last }
+
+  /// Remembers a save that no row shows, until `endHidden`.
+  package func hide(_ change: OwnChange, of id: RecordID) { made.hidden[id] = change }
+
+  /// True if this process has a save of the record that no row shows.
+  package func hidesSave(of id: RecordID) -> Bool { ownChanges?.hidden(of: id) != nil }
+
+  /// Keeps the save of a record that no row shows, if there is one, although this transaction ends it.
+  package func keepHidden(_ id: RecordID) { made.hidden[id] = ownChanges?.hidden(of: id) }
+
+  /// Ends the save of a record that no row shows, if there is one.
+  ///
+  /// - Parameter isMade: false if it was undone. It is then forgotten.
+  package func endHidden(_ id: RecordID, isMade: Bool = true) {
+    guard let change = ownChanges?.hidden(of: id), made.ended.insert(id).inserted, isMade else { return }
+    made.changes[id, default: []].append(change)
   }
 }

@@ -2,7 +2,8 @@
 extension WriteTransaction {
   /// Preserves the changes since the values were read, in fields that the caller didn't edit. A field with one of the
   /// replaced values counts as not edited. Returns the values as read of the fields that others and the caller changed,
-  /// and the fields that others changed and the caller hasn't seen.
+  /// and the fields that others changed and the caller hasn't seen. The flag is true if the value's last save is under
+  /// way, and no row shows it.
   ///
   /// A field that this device alone changed since is merged as one person's two edits of it. The values are compared
   /// with their last save, if they were saved before.
@@ -14,21 +15,24 @@ extension WriteTransaction {
     in values: inout [FieldValue], without absent: Set<Int> = [], readAs mark: ReadMark,
     over before: StoredRow,
     _ table: TypeTable, id: String, isTyped: Bool
-  ) throws -> (stale: Change.Stale?, unseen: Set<Int>) {
+  ) throws -> (stale: Change.Stale?, unseen: Set<Int>, isHidden: Bool) {
     if isTyped { table.keepUnread(in: &values, of: before.values) }
-    guard tells(of: table, since: mark), let recorder,
-      values != before.values || table.schema.fields.contains(where: { $0.merge == .counter })
-    else { return (nil, []) }
+    guard tells(of: table, since: mark), let recorder else { return (nil, [], false) }
     let record = RecordID(type: table.schema.name, id: id)
     var own =
       ownChanges?.since(
-        mark, record, with: made[record] ?? [], by: values, table.schema)
+        mark, record, with: made, by: values, table.schema)
       ?? OwnChangesSince(others: [])
+    // A value as the row has it may still set back what its own save has sent, or count again.
+    guard
+      values != before.values || own.saved != nil
+        || table.schema.fields.contains(where: { $0.merge == .counter })
+    else { return (nil, [], false) }
     let mark = own.saved.map { ReadMark(number: -$0.time, reading: mark.reading) } ?? mark
     guard
       own.saved != nil || !own.others.isEmpty || mark.number < 0
         || mark.number != ReadMark.number(of: before.version)
-    else { return (nil, []) }
+    else { return (nil, [], false) }
     var others = try ReplacedFields.entries(since: mark, table, id: id, in: self)
     if isTyped {
       for position in table.checkedPositions {
@@ -55,7 +59,9 @@ extension WriteTransaction {
       case .conflict(let read): stale[position] = read
       }
     }
-    return (stale.isEmpty ? nil : Change.Stale(version: news.version(of: mark), values: stale), unseen)
+    return (
+      stale.isEmpty ? nil : Change.Stale(version: news.version(of: mark), values: stale), unseen, own.isHidden
+    )
   }
 
   /// Returns the deletion by others of a record that existed when a value was read.
@@ -74,7 +80,7 @@ extension WriteTransaction {
       version: news.was)
     let saved = conceal(values, table, id, readAs: mark).values
     var values = saved
-    let (stale, unseen) = try leaveNews(
+    let (stale, unseen, _) = try leaveNews(
       in: &values, readAs: mark, over: read, table, id: id, isTyped: isTyped)
     guard let version = news.was, values != read.values else { return }
     try checkUnique(table, id: id, values)
@@ -92,5 +98,46 @@ extension WriteTransaction {
 
   private func tells(of table: TypeTable, since mark: ReadMark) -> Bool {
     table.schema.isSynced && recorder != nil && mark.number != ReadMark.whole.number
+  }
+}
+
+/// The secret that one value was saved with. The reading names the value.
+struct SavedSecret: Hashable, Sendable {
+  var key: SecretKey
+  var reading: Int64
+}
+
+/// Keeping the values of sensitive fields out of the rows.
+extension WriteTransaction {
+  /// Moves the values of sensitive fields to `secrets` and returns null for the row. The flag is true if any is new.
+  ///
+  /// - Parameter isKept: true if the record exists, so that secrets that the same value was saved with before are stored
+  ///   or sent already. Memory has hashes of them until the next launch.
+  func conceal(
+    _ values: [FieldValue], _ table: TypeTable, _ id: String, readAs mark: ReadMark, isKept: Bool = false
+  ) -> (values: [FieldValue], hasNew: Bool) {
+    var (values, hasNew) = (values, false)
+    let record = RecordID(type: table.schema.name, id: id)
+    for position in table.sensitivePositions {
+      guard case .text(let secret) = values[position] else { continue }
+      values[position] = .null
+      let key = SecretKey(record, field: table.schema.fields[position].name)
+      let saved = SavedSecret(key: key, reading: mark.reading)
+      if mark.reading != 0 {
+        let hash = Self.hash(secret)
+        if isKept && hash == secretHashes[saved] ?? ownChanges?.secretHash(saved) { continue }
+        secretHashes[saved] = hash
+      }
+      secrets[key] = secret
+      hasNew = true
+    }
+    return (values, hasNew)
+  }
+
+  /// Returns a hash with a key that Swift makes for each process.
+  private static func hash(_ secret: String) -> Int {
+    var hasher = Hasher()
+    for byte in secret.utf8 { hasher.combine(byte) }
+    return hasher.finalize()
   }
 }

@@ -32,21 +32,9 @@ extension WriteTransaction {
     }
   }
 
+  /// Adds the references in `values`, the new values of the record.
   func link(_ table: TypeTable, id: String, _ values: [FieldValue]) throws {
-    guard table.hasListReferences else { return }
-    for (field, value) in zip(table.schema.fields, values) {
-      guard case .references(let target, _) = field.kind, case .list(let ids) = value else { continue }
-      let insert = try PreparedStatement(
-        "INSERT OR IGNORE INTO bothy_link VALUES (?, ?, ?, ?, ?)", in: database)
-      for targetID in ids {
-        insert.bind(target, at: 1)
-        insert.bind(targetID, at: 2)
-        insert.bind(table.schema.name, at: 3)
-        insert.bind(field.name, at: 4)
-        insert.bind(id, at: 5)
-        try insert.run()
-      }
-    }
+    try writeLinks("INSERT OR IGNORE INTO bothy_link VALUES (?, ?, ?, ?, ?)", table, id: id, values)
   }
 
   func unlink(_ table: TypeTable, id: String) throws {
@@ -56,20 +44,25 @@ extension WriteTransaction {
 
   /// Removes the references in `values`, the old values of the record.
   func unlink(_ table: TypeTable, id: String, _ values: [FieldValue]) throws {
+    try writeLinks(
+      """
+      DELETE FROM bothy_link WHERE target_type = ? AND target = ? AND owner_type = ? AND field = ? AND owner = ?
+      """, table, id: id, values)
+  }
+
+  /// Runs a statement for each reference in the lists of `values`.
+  private func writeLinks(_ sql: String, _ table: TypeTable, id: String, _ values: [FieldValue]) throws {
     guard table.hasListReferences else { return }
     for (field, value) in zip(table.schema.fields, values) {
       guard case .references(let target, _) = field.kind, case .list(let ids) = value else { continue }
-      let delete = try PreparedStatement(
-        """
-        DELETE FROM bothy_link WHERE target_type = ? AND target = ? AND owner_type = ? AND field = ? AND owner = ?
-        """, in: database)
+      let statement = try PreparedStatement(sql, in: database)
       for targetID in ids {
-        delete.bind(target, at: 1)
-        delete.bind(targetID, at: 2)
-        delete.bind(table.schema.name, at: 3)
-        delete.bind(field.name, at: 4)
-        delete.bind(id, at: 5)
-        try delete.run()
+        statement.bind(target, at: 1)
+        statement.bind(targetID, at: 2)
+        statement.bind(table.schema.name, at: 3)
+        statement.bind(field.name, at: 4)
+        statement.bind(id, at: 5)
+        try statement.run()
       }
     }
   }

@@ -2,9 +2,13 @@
 extension WriteTransaction {
   /// Writes a row from the server, new or over an older version. Returns false and changes nothing if the local row is
   /// newer.
+  ///
+  /// - Parameter own: The fields that this device sent, by position, if the row does not show them yet.
   @discardableResult
-  package func put(_ table: TypeTable, id: String, _ row: StoredRow) throws -> Bool {
-    try put(table, id: id, row, over: self.row(table, id: id))
+  package func put(
+    _ table: TypeTable, id: String, _ row: StoredRow, own: [Int: FieldValue] = [:]
+  ) throws -> Bool {
+    try put(table, id: id, row, over: self.row(table, id: id), own: own)
   }
 
   /// Replaces a row whatever its version. The version of a pending row is only the base of its change, and a server
@@ -22,7 +26,7 @@ extension WriteTransaction {
 
   @discardableResult
   private func put(
-    _ table: TypeTable, id: String, _ row: StoredRow, over before: StoredRow?, own: [Int: FieldValue] = [:]
+    _ table: TypeTable, id: String, _ row: StoredRow, over before: StoredRow?, own: [Int: FieldValue]
   ) throws -> Bool {
     let put = try statement(.put, table)
     put.bind(id, at: 1)

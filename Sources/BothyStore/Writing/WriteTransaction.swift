@@ -28,7 +28,7 @@ public final class WriteTransaction: ReadTransaction {
   private let clock: (any ChangeRecorder)?
   /// The changes that this process made before, and those of this transaction.
   var ownChanges: OwnChanges?
-  var made: [RecordID: [OwnChange]] = [:]
+  var made = OwnChangesMade()
   var madeCount = 0
   /// True if the file keeps replaced values (see `ReplacedFields`).
   let keepsNews: Bool
@@ -120,7 +120,7 @@ public final class WriteTransaction: ReadTransaction {
       for (position, field) in table.schema.fields.enumerated() {
         if let value = record.fields[field.name] {
           values[position] = try table.checked(value, for: position)
-        } else if record.origin.isWhole && field.isOptional {
+        } else if record.clears(field) {
           values[position] = .null
         } else {
           absent.insert(position)
@@ -173,16 +173,17 @@ public final class WriteTransaction: ReadTransaction {
   }
 
   /// Inserts a record of any type. Fills in defaults, then checks every field against the schema. Throws
-  /// `.unknownField`, `.invalidValue` or `.alreadyExists`.
+  /// `unknownField`, `.invalidValue` or `.alreadyExists`.
   package func insert(_ record: AnyRecord) throws {
     let table = try catalog.table(record.type)
     let values = try table.checkedValues(record)
     try insert(
-      table, id: record.id, container: record.container, values: values, readAs: record.origin.mark)
+      table, id: record.id, container: record.container, values: values, readAs: record.origin.mark,
+      given: record.origin.isWhole ? nil : record.fields)
     note(values, readAs: record.origin.mark, over: values, now: values, table, id: record.id)
   }
 
-  /// Changes the named fields of a record of any type; null clears one. Throws `.notFound`, `.unknownField` or
+  /// Changes the named fields of a record of any type; null clears one. Throws `.notFound`, `unknownField` or
   /// `.invalidValue`.
   @discardableResult
   package func update(_ id: RecordID, fields: [String: FieldValue]) throws -> AnyRecord {
@@ -197,7 +198,7 @@ public final class WriteTransaction: ReadTransaction {
   }
 
   /// Moves a record of a synced type to another container. Returns false if it is there already. Its fields are
-  /// unchanged. Throws `.notFound`. Costs one row, read and written.
+  /// unchanged. Throws `BothyError` `.notFound`. Costs one row, read and written.
   @discardableResult
   public func move(_ id: RecordID, to container: String) throws -> Bool {
     let table = try catalog.table(id.type)
@@ -211,21 +212,23 @@ public final class WriteTransaction: ReadTransaction {
   }
 
   private func insert(
-    _ table: TypeTable, id: String, container: String?, values: [FieldValue], readAs mark: ReadMark = .whole
+    _ table: TypeTable, id: String, container: String?, values: [FieldValue], readAs mark: ReadMark = .whole,
+    given: [String: FieldValue]? = nil
   ) throws {
     let values = conceal(values, table, id, readAs: mark).values
     if table.hasSideWork { try checkUnique(table, id: id, values) }
-    try insert(table, id: id, container: container) { encoder in
+    try insert(table, id: id, container: container, given: given) { encoder in
       for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
     }
     if table.hasListReferences { try link(table, id: id, values) }
   }
 
   private func insert(
-    _ table: TypeTable, id: String, container: String?, _ encode: (inout FieldEncoder) -> Void
+    _ table: TypeTable, id: String, container: String?, given: [String: FieldValue]? = nil,
+    _ encode: (inout FieldEncoder) -> Void
   ) throws {
     try insertRow(table, id: id, container: container, encode)
-    changed(.insert, table, id, before: nil)
+    changed(.insert, table, id, before: nil, given: given)
     try flushIfFull()
   }
 
@@ -260,10 +263,11 @@ public final class WriteTransaction: ReadTransaction {
     // A secret changes nothing in the row, but must be sent.
     let (saved, hasSecret) = conceal(values, table, id, readAs: mark, isKept: true)
     var values = saved
-    let (stale, unseen) = try leaveNews(
+    let (stale, unseen, isHidden) = try leaveNews(
       in: &values, without: absent, readAs: mark, over: before, table, id: id, isTyped: isTyped)
     note(saved, readAs: mark, over: before.values, now: values, unseen: unseen, table, id: id)
-    if before.values == values && !hasSecret && stale == nil { return }
+    // A save under way that is saved here too is durable from now on, whatever the server answers.
+    if before.values == values && !hasSecret && stale == nil && !isHidden { return }
     if table.hasSideWork { try checkUnique(table, id: id, values, before: before.values) }
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
@@ -349,7 +353,8 @@ public final class WriteTransaction: ReadTransaction {
   // MARK: notifying the recorder and the observers
 
   func changed(
-    _ kind: Change.Kind, _ table: TypeTable, _ id: String, before: StoredRow?, stale: Change.Stale? = nil
+    _ kind: Change.Kind, _ table: TypeTable, _ id: String, before: StoredRow?, stale: Change.Stale? = nil,
+    given: [String: FieldValue]? = nil
   ) {
     touched.insert(table.index, id)
     switch kind {
@@ -358,7 +363,8 @@ public final class WriteTransaction: ReadTransaction {
     case .delete: note(.removed, table, id)
     }
     if recorder != nil && table.schema.isSynced {
-      changes.append(Change(kind: kind, table: table.index, id: id, before: before, stale: stale))
+      changes.append(
+        Change(kind: kind, table: table.index, id: id, before: before, stale: stale, given: given))
     }
   }
 

@@ -12,14 +12,14 @@ struct OnlineSave: Sendable {
   /// The reading that the value came with.
   private let reading: Int64?
   let keeping: Outbox.Entry.Awaited.Keeping
-  /// Whether a change that the server was not reached for is pending from then on.
+  /// True if a change that the server was not reached for is pending from then on.
   let isQueued: Bool
 
   enum Result: Sendable {
     case settled(SaveReceipt<AnyRecord>)
     /// The record has pending work, and the change belongs on top of it: nothing of it was done.
     case pending(LocalChange)
-    /// The server was not reached, and the change is not kept.
+    /// The server was not reached, and the change is not kept. The error says if the server may have made it.
     case unreachable(BothyError)
   }
 
@@ -34,16 +34,22 @@ struct OnlineSave: Sendable {
   }
 
   private var engine: SyncEngine { store.engine }
-  private var sent: SentValues { engine.pass.sent }
+  private var sent: SentValues { engine.runner.sent }
 
-  /// Throws `CancellationError` and `BothyError` `.insideSync`, with nothing done. Throws `BothyError` for a rejection,
+  /// Throws `CancellationError` and `BothyError` `insideSync`, with nothing done. Throws `BothyError` for a rejection,
   /// for a conflict that the policy did not decide and for what can't be requested from the server. Throws `BothyError`
   /// for a change that does not fit the schema.
   func run() async throws -> Result {
     guard !engine.isInside else { throw BothyError.insideSync }
-    return try await engine.pass.turns.withGate(of: change.id) {
+    return try await engine.runner.turns.withPermit(of: change.id) {
       try Task.checkCancellation()
-      return try await Task { try await attempt() }.value
+      return try await Task {
+        let result = try await attempt()
+        // A save that another process has settled was not ended by a transaction of this one.
+        if case .settled = result { store.store.ownChanges.endHidden(change.id) }
+        return result
+      }
+      .value
     }
   }
 
@@ -51,14 +57,17 @@ struct OnlineSave: Sendable {
     while true {
       let found: OnlineChange?
       do {
-        found = try await OnlineChange.rehearsed(change, keeping, engine.pass)
+        found = try await OnlineChange.rehearsed(change, keeping, engine.runner)
       } catch let pending as OnlineChange.HasPendingWork {
         guard pending.isHidden else { return .pending(change) }
         // Of another process, or left by a crash.
         if let result = try await settleOther() { return result }
         continue
       }
-      guard var made = found else { return try await keepHere() }
+      // The server need not receive it.
+      guard var made = found else {
+        return .settled(try await store.keep(change, RequestOptions(writePolicy: .local)))
+      }
       if let reading { made.value?.reading = reading }
       switch try await follow(&made) {
       case .ready: break
@@ -70,15 +79,6 @@ struct OnlineSave: Sendable {
       sent.note(change.id, SentValues.Sent(change: made))
       return try await settle(revision)
     }
-  }
-
-  /// Makes a change that the server is not to be told of.
-  private func keepHere() async throws -> Result {
-    let receipt = try await store.store.write { transaction in
-      try change.apply(in: transaction)
-      return try store.receipt(writing: change.id, in: transaction)
-    }
-    return .settled(receipt)
   }
 
   /// Sends the record's hidden change. Nil once it has none.
@@ -97,7 +97,9 @@ struct OnlineSave: Sendable {
     if let reason, reason.leavesDoubt { return BothyError(.serverError, reason.message, record: id) }
     return report.stop.map { BothyError($0) }
       ?? BothyError(
-        .pendingChanges, "\(id) waits for other changes that must be sent before it. Sync first.", record: id)
+        .pendingChanges,
+        "\(id) waits for other changes that must be sent before it. Release those that are drafts, and sync first.",
+        record: id)
   }
 
   private enum Step {
@@ -110,44 +112,49 @@ struct OnlineSave: Sendable {
   /// Bases the change on the content that the last server-first save of this record has sent. A save without an answer
   /// is sent again before it, as it was.
   private func follow(_ made: inout OnlineChange) async throws -> Step {
-    guard let last = sent.last(of: change.id) else { return .ready }
-    let schema = store.store.schema[change.id.type]
-    if let answer = last.answer {
-      // A row that shows the answer has told the change already.
-      if last.change.entry.awaited?.keeping == .here {
-        if last.isTold { return .ready }
-        remember(last, isContinued: made.goesOn(last, schema))
-        sent.tell(change.id)
-        return .again
-      }
-      try made.follow(last, answer, store.store.catalog.table(change.id.type).schema)
+    let (id, schema) = (change.id, store.store.schema[change.id.type])
+    let last = sent.last(of: id)
+    if made.isAfterDoubt { return try await sendAgain(before: made, last) }
+    guard let last else {
+      if let left = made.left, let schema { try made.follow(nil, left, schema) }
       return .ready
     }
-    guard let operation = last.operation,
-      let revision = try await last.change.begin(in: store.store, sent: operation)
-    else {
-      sent.forget(change.id)
+    guard let answer = last.answer else {
+      // A pull has shown what became of it.
+      sent.forget(id)
       return .again
     }
+    // A row that shows the answer has told the change already.
+    if last.change.entry.awaited?.keeping == .here {
+      if last.isTold { return .ready }
+      proceed(from: last, made.goesOn(last, schema))
+      sent.tell(id)
+      return .again
+    }
+    try made.follow(last, answer, store.store.catalog.table(id.type).schema)
+    return .ready
+  }
+
+  /// Sends an earlier save without an answer again.
+  ///
+  /// - Parameter last: the earlier save, or `nil` if another process has sent it.
+  private func sendAgain(before made: OnlineChange, _ last: SentValues.Sent?) async throws -> Step {
+    let id = change.id
+    let resumed = try await store.store.write(origin: .remote) { try OutboxQueue.resume(id, in: $0) }
+    guard let revision = resumed else { return .again }
     let error = try await sendHidden()
-    if isQueued && made.goesOn(last, schema) {
-      if try await reveal(revision) {
-        remember(last, isContinued: true)
-        sent.forget(change.id)
-        return .ended(.pending(change))
+    let isOpen = try await store.store.read { try hidden(revision, in: $0) != nil }
+    if isOpen && !isQueued {
+      if let undone = try await undo(revision, isInDoubt: true) {
+        return .ended(.unreachable(error.after(undone)))
       }
-    } else if try await undo(revision, isInDoubt: true) {
-      if !isQueued { return .ended(.unreachable(error)) }
-      sent.forget(change.id)
-      return .again
+    } else if isOpen || sent.last(of: id)?.answer != nil, let last {
+      proceed(from: last, made.goesOn(last, store.store.schema[id.type]))
     }
+    // Both changes are pending from then on.
+    if isOpen && isQueued { return .ended(.pending(change)) }
     // It was made, or not: then the change has all of it.
-    if sent.last(of: change.id)?.answer == nil {
-      sent.forget(change.id)
-    } else {
-      remember(last, isContinued: made.goesOn(last, schema))
-      sent.tell(change.id)
-    }
+    if sent.last(of: id)?.answer == nil { sent.forget(id) } else { sent.tell(id) }
     return .again
   }
 
@@ -157,9 +164,12 @@ struct OnlineSave: Sendable {
     if let outcome = try await decided(revision) { return try ended(outcome, revision) }
     guard isQueued, error.code == .unreachable || error.code == .pendingChanges else {
       let isInDoubt = error.code == .unreachable || error.code == .serverError
-      guard try await undo(revision, isInDoubt: isInDoubt) else { return try await pending(revision) }
-      if error.code == .unreachable { return .unreachable(error) }
-      throw error
+      guard let undone = try await undo(revision, isInDoubt: isInDoubt) else {
+        return try await pending(revision)
+      }
+      let told = isInDoubt ? error.after(undone) : error
+      if error.code == .unreachable { return .unreachable(told) }
+      throw told
     }
     do { _ = try await reveal(revision) } catch let error as BothyError {
       // The delete rules of what was written here meanwhile forbid it.
@@ -181,7 +191,7 @@ struct OnlineSave: Sendable {
     guard let outcome else { return nil }
     // Another process has sent it: what the row shows is what that heard.
     if outcome.version == answer?.version, keeping == .here {
-      sent.decide(id, SentValues.Decided(revision, outcome), answer)
+      sent.decide(id, SentValues.Decided(revision: revision, outcome: outcome), answer)
     }
     return outcome
   }
@@ -189,41 +199,38 @@ struct OnlineSave: Sendable {
   private func ended(_ outcome: SaveOutcome, _ revision: Int64) throws -> Result {
     if case .rejected(let rejection) = outcome {
       sent.forget(change.id)
+      store.store.ownChanges.endHidden(change.id, isMade: false)
       throw BothyError(refused: change.id, rejection, isKept: false)
     }
-    if let last = sent.last(of: change.id) {
-      remember(last, isContinued: false)
-      if case .accepted(let version) = outcome, keeping == .thereAlone {
-        store.store.ownChanges.note(change.id, madeElsewhere: version, from: last.change.entry.base?.version)
-      }
+    if let last = sent.last(of: change.id), case .accepted(let version) = outcome, keeping == .thereAlone {
+      store.store.ownChanges.note(change.id, madeElsewhere: version, from: last.change.entry.base?.version)
     }
+    let (id, table) = (change.id, try store.store.catalog.table(change.id.type))
+    var made = keeping == .here ? nil : sent.last(of: id)?.answer
+    if made == nil && keeping == .thereAlone {
+      made = try store.store.read { try StaleRows.answer(id, over: $0.row(table, id: id.id), in: $0) }
+    }
+    let answer = made.flatMap { ServerAnswer($0, table) }
     sent.tell(change.id)
-    return .settled(SaveReceipt(record: change.id, state: outcome, store: store, revision: nil))
+    return .settled(
+      SaveReceipt(record: change.id, state: outcome, store: store, revision: revision, answer: answer))
   }
 
   /// The change is one that the row shows: no answer came, or something else was changed on top of it.
   private func pending(_ revision: Int64) async throws -> Result {
     if let outcome = try await decided(revision) { return try ended(outcome, revision) }
-    if let last = sent.last(of: change.id) { remember(last, isContinued: false) }
     sent.forget(change.id)
-    let outcome = try store.outcome(of: change.id, revision)
-    if case .rejected(let rejection)? = outcome {
-      throw BothyError(refused: change.id, rejection, isKept: true)
-    }
-    return .settled(
-      SaveReceipt(
-        record: change.id, state: outcome ?? .pending, kind: change.isDeletion ? .delete : .update,
-        store: store,
-        revision: revision))
+    return .settled(try store.sent(change.id, revision))
   }
 
-  /// Remembers a save whose result a row shows, for the next save of its value and of older ones.
+  /// Has a value that came without a reading count as the one that was saved last.
   ///
-  /// - Parameter isContinued: true if this change has the same value, changed further.
-  private func remember(_ last: SentValues.Sent, isContinued: Bool) {
-    guard let own = last.change.own else { return }
-    let mark = isContinued ? change.saved?.origin.mark : nil
-    store.store.ownChanges.note([change.id: [mark.map { own.read(as: $0) } ?? own]])
+  /// - Parameter goesOn: true if this change has the same value, changed further.
+  private func proceed(from last: SentValues.Sent, _ goesOn: Bool) {
+    guard goesOn, reading == 0, let own = last.change.own, let mark = change.saved?.origin.mark else {
+      return
+    }
+    store.store.ownChanges.note(OwnChangesMade(own.read(as: mark), of: change.id))
   }
 
   /// Makes the entry pending as any other. False where it is hidden no more.
@@ -241,28 +248,80 @@ struct OnlineSave: Sendable {
     }
   }
 
-  /// Undoes the change here. False where it is hidden no more.
+  /// Undoes the change here, and returns its entry. Returns `nil` where it is hidden no more.
   ///
-  /// - Parameter isInDoubt: whether it may have been made there: that is remembered for the next save of the record.
-  private func undo(_ revision: Int64, isInDoubt: Bool) async throws -> Bool {
+  /// - Parameter isInDoubt: true if it may have been made there, which is remembered for the next change of the record.
+  private func undo(_ revision: Int64, isInDoubt: Bool) async throws -> Outbox.Entry? {
     let last = sent.last(of: change.id)
-    let (undone, operation) = try await store.store.write(origin: .remote) {
-      transaction -> (Outbox.Entry?, BothySync.SyncOperation?) in
-      guard let entry = try hidden(revision, in: transaction) else { return (nil, nil) }
-      let operation = try OutboxQueue.sentOperation(of: entry, in: transaction)
-      let noted = try Journal.note(entry, .withdrawn, .online, at: store.clock.now(), in: transaction)
-      try OutboxQueue.undo(entry, noted, in: transaction)
-      return (entry, operation)
+    let undone = try await store.store.write(origin: .remote) { transaction -> Outbox.Entry? in
+      guard let entry = try hidden(revision, in: transaction) else { return nil }
+      let noted = try Journal.note(
+        entry, isInDoubt && entry.operationID != nil ? .unanswered : .withdrawn, .online,
+        at: store.clock.now(), in: transaction)
+      try OutboxQueue.undo(entry, noted, isInDoubt: isInDoubt, in: transaction)
+      return entry
     }
-    guard let undone else { return false }
-    if isInDoubt, let operation, var last {
+    guard let undone else { return nil }
+    if isInDoubt, undone.operationID != nil, var last {
       // As it was sent: it may have been laid on what the server has.
       last.change.entry = undone
-      sent.note(change.id, SentValues.Sent(change: last.change, operation: operation))
+      sent.note(change.id, SentValues.Sent(change: last.change))
     } else {
       sent.forget(change.id)
     }
-    return true
+    return undone
+  }
+}
+
+extension SyncedStore {
+  /// Makes a change on the server before readers see it, by a policy that sends first.
+  func networkFirst(
+    _ change: LocalChange, keepsLocally: Bool, _ options: RequestOptions
+  ) async throws -> SaveReceipt<AnyRecord> {
+    let isRemoteOnly = store.schema[change.id.type]?.writeMode == .remoteOnly
+    let isKept = keepsLocally && (options.cacheResults ?? true)
+    let save = OnlineSave(
+      change, in: self,
+      keeping: configuration.cache == .disabled ? .uncached : isKept ? .here : .thereAlone,
+      isQueued: keepsLocally && !isRemoteOnly)
+    switch try await engine.locks.withWrite(container(of: change), { try await save.run() }) {
+    case .settled(let receipt):
+      if receipt.known == .pending { askAfterSave(options) }
+      return receipt
+    case .pending(let change):
+      guard keepsLocally else {
+        throw try state(of: change.id) == .draft
+          ? BothyError(undecided: .draft, change.id) : BothyError.pendingChanges(change.id)
+      }
+      return try await overPending(change, options)
+    case .unreachable(let error):
+      guard isRemoteOnly else { throw error }
+      throw BothyError(
+        .requiresNetwork,
+        "\(change.id.type) is written on the server only, and it can't be reached. \(error.message)",
+        record: change.id, underlying: error)
+    }
+  }
+
+  /// Makes a change on top of the pending ones of the record, durable here, and sends all of them at once, with what
+  /// was written together with it. What does not reach the server stays pending, and a draft stays a draft.
+  private func overPending(
+    _ change: LocalChange, _ options: RequestOptions
+  ) async throws -> SaveReceipt<AnyRecord> {
+    let receipt = try await keep(change, options)
+    guard let revision = receipt.revision, receipt.known != .draft else { return receipt }
+    _ = try await settle(receipt, within: nil)
+    return try sent(change.id, revision)
+  }
+
+  /// Returns the receipt for a pending change that was sent, as far as it is decided. Throws `BothyError` if it was
+  /// rejected.
+  fileprivate func sent(_ id: RecordID, _ revision: Int64) throws -> SaveReceipt<AnyRecord> {
+    let outcome = try outcome(of: id, revision)
+    if case .rejected(let rejection)? = outcome { throw BothyError(refused: id, rejection, isKept: true) }
+    let kind = try store.read { try OutboxQueue.top(of: id, in: $0)?.change }
+    return SaveReceipt(
+      record: id, state: outcome ?? .pending, kind: kind ?? .update, store: self, revision: revision)
   }
 }
 
@@ -277,13 +336,30 @@ extension SaveOutcome {
 }
 
 extension BothyError {
+  /// Returns the error of a save that was undone here. Its message says if the server may have made the save.
+  fileprivate func after(_ undone: Outbox.Entry) -> BothyError {
+    guard undone.operationID != nil else { return self }
+    var error = self
+    error.message +=
+      " The server may have made the change of \(undone.id) all the same. The journal says so, and "
+      + "what became of it once a sync or the next change of the record has shown it."
+    return error
+  }
+
+  static func pendingChanges(_ id: RecordID) -> BothyError {
+    BothyError(
+      .pendingChanges, "\(id) has changes that the server does not have yet. Sync first.", record: id)
+  }
+
   /// A refusal.
   ///
-  /// - Parameter isKept: whether the change waits in the inbox, with what else is pending; else it was undone.
+  /// - Parameter isKept: true if the change stays pending as a rejected one, with what else is; else it was undone.
   fileprivate init(refused id: RecordID, _ rejection: Rejection, isKept: Bool) {
-    let isConflict = rejection.code == Rejection.mergeFailed || rejection.code == "unreadable"
+    let isConflict =
+      [Rejection.mergeFailed, BothyError.Code.unreadable.rawValue].contains(rejection.code)
     let end =
-      isKept ? " The change waits in the inbox." : isConflict ? " Nothing was changed; try again." : ""
+      isKept
+      ? " The change waits with the rejected ones." : isConflict ? " Nothing was changed; try again." : ""
     self.init(
       isConflict ? .conflict : .rejected, rejection.message + end, record: id,
       rejection: isConflict && !isKept ? nil : rejection)

@@ -4,7 +4,7 @@ public import BothyStore
 ///
 /// ```swift
 /// for entry in try await store.outbox.rejected() {
-///   print(entry.record, entry.reason?.message ?? "written together with a rejected change")
+///   if case .quarantined(let rejection) = entry.state { print(rejection.message, rejection.fields) }
 ///   try await store.outbox.resolve(entry, .revert)
 /// }
 /// ```
@@ -12,7 +12,7 @@ public struct Outbox: Sendable {
   let synced: SyncedStore
 
   /// Returns the numbers of pending changes. One scan of the outbox.
-  public func counts() async throws -> Counts {
+  package func counts() async throws -> Counts {
     try await synced.store.read { try OutboxQueue.counts(in: $0) }
   }
 
@@ -22,32 +22,35 @@ public struct Outbox: Sendable {
   ///
   /// - Parameter limit: the largest number of entries; `nil` for all.
   public func pending(limit: Int? = nil) async throws -> [Entry] {
-    try await synced.store.read { try OutboxQueue.entries(limit: limit ?? -1, in: $0) }
+    try await synced.store.read { try OutboxQueue.entries(limit: limit ?? -1, in: $0).described(in: $0) }
   }
 
   /// Returns the pending changes of a container and those below it, in the order of sending. Reads the whole outbox.
   package func pending(in container: String, includingQuarantined: Bool = false) async throws -> [Entry] {
     let scope = SyncScope(container: container, includesChildren: true)
     return try await synced.store.read {
-      try OutboxQueue.entries(in: scope, includingQuarantined: includingQuarantined, in: $0)
+      try OutboxQueue.entries(in: scope, includingQuarantined: includingQuarantined, in: $0).described(in: $0)
     }
   }
 
   /// Returns the changes that the server rejected, with the reasons, and those written together with them, which wait.
   /// One scan of the outbox.
   public func rejected() async throws -> [Entry] {
-    try await synced.store.read { try OutboxQueue.entries(where: OutboxQueue.isRefused, in: $0) }
+    try await synced.store.read {
+      try OutboxQueue.entries(where: OutboxQueue.isRefused, in: $0).described(in: $0)
+    }
   }
 
   /// Returns the drafts, which are not sent before `release`. One scan of the outbox.
   public func drafts() async throws -> [Entry] {
     try await synced.store.read { transaction in
-      try OutboxQueue.entries(in: transaction).filter { try OutboxQueue.isHeld($0.record, in: transaction) }
+      try OutboxQueue.entries(in: transaction).filter { try OutboxQueue.isHeld($0.id, in: transaction) }
+        .described(in: transaction)
     }
   }
 
   /// Returns the sync state of a record. One look-up, and another for the changes written together with it.
-  public func state(of record: RecordID) async throws -> RecordState {
+  package func state(of record: RecordID) async throws -> RecordState {
     try await synced.store.read { try OutboxQueue.state(of: record, in: $0) }
   }
 
@@ -57,7 +60,7 @@ public struct Outbox: Sendable {
   }
 
   /// Returns true if a record has changes that the server does not have yet. False for unknown ids. One look-up.
-  public func isPending(_ record: RecordID) async throws -> Bool {
+  package func isPending(_ record: RecordID) async throws -> Bool {
     try await synced.store.read { try OutboxQueue.mark(record, in: $0) != nil }
   }
 
@@ -68,9 +71,26 @@ public struct Outbox: Sendable {
   @discardableResult
   public func resolve(_ entry: Entry, _ decision: Decision) async throws -> [RecordID] {
     let isDone = try await FileWork.run {
-      try synced.resolve(entry.record, decision, revision: entry.revision)
+      try synced.resolve(entry.id, decision, revision: entry.revision)
     }
-    return isDone ? [entry.record] : []
+    return isDone ? [entry.id] : []
+  }
+
+  /// Decides about entries, and about the changes written together with them. One transaction an entry.
+  ///
+  /// Returns the records that were decided about. Entries that were edited since they were read, or have no pending
+  /// change, stay as they are.
+  @discardableResult
+  public func resolve(_ entries: [Entry], _ decision: Decision) async throws -> [RecordID] {
+    var done: [RecordID] = []
+    for entry in entries {
+      do { done += try await resolve(entry, decision) } catch let error as BothyError
+        where error.code == .notPending
+      {
+        continue  // decided about together with an earlier entry
+      }
+    }
+    return done
   }
 
   /// Decides about the rejections of a report, also after a relaunch. One transaction.
@@ -78,13 +98,13 @@ public struct Outbox: Sendable {
   /// Returns the records that were decided about. Those that were edited since, or have no pending change, stay as they
   /// are.
   @discardableResult
-  public func resolve(_ failures: [SyncReport.Failure], _ decision: Decision) async throws -> [RecordID] {
+  package func resolve(_ failures: [SyncReport.Failure], _ decision: Decision) async throws -> [RecordID] {
     try await FileWork.run { try synced.resolve(failures, decision) }
   }
 
   /// Marks drafts as ready to send. Other records stay as they are. One transaction.
-  public func release(_ drafts: [RecordID]) async throws {
-    try await FileWork.run { try synced.release(drafts) }
+  package func release(_ drafts: [RecordID]) async throws {
+    _ = try await FileWork.run { try synced.release(drafts) }
   }
 
   /// Marks a draft as ready to send. One transaction.
@@ -96,7 +116,68 @@ public struct Outbox: Sendable {
   }
 }
 
+extension [Outbox.Entry] {
+  /// Returns the entries with their states. One look-up for each that was written together with others.
+  fileprivate func described(in transaction: ReadTransaction) throws -> [Outbox.Entry] {
+    try map { entry in
+      var entry = entry
+      entry.found = try OutboxQueue.state(of: entry, in: transaction)
+      return entry
+    }
+  }
+}
+
 extension SyncedStore {
   /// The changes that the server does not have yet.
   public var outbox: Outbox { Outbox(synced: self) }
+}
+
+extension Outbox {
+  /// The number of records with pending changes.
+  package struct Counts: Sendable, Hashable {
+    /// The number of records created here that the server isn't known to have.
+    package var insert = 0
+    /// The number of records changed, moved or shared here.
+    package var update = 0
+    /// The number of records deleted here that the server isn't known to have deleted.
+    package var delete = 0
+    /// The number of these records with a draft.
+    package var held = 0
+    /// The number of these records that the server has rejected.
+    package var inbox = 0
+
+    /// The total, drafts and rejected changes included.
+    package var total: Int { insert + update + delete }
+  }
+}
+
+extension OutboxQueue {
+  /// Returns the sync state of a record. One look-up, and another for the changes written together with it. A record
+  /// whose last change is held back is a draft.
+  static func state(of id: RecordID, in transaction: ReadTransaction) throws -> RecordState {
+    try entry(id, in: transaction).map { try state(of: $0, in: transaction) } ?? .synced
+  }
+
+  /// Returns the sync state of an entry. One look-up if it was written together with others, or has later changes.
+  static func state(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> RecordState {
+    if entry.isBeneath, try isHeld(entry.id, in: transaction) { return .draft }
+    let state = entry.ownState
+    guard case .pending = state, let other = try refusedMember(with: entry, in: transaction) else {
+      return state
+    }
+    return .blocked(by: other.id)
+  }
+}
+
+extension Outbox.Entry {
+  /// The state without a look at the other entries of the transaction.
+  var ownState: RecordState {
+    switch (stage, reason) {
+    case (.held, _): .draft
+    case (.quarantined, let reason):
+      .quarantined(reason ?? Rejection(code: "unknown", message: "The reason was not noted."))
+    case (.pending, let reason?): .rejected(reason)
+    case (.pending, nil): .pending(change)
+    }
+  }
 }

@@ -7,7 +7,7 @@ package struct RemoteAddress: Sendable, Hashable {
   package var url: String
   package var space: String
   package var token: String?
-  /// Whether the address may be one without TLS that is not this machine's.
+  /// True if the address may be without TLS and not this machine's.
   package var allowsHTTP: Bool
 
   package init(url: String, space: String, token: String?, allowsHTTP: Bool = false) {

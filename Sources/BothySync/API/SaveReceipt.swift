@@ -1,4 +1,5 @@
-public import BothyStore
+public import BothyProtocol
+import BothyStore
 
 /// A write that is durable on this device, and what became of it.
 ///
@@ -18,44 +19,41 @@ public struct SaveReceipt<Value: Sendable>: Sendable {
   public let state: RecordState
   /// True if the local file has the write; false if it failed and the server alone took the write.
   package let isStoredHere: Bool
-  /// What was known of the write when the receipt was made.
+  /// The outcome of the write, as far as it was known when the receipt was made.
   package let known: SaveOutcome
   let store: SyncedStore
   /// The entry's revision that the receipt is for, or `nil` if nothing is pending.
   let revision: Int64?
   /// The written value, if it isn't stored here.
   private let sent: Value?
+  /// The record that the server made of a write whose result the local file doesn't have.
+  private let answer: ServerAnswer?
   private let decode: @Sendable (AnyRecord) throws -> Value
 
   private init(
     _ record: RecordID, _ state: RecordState, _ known: SaveOutcome, _ store: SyncedStore, _ revision: Int64?,
-    _ isStoredHere: Bool, sent: Value?, _ decode: @escaping @Sendable (AnyRecord) throws -> Value
+    _ isStoredHere: Bool, sent: Value?, _ answer: ServerAnswer?,
+    _ decode: @escaping @Sendable (AnyRecord) throws -> Value
   ) {
     (self.record, self.state, self.known) = (record, state, known)
     (self.store, self.revision, self.isStoredHere) = (store, revision, isStoredHere)
-    (self.sent, self.decode) = (sent, decode)
+    (self.sent, self.answer, self.decode) = (sent, answer, decode)
   }
 
   /// Waits for the server's verdict, and returns it with the record as it is now. Sends the write at once, ahead of a
-  /// running sync.
+  /// running sync. Other pending changes fill the request, unless a sync sends them or may not run now. So waiting for
+  /// many receipts in turn costs one round trip for each batch of them.
   ///
   /// The verdict is read from the journal, so a later call returns the same. Throws `BothyError`: `.unreachable` and the
   /// other network codes if the server can't be reached, `.pendingChanges` for a draft or a write that waits for one,
   /// `.withdrawn` if the write was undone here before the server decided, and `.expired` if the journal no longer has the
-  /// verdict. The write stays pending after the first two; ask again later, also by `SyncedStore.receipt(for:)` after a
-  /// relaunch.
+  /// verdict. The write stays pending after the first two; ask again later. After a relaunch the journal has the verdict.
   ///
-  /// - Parameter limit: the longest wait. A cancelled task waits no longer; then it throws `.cancelled`.
-  public func result(within limit: Duration) async throws -> SaveResult<Value> {
+  /// - Parameter limit: the longest wait; `nil` waits for as long as a sync takes. A cancelled task waits no longer; then
+  ///   it throws `.cancelled`.
+  public func result(within limit: Duration? = nil) async throws -> SaveResult<Value> {
     let (outcome, problem) = try await store.settle(self, within: limit)
     if let problem { throw problem }
-    return try await result(outcome)
-  }
-
-  /// Waits for the server's verdict, like `result(within:)`, for as long as a sync takes.
-  public func result() async throws -> SaveResult<Value> { try await result(outcome()) }
-
-  private func result(_ outcome: SaveOutcome) async throws -> SaveResult<Value> {
     guard let verdict = Verdict(outcome) else { throw BothyError(undecided: outcome, record) }
     // The write is durable: its result is read for a cancelled task too.
     let found = try await Task { [store, record, revision] in
@@ -66,9 +64,29 @@ public struct SaveReceipt<Value: Sendable>: Sendable {
       }
     }
     .value
+    // A newer row, or a later change here, is what the record is now.
+    let isPast =
+      found.isPending
+      || found.0?.version?.isNewer(than: answer?.record?.version ?? String(Int64.max)) ?? false
+    let now = isPast ? found.0 : answer.map(\.record) ?? found.0
     return SaveResult(
-      record: try sent ?? found.0.map(decode), origin: verdict.origin(isPending: found.isPending),
+      record: try sent ?? now.map(decode), origin: verdict.origin(isPending: found.isPending),
       verdict: verdict, overwritten: try found.1.map(decode))
+  }
+}
+
+/// The server's record after a write, or `nil` in place of the record after a deletion.
+struct ServerAnswer: Sendable {
+  var record: AnyRecord?
+
+  /// Reads the server's version. Returns `nil` if this version of the app can't read it.
+  init?(_ answer: ServerRecord, _ table: TypeTable) {
+    guard !answer.isDeleted else { return }
+    var isRepaired = false
+    guard case .success(let row) = UnreadableTable.read(answer, table, repaired: &isRepaired) else {
+      return nil
+    }
+    record = AnyRecord(id: answer.id.id, row, table)
   }
 }
 
@@ -76,15 +94,17 @@ extension SaveReceipt where Value == AnyRecord {
   init(
     record: RecordID, state known: SaveOutcome, kind: ChangeKind = .update, store: SyncedStore,
     revision: Int64?,
-    isStoredHere: Bool = true
+    isStoredHere: Bool = true, answer: ServerAnswer? = nil
   ) {
-    self.init(record, RecordState(known, kind), known, store, revision, isStoredHere, sent: nil) { $0 }
+    self.init(record, RecordState(known, kind), known, store, revision, isStoredHere, sent: nil, answer) {
+      $0
+    }
   }
 
   /// Returns the receipt with results as values of a type.
   func typed<E: Entity>(_ type: E.Type, sent: E? = nil) -> SaveReceipt<E> {
     SaveReceipt<E>(
-      record, state, known, store, revision, isStoredHere, sent: isStoredHere ? nil : sent,
+      record, state, known, store, revision, isStoredHere, sent: isStoredHere ? nil : sent, answer,
       { try $0.entity() })
   }
 }
@@ -92,7 +112,7 @@ extension SaveReceipt where Value == AnyRecord {
 extension SaveReceipt {
   /// The receipt with results as records of any type.
   package var untyped: SaveReceipt<AnyRecord> {
-    SaveReceipt<AnyRecord>(record, state, known, store, revision, isStoredHere, sent: nil) { $0 }
+    SaveReceipt<AnyRecord>(record, state, known, store, revision, isStoredHere, sent: nil, answer) { $0 }
   }
 
   /// Returns the outcome, or `.pending` if the limit is over or the server can't be reached.
@@ -100,23 +120,18 @@ extension SaveReceipt {
     try await store.settle(self, within: limit).0
   }
 
-  /// Sends pending changes and returns the outcome. Throws `BothyError` if the outcome isn't known yet.
+  /// Waits without a limit. Throws `BothyError` if the outcome isn't known then.
   package func outcome() async throws -> SaveOutcome {
-    guard let revision else { return known }
-    if let settled = try store.verdict(on: record, revision) { return settled }
-    if try await store.store.read({ [record] in try OutboxQueue.isHeld(record, upTo: revision, in: $0) }) {
-      throw BothyError(undecided: .draft, record)
-    }
-    let report = await store.sync(.push, ifRunning: .join)
-    if let settled = try store.outcome(of: record, revision) { return settled }
-    throw report.stop.map { BothyError($0) } ?? BothyError(undecided: .pending, record)
+    let (outcome, problem) = try await store.settle(self, within: nil)
+    if let problem { throw problem }
+    return outcome
   }
 }
 
 extension SyncedStore {
   /// Returns the receipt for a record's last write, also after a relaunch. If nothing of it is pending, the receipt has the
   /// last decision of the journal. Two look-ups.
-  public func receipt(for record: RecordID) throws -> SaveReceipt<AnyRecord> {
+  package func receipt(for record: RecordID) throws -> SaveReceipt<AnyRecord> {
     try store.read { transaction in
       guard let entry = try OutboxQueue.top(of: record, in: transaction) else {
         let last = try Journal.last(of: record, in: transaction)
@@ -124,11 +139,6 @@ extension SyncedStore {
       }
       return try receipt(for: entry, in: transaction)
     }
-  }
-
-  /// Returns the receipt for the last write of a value's record, like `receipt(for:)` with an id.
-  public func receipt<E: Entity>(for value: E) throws -> SaveReceipt<E> {
-    try receipt(for: RecordID(value)).typed(E.self)
   }
 
   /// Returns the receipt for a write of this transaction. If nothing is left to send, the server has the record as it is,
@@ -145,21 +155,20 @@ extension SyncedStore {
       revision: nil)
   }
 
-  private func receipt(for entry: Outbox.Entry, in transaction: ReadTransaction) throws -> SaveReceipt<
-    AnyRecord
-  > {
-    let reason = try entry.reason ?? OutboxQueue.refusedMember(with: entry, in: transaction)?.reason
-    let state: SaveOutcome = entry.state == .held ? .draft : SaveOutcome(refusedBy: reason) ?? .pending
+  func receipt(for entry: Outbox.Entry, in transaction: ReadTransaction) throws -> SaveReceipt<AnyRecord> {
+    let reason = try OutboxQueue.reason(of: entry, in: transaction)
+    let state: SaveOutcome = entry.stage == .held ? .draft : SaveOutcome(refusedBy: reason) ?? .pending
     return SaveReceipt(
-      record: entry.record, state: state, kind: entry.kind, store: self, revision: entry.revision)
+      record: entry.id, state: state, kind: entry.change, store: self, revision: entry.revision)
   }
 
-  /// Returns the final decision about a write, or `nil` while it is pending.
-  func verdict(on id: RecordID, _ revision: Int64) throws -> SaveOutcome? {
-    try store.read { try Journal.outcome(of: id, at: revision, in: $0) }
+  /// Returns the receipt for the last write of a value's record, also after a relaunch. If nothing of it is pending, the
+  /// receipt has the last decision of the journal. Two look-ups. Throws `BothyError` for a file that can't be read.
+  public func receipt<E: Entity>(for value: E) throws -> SaveReceipt<E> {
+    try receipt(for: RecordID(value)).typed(E.self)
   }
 
-  /// Like `verdict(on:_:)`, but also returns a rejection that waits in the outbox.
+  /// Returns the final decision about a write, or a rejection that waits in the outbox. Returns `nil` while it is pending.
   func outcome(of id: RecordID, _ revision: Int64) throws -> SaveOutcome? {
     try store.read { transaction in
       if let settled = try Journal.outcome(of: id, at: revision, in: transaction) { return settled }
@@ -168,8 +177,214 @@ extension SyncedStore {
       else { return .expired }
       // A change on top of a rejected one waits for it.
       if revision > entry.revision { return nil }
-      let reason = try entry.reason ?? OutboxQueue.refusedMember(with: entry, in: transaction)?.reason
-      return SaveOutcome(refusedBy: reason)
+      return SaveOutcome(refusedBy: try OutboxQueue.reason(of: entry, in: transaction))
+    }
+  }
+
+  // MARK: sending one write and waiting for its verdict
+
+  /// Sends the write of a receipt and waits for the verdict, at most for `limit`. Returns the reason if none came. All
+  /// that wait for the verdict on a write that readers see wait here.
+  func settle<Value>(_ receipt: SaveReceipt<Value>, within limit: Duration?) async throws -> (
+    SaveOutcome, BothyError?
+  ) {
+    guard let revision = receipt.revision, !receipt.known.isDecided else { return (receipt.known, nil) }
+    let id = receipt.record
+    let (verdict, isHeld) = try await store.read { transaction in
+      (
+        try Journal.outcome(of: id, at: revision, in: transaction),
+        try OutboxQueue.isHeld(id, upTo: revision, in: transaction)
+      )
+    }
+    if let verdict { return (verdict, nil) }
+    if isHeld { return (.draft, BothyError(undecided: .draft, id)) }
+    let problem = await push(id, within: limit)
+    if let outcome = try outcome(of: id, revision) { return (outcome, nil) }
+    if Task.isCancelled {
+      let message =
+        "Waiting for the server's verdict on \(id) was cancelled. The change is kept here. The next sync sends it."
+      return (.pending, BothyError(.cancelled, message, record: id))
+    }
+    if configuration.triggers.contains(.save) { engine.ask() }
+    return (.pending, problem ?? BothyError(undecided: .pending, id))
+  }
+
+  /// Sends one record. Returns the reason if that is impossible. Other pending work fills the request, so that the next
+  /// receipts are decided already.
+  private func push(_ id: RecordID) async -> BothyError? {
+    let report = await engine.push([id], isFilled: true)
+    if let reason = report.stop { return BothyError(reason) }
+    guard let isLeft = try? isPending(id), isLeft, report.failures.isEmpty else { return nil }
+    // It refers to something that must be sent first.
+    return await engine.push(nil).stop.map { BothyError($0) }
+  }
+
+  private func push(_ id: RecordID, within limit: Duration?) async -> BothyError? {
+    guard let limit else { return await push(id) }
+    let clock = configuration.clock
+    let problem = await Bounded.run(within: limit, sleep: { try await clock.sleep(for: $0) }) {
+      await self.push(id)
+    }
+    if let problem { return problem }
+    if Task.isCancelled { return BothyError(SyncStop.cancelled) }
+    return BothyError(.unreachable, "The server did not answer in time. The next sync sends the change.")
+  }
+}
+
+/// The result of one write, as the server decided it.
+public struct SaveResult<Value: Sendable>: Sendable {
+  /// The record as it is here now, or `nil` if it is deleted.
+  public var record: Value?
+  /// The source of the record's content.
+  public var origin: Origin
+  /// The decision of the server.
+  public var verdict: Verdict
+  /// The local content that the verdict replaced, or `nil`.
+  public var overwritten: Value?
+
+  /// The source of a record's content.
+  public enum Origin: Sendable, Hashable {
+    /// This device alone: the write was rejected, or the record was changed again.
+    case local
+    /// The server, which has the same content.
+    case remote
+    /// A merge of both sides, which both have.
+    case merged
+  }
+}
+
+extension BothyError {
+  /// The error for a write without a verdict.
+  init(undecided outcome: SaveOutcome, _ record: RecordID) {
+    switch outcome {
+    case .draft:
+      self.init(
+        .pendingChanges, "\(record) is a draft, which is not sent before outbox.release.", record: record)
+    case .withdrawn:
+      self.init(
+        .withdrawn, "The change of \(record) was undone on this device before the server decided.",
+        record: record)
+    case .pending, .accepted, .merged, .overwritten, .rejected:
+      self.init(
+        .pendingChanges,
+        "\(record) is still pending: a record that it refers to, or was written with, was not sent. "
+          + "The outbox says what waits for what, and why.", record: record)
+    case .expired, .unknown:
+      self.init(
+        .expired,
+        "The journal no longer has the verdict on \(record). Raise SyncOptions.journal to keep more.",
+        record: record)
+    }
+  }
+}
+
+/// The decision of the server about one change.
+public enum Verdict: Sendable, Hashable {
+  /// The server has the change as it was written, at this version; empty for a deletion.
+  case accepted(version: String)
+  /// The server has a merge of the change and a newer remote version.
+  case merged(version: String)
+  /// The remote version was kept, or stayed deleted if the version is empty. The journal has the replaced content.
+  case replaced(version: String)
+  /// The server rejected the change. The outbox has it, unless the rejection policy or a decision undid it.
+  case rejected(Rejection)
+
+  /// The verdict of an outcome, or `nil` if the server decided nothing.
+  init?(_ outcome: SaveOutcome) {
+    switch outcome {
+    case .accepted(let version): self = .accepted(version: version)
+    case .merged(let version): self = .merged(version: version)
+    case .overwritten(let version): self = .replaced(version: version)
+    case .rejected(let rejection): self = .rejected(rejection)
+    case .pending, .draft, .withdrawn, .expired, .unknown: return nil
+    }
+  }
+
+  func origin<Value>(isPending: Bool) -> SaveResult<Value>.Origin {
+    if isPending { return .local }
+    switch self {
+    case .rejected: return .local
+    case .merged: return .merged
+    case .accepted, .replaced: return .remote
+    }
+  }
+}
+
+/// The outcome of a write, as far as it is known.
+package enum SaveOutcome: Sendable, Hashable {
+  /// Durable here; the server does not have it yet.
+  case pending
+  /// Not sent before the app releases it.
+  case draft
+  /// The server has it as it was written, at this version. Empty for a deletion.
+  case accepted(version: String)
+  /// The server has a merge of it with what others wrote, at this version.
+  case merged(version: String)
+  /// The server kept its own version, which is empty if it has no such record. The journal has the replaced content.
+  case overwritten(version: String)
+  /// The server rejected it.
+  case rejected(Rejection)
+  /// It was undone here before the server decided. The journal has the cause.
+  case withdrawn
+  /// The journal no longer has the decision.
+  case expired
+  /// The file has nothing about it, or no answer came and the server may have made it.
+  case unknown
+}
+
+extension SaveOutcome {
+  /// True if the server has decided, and the write isn't pending.
+  fileprivate var isDecided: Bool {
+    switch self {
+    case .accepted, .merged, .overwritten: true
+    case .pending, .draft, .rejected, .withdrawn, .expired, .unknown: false
+    }
+  }
+
+  /// The outcome by the reason of a waiting entry. `nil` without a reason, and if the server failed, because it decided
+  /// nothing then.
+  init?(refusedBy reason: Rejection?) {
+    guard let reason, !reason.leavesDoubt else { return nil }
+    self = .rejected(reason)
+  }
+}
+
+/// The sync state of a record.
+public enum RecordState: Sendable, Hashable {
+  /// Nothing is pending. Also the state of a record that isn't on this device.
+  case synced
+  /// The next sync sends the change.
+  case pending(ChangeKind)
+  /// Not sent before `release`.
+  case draft
+  /// Rejected, and sent again later.
+  case rejected(Rejection)
+  /// Rejected too often. Waits for a decision.
+  case quarantined(Rejection)
+  /// Not sent, because another record written together with it is rejected.
+  case blocked(by: RecordID)
+
+  /// The name for reports.
+  public var name: String {
+    switch self {
+    case .synced: "synced"
+    case .pending: "pending"
+    case .draft: "draft"
+    case .rejected: "rejected"
+    case .quarantined: "quarantined"
+    case .blocked: "blocked"
+    }
+  }
+}
+
+extension RecordState {
+  /// The state right after a write of `kind` with this outcome.
+  init(_ outcome: SaveOutcome, _ kind: ChangeKind) {
+    switch outcome {
+    case .pending: self = .pending(kind)
+    case .draft: self = .draft
+    case .rejected(let rejection): self = .rejected(rejection)
+    case .accepted, .merged, .overwritten, .withdrawn, .expired, .unknown: self = .synced
     }
   }
 }

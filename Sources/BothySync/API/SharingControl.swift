@@ -16,14 +16,8 @@ public struct SharingControl: Sendable {
   /// Costs as much as `save`. Throws `BothyError` `.notFound` if the record isn't on this device, and `BothyError`
   /// `notSynced` for a type that isn't synced. Under the policies that send first, also throws the server's rejection.
   @discardableResult
-  public func share(_ id: RecordID, with sharing: Audience) async throws -> SaveReceipt<AnyRecord> {
-    try await share(id, with: sharing, options: RequestOptions())
-  }
-
-  /// Like `share(_:with:)`, but with options of the call.
-  @discardableResult
   package func share(
-    _ id: RecordID, with sharing: Audience, options: RequestOptions
+    _ id: RecordID, with sharing: Audience, options: RequestOptions = RequestOptions()
   ) async throws -> SaveReceipt<AnyRecord> {
     try await synced.change(sharing: SharingChange(add: sharing), of: id, options: options)
   }
@@ -37,14 +31,8 @@ public struct SharingControl: Sendable {
   /// Removes users and lists from the audience of a record. Their devices delete their copies at their next sync. Costs
   /// and throws like `share`.
   @discardableResult
-  public func unshare(_ id: RecordID, from sharing: Audience) async throws -> SaveReceipt<AnyRecord> {
-    try await unshare(id, from: sharing, options: RequestOptions())
-  }
-
-  /// Like `unshare(_:from:)`, but with options of the call.
-  @discardableResult
   package func unshare(
-    _ id: RecordID, from sharing: Audience, options: RequestOptions
+    _ id: RecordID, from sharing: Audience, options: RequestOptions = RequestOptions()
   ) async throws -> SaveReceipt<AnyRecord> {
     try await synced.change(sharing: SharingChange(remove: sharing), of: id, options: options)
   }
@@ -57,7 +45,7 @@ public struct SharingControl: Sendable {
 
   /// Returns the audience of a record: the server's, with the pending changes. `.nobody` for a record that isn't on this
   /// device. Three look-ups.
-  public func audience(of record: RecordID) async throws -> Audience {
+  package func audience(of record: RecordID) async throws -> Audience {
     try await synced.store.read { try SyncedStore.audience(of: record, in: $0) }
   }
 
@@ -89,5 +77,122 @@ extension SyncedStore {
     let known = try row.version == nil ? .nobody : AudienceTable.sharing(of: id, in: transaction)
     return try OutboxQueue.changes(of: id, in: transaction).compactMap(\.sharing)
       .reduce(known) { $1.applied(to: $0) }
+  }
+}
+
+/// Lists of users, which the server stores. This device keeps a copy of one's own lists. Changes are sent at once and never
+/// queued.
+extension SharingControl {
+  /// Returns one's own lists by name, by the read policy.
+  ///
+  /// Scans the local lists, after one round trip under a policy that uses the server. Throws `BothyError` `.unreachable`
+  /// if the policy needs the server.
+  public func lists() async throws -> [UserList] { try await lists(options: RequestOptions()) }
+
+  /// Like `lists()`, but with options of the call.
+  package func lists(options: RequestOptions) async throws -> [UserList] {
+    switch options.readPolicy ?? synced.readPolicy {
+    case .local: return try synced.storedLists()
+    case .localElseRemote:
+      let stored = try synced.storedLists()
+      return stored.isEmpty ? try await fetchLists(options) : stored
+    case .remote: return try await fetchLists(options)
+    case .remoteElseLocal:
+      do { return try await fetchLists(options) } catch let error as BothyError
+        where error.code == .unreachable
+      {
+        return try synced.storedLists()
+      }
+    case .syncThenLocal:
+      _ = await synced.sync(container: nil, within: synced.configuration.readTimeout)
+      return try synced.storedLists()
+    case .localThenRemote:
+      synced.engine.ask()
+      return try synced.storedLists()
+    }
+  }
+
+  /// Creates a list on the server, then stores it here. One round trip.
+  ///
+  /// Throws `BothyError`: `.requiresNetwork` without an answer, `.rejected` if the server rejects it. Then nothing is
+  /// queued or changed here.
+  @discardableResult
+  public func create(_ list: UserList) async throws -> UserList {
+    try await send(.insert, list)
+  }
+
+  /// Replaces the name and members of a list that was loaded before. One round trip.
+  ///
+  /// Throws like `create`, and `.conflict` if the list was changed since it was loaded. Load it again then.
+  @discardableResult
+  public func update(_ list: UserList) async throws -> UserList {
+    try await send(.update, list)
+  }
+
+  /// Deletes a list. Its members no longer see the records shared with it. One round trip. Throws like `update`.
+  public func delete(_ list: UserList) async throws { try await send(.delete, list) }
+
+  // MARK: parts
+
+  private func fetchLists(_ options: RequestOptions) async throws -> [UserList] {
+    let found: [ServerRecord]
+    do { found = try await synced.remote.query(AnyQuery(UserList.typeName)) } catch {
+      throw BothyError(error)
+    }
+    let lists = try found.map(UserList.init).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+    guard options.cacheResults ?? true else { return lists }
+    return try await synced.store.write(origin: .remote) { transaction in
+      try UnrecognizedRecords.replace(UserList.typeName, by: found, in: transaction)
+      return lists
+    }
+  }
+
+  @discardableResult
+  private func send(_ kind: ChangeKind, _ list: UserList) async throws -> UserList {
+    let operation = SyncOperation(
+      id: synced.configuration.makeOperationID(), kind: kind, record: list.recordID,
+      base: kind == .insert ? nil : list.version, fields: kind == .delete ? [:] : list.fields)
+    let version: String
+    do {
+      version = try await synced.engine.exclusively { try await accepted(operation) }
+    } catch let error as RemoteError where error.errorClass == .unreachable {
+      throw BothyError(
+        .requiresNetwork, "Lists are kept on the server, and it can't be reached. Nothing was changed.",
+        record: list.recordID, underlying: error)
+    } catch let error as RemoteError { throw BothyError(error) }
+    var stored = list
+    stored.version = version
+    let record = ServerRecord(
+      id: list.recordID, version: version, modified: synced.clock.correctedNow(), isDeleted: kind == .delete,
+      fields: kind == .delete ? .empty : FieldsDocument(list.fields))
+    try await synced.store.write(origin: .remote) { try UnrecognizedRecords.keep(record, in: $0) }
+    return stored
+  }
+
+  /// Returns the server's version. A request whose answer was lost is repeated under another id and ends as a conflict,
+  /// which shows the server's record.
+  private func accepted(_ operation: SyncOperation) async throws -> String {
+    switch try await synced.engine.runner.reply(to: operation) {
+    case .made(let version, _, _): return version
+    case .conflict(let current):
+      if operation.kind == .delete, current?.isDeleted ?? true { return current?.version ?? "" }
+      if let current, !current.isDeleted, current.fields == FieldsDocument(operation.fields) {
+        return current.version
+      }
+      throw BothyError(
+        .conflict, "The list was changed or made meanwhile. Load the lists and try again.",
+        record: operation.record)
+    }
+  }
+}
+
+extension SyncedStore {
+  /// Returns the lists that the file has. One scan of them.
+  package func storedLists() throws -> [UserList] {
+    try store.read { transaction in
+      try UnrecognizedRecords.records(of: UserList.typeName, in: transaction).map(UserList.init).sorted {
+        ($0.name, $0.id) < ($1.name, $1.id)
+      }
+    }
   }
 }

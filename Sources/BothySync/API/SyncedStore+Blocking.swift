@@ -6,6 +6,18 @@ extension SyncedStore {
   /// How much is waiting to be sent. One scan of the outbox.
   package func pendingCounts() throws -> Outbox.Counts { try store.read { try OutboxQueue.counts(in: $0) } }
 
+  /// The saves that got no answer and were undone here, which the server may have made. One scan of at most a thousand.
+  package func unansweredSaves() throws -> [Outbox.Entry] {
+    try store.read { try OutboxQueue.doubts(in: $0) }
+  }
+
+  /// Returns the problem that a sync with the server has now, such as another server at its address. Returns `nil`
+  /// without a problem, and for a file that was never synced. One round trip.
+  package func serverProblem() async -> SyncStop? {
+    do throws(RemoteError) { try await remote.verify() } catch { return SyncStop(error) }
+    return nil
+  }
+
   /// All pending work, by type and id, at most `limit` entries. Reads each with its base. Of a record that several
   /// transactions changed it has the first, which is sent first.
   package func outboxEntries(limit: Int? = nil) throws -> [Outbox.Entry] {
@@ -26,7 +38,7 @@ extension SyncedStore {
     try store.read { try OutboxQueue.entry(id, in: $0) }
   }
 
-  /// Whether syncing is paused by the word of the file, whichever process wrote it.
+  /// Returns true if the file says that syncing is paused, whichever process wrote that.
   package func isPausedInFile() throws -> Bool {
     try store.read { try SyncValues.isPaused(in: $0) }
   }
@@ -63,7 +75,7 @@ extension SyncedStore {
     try store.read { try OutboxQueue.state(of: id, in: $0) }
   }
 
-  /// Whether a record has changes that the server does not have yet. False for unknown ids. One look-up.
+  /// Returns true if a record has changes that the server does not have yet. False for unknown ids. One look-up.
   package func isPending(_ id: RecordID) throws -> Bool {
     try store.read { try OutboxQueue.mark(id, in: $0) != nil }
   }
@@ -74,7 +86,7 @@ extension SyncedStore {
   @discardableResult
   package func resolve(_ id: RecordID, _ resolution: Outbox.Decision, revision: Int64? = nil) throws -> Bool {
     try deciding(resolution) { transaction, now in
-      try InboxDecision.apply(resolution, to: id, revision: revision, at: now, in: transaction)
+      try OutboxDecision.apply(resolution, to: id, revision: revision, at: now, by: clock, in: transaction)
     }
   }
 
@@ -86,8 +98,8 @@ extension SyncedStore {
     try deciding(resolution) { transaction, now in
       try failures.filter { failure in
         try OutboxQueue.mark(failure.record, in: transaction) != nil
-          && InboxDecision.apply(
-            resolution, to: failure.record, revision: failure.revision, at: now, in: transaction)
+          && OutboxDecision.apply(
+            resolution, to: failure.record, revision: failure.revision, at: now, by: clock, in: transaction)
       }
       .map(\.record)
     }
@@ -99,22 +111,37 @@ extension SyncedStore {
     let now = clock.now()
     let result = try store.write(origin: .remote) { transaction in
       let result = try body(transaction, now)
-      try Journal.trim(to: configuration.journal, at: now, in: transaction)
+      try Journal.trim(to: configuration.journal, at: nil, in: transaction)
       return result
     }
-    if resolution == .retry { engine.ask() }
+    if resolution == .retry || resolution == .revert { engine.ask() }
     return result
   }
 
   /// Lets a draft be sent; any other record stays as it is. One transaction.
   package func release(_ id: RecordID) throws { try release([id]) }
 
-  /// Lets drafts be sent. One transaction.
-  package func release(_ drafts: [RecordID]) throws {
-    try store.write(origin: .remote) { transaction in
-      for id in drafts where try OutboxQueue.release(id, in: transaction) { transaction.touchBookkeeping() }
+  /// Lets drafts be sent, and returns those of the records that had one. One transaction.
+  @discardableResult
+  package func release(_ drafts: [RecordID]) throws -> [RecordID] {
+    let released = try store.write(origin: .remote) { try Self.release(drafts, in: $0) }
+    engine.ask()
+    return released
+  }
+
+  /// Lets all drafts be sent, and returns their records. One transaction, with a scan of the outbox.
+  package func releaseDrafts() throws -> [RecordID] {
+    let released = try store.write(origin: .remote) { transaction in
+      try Self.release(OutboxQueue.entries(in: transaction).map(\.id), in: transaction)
     }
     engine.ask()
+    return released
+  }
+
+  private static func release(_ drafts: [RecordID], in transaction: WriteTransaction) throws -> [RecordID] {
+    let released = try drafts.filter { try OutboxQueue.release($0, in: transaction) }
+    if !released.isEmpty { transaction.touchBookkeeping() }
+    return released
   }
 
   /// Where each scope was pulled to; a scope is there once a pull of it was begun.
@@ -123,23 +150,29 @@ extension SyncedStore {
       try PullState.all(in: transaction).map {
         StoreSubscriptions.ScopeStatus(
           scope: $0.scope, cursor: $0.cursor, isComplete: $0.isComplete, isFilling: $0.staged != nil,
-          pulledAt: engine.pass.heard.time(of: $0))
+          pulledAt: engine.runner.heard.time(of: $0))
       }
     }
   }
 
-  /// The digest of the local records, pending changes included. Reads every record of the scope.
+  /// The digest of the local records, pending changes included. A record that can't be read here and has no row counts
+  /// as it was received. Reads every record of the scope.
   package func digest(_ scope: SyncScope = .everything) throws -> ScopeDigest {
     try store.read { transaction in
       var sum = DigestSum()
       let names = transaction.catalog.wireNames
+      var aside = try UnreadableTable.records(in: transaction)
       for table in transaction.catalog.tables where table.schema.isSynced {
         try transaction.forEach(table.selectSQL) { select in
           let row = try StoredRow(from: select, table)
-          guard scope.contains(row.container ?? table.schema.name) else { return }
           let id = RecordID(type: table.schema.name, id: select.text(at: 0) ?? "")
+          aside[id] = nil
+          guard scope.contains(row.container ?? table.schema.name) else { return }
           sum.add(names.wire(id), fields: names.wire(table.document(row).bytes, of: id.type))
         }
+      }
+      for record in aside.values where scope.contains(record.container) {
+        sum.add(names.wire(record.id), fields: names.wire(record.fields.bytes, of: record.id.type))
       }
       try UnrecognizedRecords.forEach(in: transaction) { record in
         if scope.contains(record.container) { sum.add(names.wire(record.id), fields: record.fields.bytes) }

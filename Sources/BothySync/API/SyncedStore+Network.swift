@@ -15,8 +15,7 @@ extension SyncedStore {
         try Refetch.open(query, in: transaction).filter { !$0.id.isEmpty && !$0.type.isEmpty }
       )
     }
-    let found: NetworkAnswer
-    do { found = try await ask(query, without: pending) } catch { throw BothyError(error) }
+    let found = try await answer(to: query, without: pending, isStored: isStored)
     var shown = query
     shown.offset = query.offset - found.offset
     guard isStored else {
@@ -28,8 +27,8 @@ extension SyncedStore {
     try await merge(found, query, ending: marks)
     for field in query.include { try await fetchTargets(of: field, in: found.records) }
     if !found.isWhole {
-      // What else there is of the type here may have changed there since.
-      let ids = pending.union(found.records.map(\.id.id))
+      // Other records of the type may have changed there since.
+      let ids = pending.union(found.ids)
       if ids.count <= ConditionTree.maximumTerms {
         shown.filter = .and([query.filter, .oneOf(field: "id", ids.sorted().map { .text($0) })])
       }
@@ -45,36 +44,54 @@ extension SyncedStore {
   typealias LocalRead<Value> = @Sendable (ReadTransaction, AnyQuery) throws -> [Value]
 
   struct NetworkAnswer: Sendable {
+    /// The records, without those of pages that were taken in as they came.
     var records: [ServerRecord] = []
-    /// How many records of the server's answer were left out before the first.
+    /// The ids of all records.
+    var ids: Set<String> = []
+    /// The number of records of the server's answer that were left out before the first.
     var offset = 0
-    /// Whether no record of the server's answer follows.
+    /// True if no record of the server's answer follows.
     var isExhausted = false
-    /// Whether these are all the records there are for the query.
+    /// True if the query has no other records.
     var isWhole: Bool { offset == 0 && isExhausted }
   }
 
-  private static let pageSize = 1000
-
   /// Requests as many records as the query wants besides those that are pending here, since these are shown as they are
   /// here. One round trip for each thousand.
-  func ask(
-    _ query: AnyQuery, without pending: Set<String> = []
-  ) async throws(RemoteError) -> NetworkAnswer {
-    var answer = NetworkAnswer(offset: pending.isEmpty ? query.offset : 0)
-    let wanted = query.limit.map { $0.addingClamped(query.offset - answer.offset) }
-    var counted = 0
-    var page = query
-    while true {
-      let size = min(wanted.map { $0 - counted } ?? Self.pageSize, Self.pageSize)
-      page.limit = size
-      page.offset = answer.offset.addingClamped(answer.records.count)
-      let found = try await remote.query(page)
-      answer.records += found
-      counted += pending.isEmpty ? found.count : found.count { !pending.contains($0.id.id) }
-      answer.isExhausted = found.count < size
-      if answer.isExhausted || counted == wanted { return answer }
+  ///
+  /// If the answer is stored, each page but the last is taken in as it comes, in one transaction. So memory has one page,
+  /// and those that came before an error stay.
+  private func answer(
+    to query: AnyQuery, without pending: Set<String>, isStored: Bool
+  ) async throws -> NetworkAnswer {
+    var pages = QueryPages(query, remote, without: pending, isSorted: false)
+    var answer = NetworkAnswer(offset: pages.offset)
+    while let page = try await next(of: &pages) {
+      if isStored && !pages.isDone {
+        try await catchUp(with: page)
+        try await take(page, ifNewer: false)
+        for field in query.include { try await fetchTargets(of: field, in: page) }
+      } else {
+        answer.records = answer.records.adding(page)
+      }
     }
+    (answer.ids, answer.isExhausted) = (pages.ids, pages.isExhausted)
+    return answer
+  }
+
+  /// Returns the next page. Throws `BothyError` `.cancelled` for a task that is cancelled after the first.
+  private func next(of pages: inout QueryPages) async throws -> [ServerRecord]? {
+    do { return try await pages.next() } catch {
+      throw Task.isCancelled && !pages.ids.isEmpty ? BothyError(SyncStop.cancelled) : BothyError(error)
+    }
+  }
+
+  /// The server's answer to a query, in its order. One round trip for each thousand records.
+  func ask(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+    var pages = QueryPages(query, remote)
+    var records: [ServerRecord] = []
+    while let page = try await pages.next() { records = records.adding(page) }
+    return records
   }
 
   /// The records with these ids, as the server has them. One round trip for each thousand.
@@ -82,9 +99,9 @@ extension SyncedStore {
     var records: [ServerRecord] = []
     var rest = ids[...]
     while !rest.isEmpty {
-      let some = rest.prefix(Self.pageSize)
-      rest = rest.dropFirst(Self.pageSize)
-      records += try await ask(AnyQuery(type, where: .oneOf(field: "id", some.map { .text($0) }))).records
+      let some = rest.prefix(QueryPages.size)
+      rest = rest.dropFirst(QueryPages.size)
+      records += try await ask(AnyQuery(type, where: .oneOf(field: "id", some.map { .text($0) })))
     }
     return records
   }
@@ -97,14 +114,10 @@ extension SyncedStore {
     let ids = try Set(
       records.flatMap { reference.targets(of: try $0.fields.members()[field]).map(\.id) })
     guard !ids.isEmpty else { return }
-    let now = clock.now()
     let found: [ServerRecord]
     do { found = try await ask(type, ids: ids.sorted()) } catch { throw BothyError(error) }
     try await catchUp(with: found)
-    try await store.write(origin: .remote) { transaction in
-      var pull = try PullApplication(transaction, now: now)
-      for record in found { try pull.apply(record) }
-    }
+    try await take(found, ifNewer: false)
   }
 
   /// Stores what came, and finds out what became of records that belong into the answer here and are not in it: they
@@ -113,12 +126,11 @@ extension SyncedStore {
   private func merge(_ answer: NetworkAnswer, _ query: AnyQuery, ending marks: [Refetch.Mark]) async throws {
     var window = query
     window.offset = answer.offset
-    window.limit = answer.isExhausted ? nil : answer.records.count
+    window.limit = answer.isExhausted ? nil : answer.ids.count
     let compared = window
-    let arrived = Set(answer.records.map(\.id))
     let isAll = answer.isWhole && query.filter == .all
-    let settled = marks.filter { isAll || arrived.contains($0.record) }
-    try await catchUp(with: answer.records, lacking: compared)
+    let settled = marks.filter { isAll || $0.record.type == query.type && answer.ids.contains($0.record.id) }
+    try await catchUp(with: answer.records, lacking: (compared, answer.ids))
     let now = clock.now()
     @Sendable func complete(in transaction: WriteTransaction) throws {
       try Refetch.end(settled, in: transaction)
@@ -127,14 +139,14 @@ extension SyncedStore {
     let suspects = try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
       for record in answer.records { try pull.apply(record) }
-      let suspects = try Self.lacking(answer.records, compared, in: transaction)
+      let suspects = try Self.lacking(answer.ids, compared, in: transaction)
       if suspects.isEmpty { try complete(in: transaction) }
       return suspects
     }
     guard !suspects.isEmpty else { return }
     let there: [ServerRecord]
     do {
-      // What another server does not have was not deleted.
+      // A record that another server lacks was not deleted.
       try await remote.verify()
       there = try await ask(query.type, ids: suspects.map(\.id))
     } catch { throw BothyError(error) }
@@ -157,8 +169,8 @@ extension SyncedStore {
 
   // MARK: conditions that only the server can evaluate
 
-  /// What keeps the query from being evaluated here: it names a field that this schema does not declare. The server
-  /// may know it: it has a newer schema, or none. Throws `BothyError` for a query that is wrong in another way.
+  /// Returns the reason why the query can't be evaluated here, or `nil`: it names a field that this schema lacks. The
+  /// server may have a newer schema, or none. Throws `BothyError` for a query that is wrong in another way.
   func reasonForServerOnly(_ query: AnyQuery) throws -> BothyError? {
     do {
       _ = try query.checked(for: store.catalog.table(query.type).schema)
@@ -179,7 +191,7 @@ extension SyncedStore {
       guard policy != .local && policy != .localThenRemote else {
         throw BothyError.notLocallyEvaluable(reason)
       }
-      let found: NetworkAnswer
+      let found: [ServerRecord]
       do { found = try await ask(query) } catch {
         if error.errorClass == .unreachable && policy != .remote {
           throw BothyError.notLocallyEvaluable(reason)
@@ -187,10 +199,10 @@ extension SyncedStore {
         throw BothyError(error)
       }
       if options.cacheResults ?? true && configuration.cache == .enabled {
-        try await catchUp(with: found.records)
-        try await take(found.records)
+        try await catchUp(with: found)
+        try await take(found)
       }
-      let values = try await unmerged(query, found.records).map(convert)
+      let values = try await unmerged(query, found).map(convert)
       return FetchResult(records: values, origin: .remote, isComplete: true, age: .zero)
     } catch let error as BothyError where error.code == .notLocallyEvaluable {
       guard configuration.unevaluable == .empty else { throw error }
@@ -222,4 +234,163 @@ extension SyncedStore {
         }
     }
   }
+}
+
+/// Showing an answer of the server together with what belongs to it.
+///
+/// An answer is of one moment, and the file of an earlier one. Of what the file follows, all changes up to the answer are
+/// pulled and shown at once before a record of it is, so that no read shows a part of a transaction.
+extension SyncedStore {
+  /// Pulls where an answer has news of what the file follows; else it costs one read. Throws `BothyError` where the pull
+  /// does not get through: then nothing of the answer is shown.
+  ///
+  /// - Parameter window: the query, with the part of it that the answer covers, and the ids of the answer: a local record
+  ///   in that part that the answer lacks is news too.
+  func catchUp(
+    with records: [ServerRecord], lacking window: (query: AnyQuery, ids: Set<String>)? = nil
+  ) async throws {
+    // Inside a sync, one of its own can't be waited for.
+    guard !engine.isInside else { return }
+    // A sync that was running already may have asked before the answer was made.
+    for _ in 0..<2 {
+      let pulls = try await store.read { try Self.pulls(for: records, lacking: window, in: $0) }
+      guard !pulls.isEmpty else { return }
+      let report = await engine.sync(
+        SyncRunner.Request(scope: .pull, pulls: pulls, ignoresRetryTimes: true))
+      if let reason = report.stop { throw BothyError(reason) }
+    }
+  }
+
+  /// All that the file follows and has in full, where an answer has news of any of it; else nothing.
+  private static func pulls(
+    for records: [ServerRecord], lacking window: (query: AnyQuery, ids: Set<String>)?,
+    in transaction: ReadTransaction
+  ) throws -> [SyncScope] {
+    let scopes = try PullState.all(in: transaction).filter(\.isComplete).map(\.scope)
+    guard !scopes.isEmpty else { return [] }
+    func isFollowed(_ container: String) -> Bool { scopes.contains { $0.contains(container) } }
+    let pending = try OutboxQueue.pending(in: transaction)
+    if try records.contains(where: { try isFollowed($0.container) && isNews($0, pending, in: transaction) }) {
+      return scopes
+    }
+    guard let window else { return [] }
+    return try lacking(window.ids, window.query, in: transaction).contains { isFollowed($0.container) }
+      ? scopes : []
+  }
+
+  /// True if a record is newer than the last version of it that the server is known to have.
+  private static func isNews(
+    _ record: ServerRecord, _ pending: PendingLookup, in transaction: ReadTransaction
+  ) throws -> Bool {
+    guard let table = transaction.catalog.tableIfKnown(record.id.type) else { return false }
+    let known =
+      try pending(record.id).map { $0.told?.version }
+      ?? transaction.row(table, id: record.id.id)?.version
+    if let known { return record.version.isNewer(than: known) }
+    return try UnreadableTable.version(of: record.id, in: transaction) != record.version
+  }
+
+  /// The local records of a query that should be in the server's answer: each changed there, or is gone.
+  static func lacking(
+    _ found: Set<String>, _ window: AnyQuery, in transaction: ReadTransaction
+  ) throws -> [AnyRecord] {
+    try transaction.fetch(window).filter { record in
+      try record.version != nil && !found.contains(record.id)
+        && OutboxQueue.mark(record.recordID, in: transaction) == nil
+    }
+  }
+}
+
+/// Bringing what changed on the server without a sync: by hand since a moment, or live.
+extension SyncedStore {
+  /// Brings what has changed on the server since the moment that `token` marks; nil brings everything.
+  ///
+  /// The moment is one of the server's order of changes, not of any clock, so no change between two refreshes is
+  /// missed, deletions included. Pending changes are not touched and nothing is sent. One round trip and one
+  /// transaction for each page.
+  ///
+  /// Throws `BothyError`: `.cancelled` when the task is cancelled, before the next page, and `.serverError` when the
+  /// server's answers bring it no further. The pages that were taken in stay; the next refresh from `token` brings them
+  /// again.
+  ///
+  /// - Parameter container: only this container and those below it; nil refreshes the whole space.
+  package func refresh(_ container: String? = nil, since token: ServerToken? = nil) async throws -> Refresh {
+    let scope = container.map { SyncScope(container: $0, includesChildren: true) } ?? .everything
+    let limit = configuration.pageSize
+    var refresh = Refresh(token: token ?? ServerToken(text: ""))
+    var (cursor, fruitless) = (token?.text, 0)
+    while true {
+      let page = try await page(of: scope, at: cursor, limit: limit)
+      if page.reset && cursor != nil { refresh.startedOver = true }
+      do { try await take(page) } catch let error as BothyError where error.code == .cancelled {
+        throw BothyError(SyncStop.cancelled)
+      }
+      refresh.changed += page.changes.filter { !$0.isDeleted }.map(\.id)
+      refresh.removed += page.changes.filter(\.isDeleted).map(\.id) + page.outOfScope
+      fruitless = page.cursor == cursor ? fruitless + 1 : 0
+      cursor = page.cursor
+      refresh.token = ServerToken(text: page.cursor)
+      guard page.more else { return refresh }
+      if fruitless > SyncRunner.fruitlessLimit { throw BothyError(SyncRunner.noProgress) }
+    }
+  }
+
+  private func page(
+    of scope: SyncScope, at cursor: String?, limit: Int
+  ) async throws(BothyError) -> SyncResponse.Page {
+    if Task.isCancelled { throw BothyError(SyncStop.cancelled) }
+    let request = SyncRequest(
+      device: device, schemaVersion: store.schema.version, pulls: [.init(scope, cursor: cursor)], limit: limit
+    )
+    let response: SyncResponse
+    do { response = try await remote.exchange(request) } catch {
+      throw Task.isCancelled ? BothyError(SyncStop.cancelled) : BothyError(error)
+    }
+    guard let page = response.pages.first(where: { $0.scope == scope }) else {
+      throw BothyError(.protocolViolation, "The server gave no page of '\(scope.container)'.")
+    }
+    return page
+  }
+
+  private func take(_ page: SyncResponse.Page) async throws {
+    let now = clock.now()
+    try await store.write(origin: .remote) { transaction in
+      var pull = try PullApplication(transaction, now: now)
+      for change in page.changes { try pull.apply(change) }
+      for id in page.outOfScope {
+        if try OutboxQueue.mark(id, in: transaction) == nil { try pull.leave(id, from: page.scope) }
+      }
+    }
+  }
+
+  /// Takes in what a query brought. Each record is applied unless something at least as new is here; where it has
+  /// pending work it is kept beside that, for the merge policy. One transaction.
+  ///
+  /// - Parameter ifNewer: false to apply a record with the version that is here too.
+  func take(_ records: [ServerRecord], ifNewer: Bool = true) async throws {
+    let now = clock.now()
+    try await store.write(origin: .remote) { transaction in
+      var pull = try PullApplication(transaction, now: now)
+      for record in records { try pull.apply(record, ifNewer: ifNewer) }
+    }
+  }
+}
+
+/// A moment in the server's order of changes. Opaque; can be kept and used after a relaunch.
+package struct ServerToken: Sendable, Hashable, Codable {
+  package let text: String
+
+  package init(text: String) { self.text = text }
+}
+
+/// The result of a refresh.
+package struct Refresh: Sendable, Hashable {
+  /// The records that were made or changed on the server, in its order. Those with pending work are named only.
+  package var changed: [RecordID] = []
+  /// The records that were deleted on the server, left the container, or may no longer be seen.
+  package var removed: [RecordID] = []
+  /// The token of the next refresh.
+  package var token: ServerToken
+  /// True if the server could not continue from the token and sent everything again; deletions since are not among it.
+  package var startedOver = false
 }

@@ -1,8 +1,8 @@
-public import BothyStore
+package import BothyStore
 
-/// Removing records from this device without telling the server. Pending records stay and are listed, unless
-/// `includingPending`; then their entries are deleted too, and never sent. The next sync requests what was removed,
-/// and nothing else: one round trip more for each five hundred records of a type.
+/// Removing records from this device without telling the server, with their content in the journal. Pending records
+/// stay as they are and are listed, unless `includingPending`; then their entries are deleted too, and never sent. The
+/// next sync requests what was removed, and nothing else: one round trip more for each five hundred records of a type.
 extension SyncedStore {
   /// Removes one record. One that is not here is nothing to remove. One transaction.
   @discardableResult
@@ -39,7 +39,8 @@ extension SyncedStore {
     try purging { try $0.removeAll(in: container, includingPending) }
   }
 
-  /// Removes every synced record, and the next sync brings everything; with `includingPending` the log of past syncs and the journal go too. One transaction.
+  /// Removes every synced record, and the next sync brings everything; with `includingPending` the log of past syncs and
+  /// the journal go too. One transaction.
   @discardableResult
   package func purge(includingPending: Bool = false) throws -> StoreMaintenance.Removal {
     try purging { purge in
@@ -47,11 +48,11 @@ extension SyncedStore {
         try purge.removeAll(of: table, includingPending)
       }
       for table in purge.transaction.catalog.tables where table.schema.isSynced && includingPending {
-        // What was undone because it had been written together with one of a later type.
+        // Records that were undone because they had been written together with one of a later type.
         try purge.removeAll(of: table, true)
       }
       try UnrecognizedRecords.clear(.everything, in: purge.transaction)
-      try purge.forgetAll()
+      try purge.forget(.everything)
       guard includingPending else { return }
       try SyncLog.clear(in: purge.transaction)
       try Journal.clear(in: purge.transaction)
@@ -82,17 +83,18 @@ private struct Purge {
   mutating func remove(_ id: RecordID, _ includingPending: Bool) throws {
     let table = try transaction.catalog.table(id.type)
     guard table.schema.isSynced else { return }
-    try Journal.forgetContent(of: id, in: transaction)
-    try StaleRows.forget(id, in: transaction)
     let entry = try OutboxQueue.entry(id, in: transaction)
+    guard entry == nil || includingPending else { return result.kept.append(id) }
     let container =
       try entry.map { try OutboxQueue.serverContainer(of: $0, in: transaction) }
       ?? transaction.row(table, id: id.id)?.container
+    try Journal.forgetContent(of: id, in: transaction)
+    try StaleRows.forget(id, in: transaction)
+    try OutboxQueue.endDoubt(id, in: transaction)
     if entry != nil {
-      guard includingPending else { return result.kept.append(id) }
       try OutboxQueue.forget(id, in: transaction) { entry in
         let loss =
-          entry.record == id ? nil : try Journal.Loss(entry, now: entry.told, in: transaction)
+          entry.id == id ? nil : try Journal.Loss(entry, now: entry.told, in: transaction)
         return try Journal.note(entry, .withdrawn, .purged, loss: loss, in: transaction)
       }
     }
@@ -107,11 +109,12 @@ private struct Purge {
     for id in try transaction.ids(AnyQuery(type)) {
       try remove(RecordID(type: type, id: id), includingPending)
     }
+    try OutboxQueue.endDoubts(about: type, transaction)
     // Deletions and hidden changes are left, which have no row.
     for entry in try OutboxQueue.entries(where: Self.rowless, [type], in: transaction) {
-      try remove(entry.record, includingPending)
+      try remove(entry.id, includingPending)
     }
-    // What was undone because it had been written together with one of these.
+    // Records that were undone because they had been written together with one of these.
     if includingPending {
       for id in try transaction.ids(AnyQuery(type)) { try remove(RecordID(type: type, id: id), true) }
     }
@@ -124,9 +127,10 @@ private struct Purge {
       for id in try transaction.ids(AnyQuery(type, container: container, includesChildren: true)) {
         try remove(RecordID(type: type, id: id), includingPending)
       }
+      try OutboxQueue.endDoubts(about: type, in: scope, transaction)
       for entry in try OutboxQueue.entries(where: Self.rowless, [type], in: transaction)
       where try scope.contains(OutboxQueue.container(of: entry, in: transaction)) {
-        try remove(entry.record, includingPending)
+        try remove(entry.id, includingPending)
       }
     }
     try UnrecognizedRecords.clear(scope, in: transaction)
@@ -134,7 +138,7 @@ private struct Purge {
   }
 
   /// The next pull brings the scope as a whole, and the scopes that contain it as before.
-  private mutating func forget(_ scope: SyncScope) throws {
+  mutating func forget(_ scope: SyncScope) throws {
     unknown.removeAll { scope.contains($0.container ?? $0.record.type) }
     try QueryCompleteness.forget(in: scope, in: transaction)
     let states = try PullState.all(in: transaction)
@@ -145,8 +149,6 @@ private struct Purge {
       try Refetch.mark(container: scope.container, in: transaction)
     }
   }
-
-  mutating func forgetAll() throws { try forget(.everything) }
 
   /// Makes the next sync request what was removed, or not deleted after all, since it is still on the server.
   func finish() throws {
@@ -159,10 +161,10 @@ private struct Purge {
 
 extension StoreMaintenance {
   /// The result of a purge.
-  public struct Removal: Sendable, Hashable {
+  package struct Removal: Sendable, Hashable {
     /// The number of records removed.
-    public var removed = 0
+    package var removed = 0
     /// Records left alone because they have pending work.
-    public var kept: [RecordID] = []
+    package var kept: [RecordID] = []
   }
 }

@@ -1,8 +1,44 @@
-package import BothyStore
+public import BothyStore
+
+/// The reading verbs, answered from the local file.
+extension SyncedStore: ReadableStore {
+  /// Runs a block on one snapshot of the local file, off the caller's thread. Makes no request.
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (ReadTransaction) throws -> Result
+  ) async throws -> Result { try await store.read(body) }
+
+  /// Returns the present value of a request, then each later one, whether a save here or a sync brought it.
+  public func values<R: ReadRequest>(of request: R) -> LiveValues<R.Value> { store.values(of: request) }
+
+  /// Fetches the records that a query selects, by a read policy; `nil` means the one of the configuration.
+  ///
+  /// Costs one local query. A policy that uses the server adds a round trip for each thousand records. Throws
+  /// `BothyError` `.unreachable` where the policy needs the server.
+  public func fetch<E: Entity>(_ query: RecordQuery<E>, policy: ReadPolicy? = nil) async throws -> [E] {
+    try await fetchResult(query, options: RequestOptions(readPolicy: policy)).records
+  }
+
+  /// Fetches by a read policy, and reports where the answer comes from. Costs and throws as `fetch(_:policy:)`.
+  public func fetchResult<E: Entity>(
+    _ query: RecordQuery<E>, policy: ReadPolicy
+  ) async throws -> FetchResult<E> {
+    try await fetchResult(query, options: RequestOptions(readPolicy: policy))
+  }
+
+  /// Fetches every record of a type, ordered by id, by a read policy.
+  public func fetch<E: Entity>(_ type: E.Type, policy: ReadPolicy? = nil) async throws -> [E] {
+    try await fetch(RecordQuery<E>(), policy: policy)
+  }
+
+  /// Fetches one record by a read policy, or `nil` if it doesn't exist.
+  public func fetch<E: Entity>(_ type: E.Type, id: String, policy: ReadPolicy? = nil) async throws -> E? {
+    try await fetch(type, id: id, options: RequestOptions(readPolicy: policy))
+  }
+}
 
 /// Reading by policy.
 extension SyncedStore {
-  /// The records a query selects, by the fetch policy of `options`, else the configured one.
+  /// The records a query selects, by the read policy of `options`, else the configured one.
   ///
   /// Costs one local query. A network policy adds one round trip before it for each thousand records, and one
   /// transaction to merge them. An answer with news of what the file follows costs a pull more, so that no part of a
@@ -137,7 +173,7 @@ extension SyncedStore {
     _ query: AnyQuery, _ read: @escaping LocalRead<Value>
   ) async throws -> FetchResult<Value> {
     let now = clock.now()
-    let heard = engine.pass.heard
+    let heard = engine.runner.heard
     let asked = SyncScope(
       container: query.container ?? query.type, includesChildren: query.includesChildren)
     return try await store.read { transaction in
@@ -153,6 +189,91 @@ extension SyncedStore {
         records: values, origin: .local, isComplete: known != nil,
         age: known.map { .milliseconds(max(0, now - $0)) },
         stale: stale.isEmpty ? [] : stale.intersection(values.map(\.id)))
+    }
+  }
+}
+
+/// The records of a read, and where they come from: a collection of the records.
+///
+/// ```swift
+/// let found = try await store.fetchResult(Todo.all, policy: .remoteElseLocal)
+/// for todo in found { print(todo.title) }
+/// if found.origin == .local { print("offline") }
+/// ```
+public struct FetchResult<Element: Sendable>: RandomAccessCollection, Sendable {
+  /// Who gave the answer.
+  public enum Origin: String, Sendable, Hashable {
+    /// The server, for this read; pending changes are merged in.
+    case remote
+    /// The local store: the server was not asked, or did not answer.
+    case local
+  }
+
+  /// The records in the order of the query, pending changes included.
+  public var records: [Element]
+  /// The source of the answer: the server or the local store.
+  public var origin: Origin
+  /// True if all records of the query are known to be here. Then its container was pulled in full, or the server has
+  /// answered this query or one that includes it.
+  public var isComplete: Bool
+  /// The time since the server last answered this query, or `nil`.
+  public var age: Duration?
+  /// Ids among the values that are known to be out of date: a save of them reached the server and its answer was
+  /// not kept.
+  package var stale: Set<String> = []
+
+  public var startIndex: Int { records.startIndex }
+  public var endIndex: Int { records.endIndex }
+  public subscript(position: Int) -> Element { records[position] }
+}
+
+/// The reachability of the server, and questions that only it can answer.
+extension SyncedStore {
+  /// The belief about the reachability of the server. No call is made.
+  package var reachabilityHint: ReachabilityHint { belief.hint(at: clock.now()) }
+
+  /// Returns a stream that is true while records of a type can be written. It has the present answer, then each different
+  /// one. It is false only for a type written on the server alone, while the server is believed to be out of reach. A
+  /// screen disables with it what can't succeed; a write tries all the same.
+  package func availability(of type: String) -> AsyncStream<Bool> {
+    let isRemoteOnly = type == UserList.typeName || store.schema[type]?.writeMode == .remoteOnly
+    guard isRemoteOnly else {
+      return AsyncStream { continuation in
+        continuation.yield(true)
+        continuation.finish()
+      }
+    }
+    return belief.values().changes { $0 != .notReachable }
+  }
+
+  /// Like `availability(of:)` with a type's name, but for an entity type.
+  package func availability<E: Entity>(of type: E.Type) -> AsyncStream<Bool> { availability(of: E.typeName) }
+
+  /// Queries the server alone, and keeps nothing of the answer here unless told to: for what only the server can find,
+  /// such as people to befriend. Pending changes show in the answer as everywhere.
+  ///
+  /// Cost: one round trip for each thousand records. Throws `BothyError` `.requiresNetwork` without an answer.
+  package func search<E: Entity>(_ query: RecordQuery<E>, keepsResults: Bool = false) async throws
+    -> FetchResult<E>
+  {
+    try await searching {
+      try await fetchResult(
+        query, options: RequestOptions(readPolicy: .remote, cacheResults: keepsResults))
+    }
+  }
+
+  /// Like `search(_:keepsResults:)` with a typed query, but for any type of the schema.
+  package func search(_ query: AnyQuery, keepsResults: Bool = false) async throws -> FetchResult<AnyRecord> {
+    try await searching {
+      try await fetchResult(
+        query, options: RequestOptions(readPolicy: .remote, cacheResults: keepsResults))
+    }
+  }
+
+  private func searching<Value>(_ fetch: () async throws -> Value) async throws -> Value {
+    do { return try await fetch() } catch let error as BothyError where error.code == .unreachable {
+      throw BothyError(
+        .requiresNetwork, "Only the server can answer this, and it can't be reached.", underlying: error)
     }
   }
 }

@@ -23,13 +23,8 @@ extension SyncedStore {
 
   /// The records that a list of references names, in its order. One round trip for each thousand, where the policy
   /// uses the server at all. Throws as for one reference.
-  public func resolve<Target: Entity>(_ references: [Reference<Target>]) async throws -> [Target] {
-    try await resolve(references, options: RequestOptions())
-  }
-
-  /// Like `resolve(_:)` with references, but by the read policy of `options`.
   package func resolve<Target: Entity>(
-    _ references: [Reference<Target>], options: RequestOptions
+    _ references: [Reference<Target>], options: RequestOptions = RequestOptions()
   ) async throws -> [Target] {
     try await resolve(references.map(\.recordID), options: options).map { try $0.entity(Target.self) }
   }
@@ -78,10 +73,10 @@ extension SyncedStore {
       }
       guard !missing.isEmpty else { continue }
       let query = AnyQuery(type, where: .oneOf(field: "id", missing.sorted().map { .text($0) }))
-      let found: NetworkAnswer
+      let found: [ServerRecord]
       do { found = try await ask(query) } catch { throw BothyError(error) }
-      try await catchUp(with: found.records)
-      try await take(found.records)
+      try await catchUp(with: found)
+      try await take(found)
     }
   }
 
@@ -103,15 +98,15 @@ extension SyncedStore {
 
   /// Downloads the records of a query and the records that they refer to, for use without a network.
   ///
-  /// Uses the read policy in force, or `.remoteElseLocal` if that is `.local`. Costs one fetch, then one round trip for each
-  /// step, type and thousand records that are missing. Only the first step's records are requested again if they are on this
-  /// device. Pending changes are never replaced.
+  /// Uses the read policy in force, or `.remoteElseLocal` if that is `.local`. Costs one fetch, then one round trip for
+  /// each step, type and thousand records that are missing. Only the first step's records are requested again if they
+  /// are on this device. Pending changes are never replaced.
   ///
   /// - Parameters:
   ///   - paths: the references to follow; none means every reference field of whatever is reached.
   ///   - depth: how many steps of them, at most `prefetchDepthLimit`.
   /// - Returns: how much was reached, and what could not be had: under `.local`, all that isn't here.
-  /// - Throws: `BothyError` `.invalidQuery` for a path that isn't valid or is too long, `BothyError`.
+  /// - Throws: `BothyError` `invalidQuery` for a path that isn't valid or is too long, `BothyError`.
   @discardableResult
   package func prefetch(
     _ query: AnyQuery, including paths: [ReferencePath] = [], depth: Int = SyncedStore.prefetchDepthLimit,
@@ -207,15 +202,45 @@ extension SyncedStore {
   }
 }
 
-/// What a prefetch reached.
+/// The result of a prefetch.
 package struct Prefetch: Sendable, Hashable {
-  /// What was reached and is here, the query's own records included.
+  /// The records that were reached and are here, the query's own included.
   package var records: Set<RecordID>
   /// The records that are referred to and not here.
   package var missing: Set<RecordID> = []
 
   init(records: Set<RecordID>) { self.records = records }
 
-  /// Whether everything on the way is here.
+  /// True if everything on the way is here.
   package var isComplete: Bool { missing.isEmpty }
+}
+
+/// A way from a record to others, along references: `"author.avatar"` follows the field `author`, then the field
+/// `avatar` of what it names. `records(of:by:)` follows references backwards, to the records that refer to this one.
+package struct ReferencePath: Sendable, Hashable, ExpressibleByStringLiteral {
+  enum Step: Sendable, Hashable {
+    case field(String)
+    case records(type: String, field: String)
+  }
+
+  private(set) var steps: [Step]
+
+  /// The start: the records themselves.
+  package init() { steps = [] }
+
+  /// Field names with dots between them.
+  package init(_ path: String) { steps = path.split(separator: ".").map { .field(String($0)) } }
+
+  package init(stringLiteral path: String) { self.init(path) }
+
+  /// On to the records of `type` whose reference `field` names one of those here.
+  package func records(of type: String, by field: String) -> ReferencePath {
+    appending(.records(type: type, field: field))
+  }
+
+  private func appending(_ step: Step) -> ReferencePath {
+    var path = self
+    path.steps.append(step)
+    return path
+  }
 }

@@ -1,18 +1,214 @@
 public import BothyStore
 import Logging
 
-/// Writing by policy.
+/// The writing verbs. Each is durable when it returns, and sent by the write policy.
+///
+/// ```swift
+/// try await store.save(Todo(title: "Oil the lamp"))
+/// try await store.update(Todo.self, id: id) { $0.done.toggle() }
+/// try await store.delete(Todo.where { $0.done })
+/// ```
 extension SyncedStore {
+  /// Inserts or updates a record; `nil` means the write policy in force.
+  ///
+  /// Under `.localThenRemote` and `.local` it returns when the write is durable here: one transaction. Under
+  /// `.remoteThenLocal` and `.remote` it returns when the server has answered: one round trip and four transactions.
+  /// A rejection is thrown then, and changes nothing here.
+  ///
+  /// Throws `BothyError` for what does not fit the schema, `BothyError` `.rejected` for a rejection, `.unreachable` under
+  /// `.remote`, and `.requiresNetwork` for a type that is written on the server only.
+  @discardableResult
+  public func save<E: Entity>(
+    _ record: E, in container: String? = nil, policy: WritePolicy? = nil
+  ) async throws -> SaveReceipt<E> {
+    try await save(record, in: container, options: RequestOptions(writePolicy: policy))
+  }
+
+  /// Inserts or updates records, in one transaction of the local file. Returns a receipt for each, in their order.
+  ///
+  /// Under `.remoteThenLocal` and `.remote` each record is a save of its own, one after the other. The first that
+  /// fails ends the call; those before it are saved.
+  @discardableResult
+  public func save<E: Entity>(
+    _ records: [E], in container: String? = nil, policy: WritePolicy? = nil
+  ) async throws -> [SaveReceipt<E>] {
+    try await save(records, in: container, begun(RequestOptions(writePolicy: policy)))
+  }
+
+  private func save<E: Entity>(
+    _ records: [E], in container: String?, _ options: RequestOptions
+  ) async throws -> [SaveReceipt<E>] {
+    guard try policy(options, E.typeName).sendsFirst else {
+      return try await writing(E.typeName, in: container ?? E.typeName, options) { transaction in
+        try records.map { record in
+          let id = RecordID(record)
+          try self.make(id, in: transaction) { _ in try transaction.save(record, in: container) }
+          return try self.receipt(writing: id, in: transaction).typed(E.self)
+        }
+      } instead: {
+        try await self.save(records, in: container, $0)
+      }
+    }
+    var receipts: [SaveReceipt<E>] = []
+    for record in records { receipts.append(try await save(record, in: container, options: options)) }
+    return receipts
+  }
+
+  /// Inserts a record. Throws `BothyError` `.alreadyExists` if its id is taken on this device; `save` updates it then.
+  /// Costs as `save`.
+  @discardableResult
+  public func insert<E: Entity>(
+    _ record: E, in container: String? = nil, policy: WritePolicy? = nil
+  ) async throws -> SaveReceipt<E> {
+    try await write(record, in: container, RequestOptions(writePolicy: policy), exists: false) {
+      try $0.insert(record, in: container)
+    }
+  }
+
+  /// Updates a record. Throws `BothyError` `.notFound` if it is not on this device; `save` inserts it then. Costs as
+  /// `save`.
+  @discardableResult
+  public func update<E: Entity>(_ record: E, policy: WritePolicy? = nil) async throws -> SaveReceipt<E> {
+    try await write(record, in: nil, RequestOptions(writePolicy: policy), exists: true) {
+      try $0.update(record)
+    }
+  }
+
+  /// Changes a record in place. Only changed fields are sent. Throws `BothyError` `.notFound` if it is not on this device.
+  ///
+  /// A server-first write reads the record before. Changes that others make meanwhile stay. Costs as
+  /// `save`.
+  @discardableResult
+  public func update<E: Entity>(
+    _ type: E.Type, id: String, policy: WritePolicy? = nil,
+    _ change: @escaping @Sendable (inout E) throws -> Void
+  ) async throws -> SaveReceipt<E> {
+    try await update(type, id, begun(RequestOptions(writePolicy: policy)), change)
+  }
+
+  private func update<E: Entity>(
+    _ type: E.Type, _ id: String, _ options: RequestOptions,
+    _ change: @escaping @Sendable (inout E) throws -> Void
+  ) async throws -> SaveReceipt<E> {
+    let record = RecordID(E.self, id: id)
+    guard try policy(options, E.typeName).sendsFirst else {
+      return try await writing(E.typeName, in: E.typeName, options) { transaction in
+        try self.make(record, exists: true, in: transaction) { _ in
+          _ = try transaction.update(type, id: id, change)
+        }
+        return try self.receipt(writing: record, in: transaction).typed(E.self)
+      } instead: {
+        try await self.update(type, id, $0, change)
+      }
+    }
+    guard var value = try await store.read({ try $0.fetch(type, id: id) }) else {
+      throw WriteTransaction.notFound(record)
+    }
+    try change(&value)
+    return try await save(value, options: options)
+  }
+
+  /// Changes the stored record with the id of `record` in place: other changes that `record` holds are not saved. Throws
+  /// `BothyError` `.notFound` if it is not on this device.
+  @discardableResult
+  public func update<E: Entity>(
+    _ record: E, policy: WritePolicy? = nil, _ change: @escaping @Sendable (inout E) throws -> Void
+  ) async throws -> SaveReceipt<E> {
+    try await update(E.self, id: record.id, policy: policy, change)
+  }
+
+  /// Deletes a record. Throws `BothyError` `.notFound` if it is not on this device.
+  @discardableResult
+  public func delete<E: Entity>(_ record: E, policy: WritePolicy? = nil) async throws -> SaveReceipt<E> {
+    try await delete(E.self, id: record.id, policy: policy)
+  }
+
+  /// Deletes a record by its id. Throws `BothyError` `.notFound` if it is not on this device; a policy that uses the
+  /// server deletes it there all the same.
+  @discardableResult
+  public func delete<E: Entity>(
+    _ type: E.Type, id: String, policy: WritePolicy? = nil
+  ) async throws -> SaveReceipt<E> {
+    try await delete(RecordID(E.self, id: id), options: RequestOptions(writePolicy: policy)).typed(E.self)
+  }
+
+  /// Deletes records in one transaction, and returns the number of those that were on this device. Under a policy that
+  /// uses the server first each is a deletion of its own.
+  @discardableResult
+  public func delete<E: Entity>(_ records: [E]) async throws -> Int {
+    try await delete(E.self, begun(RequestOptions())) { _ in records.map(\.id) }
+  }
+
+  /// Deletes the records that a query selects, in one transaction, and returns their number. Under a policy that uses
+  /// the server first each is a deletion of its own; only records on this device are found.
+  @discardableResult
+  public func delete<E: Entity>(_ query: RecordQuery<E>) async throws -> Int {
+    try await delete(E.self, begun(RequestOptions())) { try $0.ids(query.recordQuery) }
+  }
+
+  private func delete<E: Entity>(
+    _ type: E.Type, _ options: RequestOptions,
+    _ ids: @escaping @Sendable (ReadTransaction) throws -> [String]
+  ) async throws -> Int {
+    guard try policy(options, E.typeName).sendsFirst else {
+      return try await writing(E.typeName, in: E.typeName, options) { transaction in
+        try ids(transaction).count { id in
+          try self.make(RecordID(type, id: id), in: transaction) { _ in try transaction.delete(type, id: id) }
+        }
+      } instead: {
+        try await self.delete(type, $0, ids)
+      }
+    }
+    let found = try await store.read { transaction in
+      try ids(transaction).filter { try transaction.exists(type, id: $0) }
+    }
+    for id in found { try await delete(RecordID(E.self, id: id), options: options) }
+    return found.count
+  }
+
+  // MARK: writing by policy
+
+  /// Runs one transaction of the local file, and requests a sync as the policy says. Its changes are drafts if the
+  /// policy says so. All verbs write here.
+  ///
+  /// - Parameters:
+  ///   - type: the type of the records.
+  ///   - container: the container that counts the write.
+  ///   - instead: makes the changes on the server with the given options. It is called if the store fails and the
+  ///     configuration has the server tried.
+  func writing<Result: Sendable>(
+    _ type: String, in container: String, _ options: RequestOptions,
+    _ body: @escaping @Sendable (WriteTransaction) throws -> Result,
+    instead: (RequestOptions) async throws -> Result
+  ) async throws -> Result {
+    do {
+      let result = try await engine.locks.withWrite(container) {
+        try await store.write { try Self.drafting(options.writePolicy, $0, body) }
+      }
+      askAfterSave(options)
+      return result
+    } catch let error as BothyError
+      where error.isLocalFailure && configuration.localFailure == .tryRemote && options.writePolicy != .draft
+      && store.schema[type]?.isSynced == true
+    {
+      configuration.logger.warning(
+        "A save could not be stored here; it is tried on the server.", metadata: ["error": "\(error)"])
+      var options = options
+      options.storeFailure = error
+      return try await instead(options)
+    }
+  }
+
   /// Saves a record, as `save(_:in:policy:)` does, by the options of one call.
   ///
   /// Once a save that uses the server first has begun it is carried through, whatever becomes of the task: one that is
   /// cancelled gets the same receipt or error. Before that a cancelled task throws, and nothing is changed. A process that
   /// ends meanwhile leaves the change to the next sync.
   ///
-  /// Another change of the record that is made here meanwhile makes both pending. A rejection then waits in the inbox.
+  /// Another change of the record that is made here meanwhile makes both pending. A rejected change then stays pending.
   ///
   /// A record with pending work is different under `.remoteThenLocal`: the change is added to that work, durable here,
-  /// and all of it is sent at once. A rejection is thrown, and waits in the inbox. A draft stays a draft.
+  /// and all of it is sent at once. A rejection is thrown, and the change stays pending. A draft stays a draft.
   @discardableResult
   package func save<E: Entity>(
     _ entity: E, in container: String? = nil, options: RequestOptions
@@ -31,22 +227,11 @@ extension SyncedStore {
   ) async throws -> SaveReceipt<E> {
     var record = AnyRecord(entity)
     record.container = container ?? E.typeName
-    // A field that the entity has no value in is cleared, as a local save clears it.
-    for field in E.schema.fields where record.fields[field.name] == nil { record.fields[field.name] = .null }
     return try await perform(.save(record, in: container), options, exists: exists, local)
       .typed(E.self, sent: entity)
   }
 
-  /// Saves a record of any type: inserts it if its id is new, else changes the fields that are given. Costs and throws
-  /// as for an entity.
-  @discardableResult
-  package func save(_ record: AnyRecord, options: RequestOptions = RequestOptions()) async throws
-    -> SaveReceipt<AnyRecord>
-  {
-    try await perform(.save(record, in: nil), options)
-  }
-
-  /// Moves a record to another container, by the save policy. A device that follows only the container it was in
+  /// Moves a record to another container, by the write policy. A device that follows only the container it was in
   /// loses it with its next pull; so does this one once the server has acknowledged the move, if it follows
   /// containers and not that one. Throws `BothyError` `.notFound`.
   @discardableResult
@@ -92,96 +277,74 @@ extension SyncedStore {
   ) async throws -> SaveReceipt<AnyRecord> {
     let options = begun(options)
     let policy = try policy(options, change.id.type)
-    guard policy == .remoteThenLocal || policy == .remote else {
-      return try await keep(change, options, local)
+    guard policy.sendsFirst else {
+      return try await keep(change, options, exists: exists, local)
     }
+    if let failure = options.storeFailure { return try await send(change, after: failure) }
     if let exists, try await store.read({ try $0.exists(change.id) }) != exists {
       throw exists ? WriteTransaction.notFound(change.id) : WriteTransaction.alreadyExists(change.id)
     }
     return try await networkFirst(change, keepsLocally: policy == .remoteThenLocal, options)
   }
 
-  /// Makes a change here, for a later sync to send.
-  func make(_ change: LocalChange, _ options: RequestOptions, in transaction: WriteTransaction) throws {
-    try OutboxQueue.revealMissing(change.id, in: transaction)
-    if change.isDeletion, try !OutboxQueue.knows(change.id, in: transaction) {
-      guard options.assumesRemote else {
+  /// Makes a change here, for a later sync to send. The parameters are those of `perform`.
+  func make(
+    _ change: LocalChange, _ options: RequestOptions, exists: Bool? = nil, in transaction: WriteTransaction,
+    _ local: ((WriteTransaction) throws -> Void)? = nil
+  ) throws {
+    // A record of some fields joins a change that isn't shown, with all of its other fields.
+    let reveals = change.saved?.origin.isWhole ?? true
+    try make(change.id, exists: exists, reveals: reveals, in: transaction) { isRevealed in
+      if let local, !isRevealed { return try local(transaction) }
+      guard
+        try !change.isDeletion || options.assumesRemote || transaction.exists(change.id)
+          || OutboxQueue.mark(change.id, in: transaction) != nil
+      else {
         throw BothyError(
           .notFound,
           "This device has no \(change.id) to delete. If the server has it, use a network policy or "
             + "assumesRemote.")
       }
-      return try OutboxQueue.assumeDeleted(change.id, at: clock.correctedNow(), in: transaction)
+      try change.apply(in: transaction, assumedAt: clock.correctedNow())
     }
-    try change.apply(in: transaction)
-    try hold(change.id, options, in: transaction)
   }
 
-  /// Runs the local write of a change; where the store fails, the configuration says whether the server is tried.
-  private func keep(
-    _ change: LocalChange, _ options: RequestOptions,
+  /// Makes a change of one record here, whatever an online save has left of it: a result that no row shows, or a hidden
+  /// change of a record without a row. In a transaction of drafts all that is pending of the record becomes one.
+  ///
+  /// - Parameters:
+  ///   - exists: true for a record that readers must see before.
+  ///   - reveals: true if a hidden change of a record without a row is shown first.
+  ///   - body: the change. Its argument is true if a hidden change was revealed for it.
+  private func make<Result>(
+    _ id: RecordID, exists: Bool? = nil, reveals: Bool = true, in transaction: WriteTransaction,
+    _ body: (Bool) throws -> Result
+  ) throws -> Result {
+    if let left = engine.runner.sent.left(id) {
+      try StaleRows.mark(id, over: left.version, left.answer, in: transaction)
+    }
+    try OutboxQueue.forgetEnded(id, in: transaction)
+    let isRevealed = try reveals && OutboxQueue.revealMissing(id, in: transaction)
+    if isRevealed && exists == true { throw WriteTransaction.notFound(id) }
+    let result = try body(isRevealed)
+    if transaction.drafts != nil {
+      try transaction.flush()
+      try OutboxQueue.hold(id, in: transaction)
+    }
+    return result
+  }
+
+  /// Makes a change here, for a later sync to send. The parameters are those of `perform`.
+  func keep(
+    _ change: LocalChange, _ options: RequestOptions, exists: Bool? = nil,
     _ local: (@Sendable (WriteTransaction) throws -> Void)? = nil
   ) async throws -> SaveReceipt<AnyRecord> {
-    let left = engine.pass.sent.left(change.id)
-    do {
-      let receipt = try await engine.locks.withWrite(container(of: change)) {
-        try await store.write { transaction in
-          if let left { try StaleRows.mark(change.id, over: left.version, left.answer, in: transaction) }
-          if let local {
-            try local(transaction)
-            try self.hold(change.id, options, in: transaction)
-          } else {
-            try self.make(change, options, in: transaction)
-          }
-          return try self.receipt(writing: change.id, in: transaction)
-        }
-      }
-      askAfterSave(options)
-      return receipt
-    } catch let error as BothyError
-      where error.isLocalFailure && configuration.localFailure == .tryRemote && options.writePolicy != .draft
-      && store.schema[change.id.type]?.isSynced == true
-    {
-      configuration.logger.warning(
-        "A save could not be stored here; it is tried on the server.", metadata: ["error": "\(error)"])
-      do {
-        let outcome = try await StorelessWrite(pass: engine.pass, change: change).run()
-        return SaveReceipt(
-          record: change.id, state: outcome, store: self, revision: nil, isStoredHere: false)
-      } catch let there as BothyError
-        where there.code != .rejected && there.code != .conflict
-      {
-        // The server has not decided, so what failed is the store.
-        throw BothyError(
-          error.code, "\(error.message) It was tried on the server too: \(there.message)", record: change.id,
-          underlying: there)
-      }
+    try await writing(change.id.type, in: container(of: change), options) { transaction in
+      try self.make(change, options, exists: exists, in: transaction, local)
+      return try self.receipt(writing: change.id, in: transaction)
+    } instead: {
+      try await self.perform(change, $0)
     }
-  }
-
-  /// Runs a transaction whose changes are drafts, and returns the records. Single pending changes of these records become
-  /// drafts with them. Earlier transactions that changed them are sent.
-  @discardableResult
-  package func writeDraft(_ body: @escaping @Sendable (WriteTransaction) throws -> Void) async throws
-    -> [RecordID]
-  {
-    try await store.write { try Self.drafting($0, body).records }
-  }
-
-  private static func drafting<Result>(
-    _ transaction: WriteTransaction, _ body: (WriteTransaction) throws -> Result
-  ) throws -> (result: Result, records: [RecordID]) {
-    transaction.drafts = []
-    let result = try body(transaction)
-    try transaction.flush()
-    return (result, transaction.drafts ?? [])
-  }
-
-  /// Makes the change a draft, in the transaction that makes it.
-  private func hold(_ id: RecordID, _ options: RequestOptions, in transaction: WriteTransaction) throws {
-    guard options.writePolicy == .draft else { return }
-    try transaction.flush()
-    try OutboxQueue.hold(id, in: transaction)
   }
 
   /// The options for all of a call that begins now, whatever policy is set meanwhile.
@@ -196,6 +359,7 @@ extension SyncedStore {
   /// Types that are written on the server only follow `.remoteThenLocal`, and are never queued.
   func policy(_ options: RequestOptions, _ type: String) throws -> WritePolicy {
     let table = try store.catalog.table(type)
+    if options.storeFailure != nil && table.schema.isSynced { return .remote }
     if configuration.cache == .disabled && table.schema.isSynced {
       if [.local, .draft].contains(options.writePolicy) { throw BothyError.cacheDisabled }
       return .remote
@@ -211,7 +375,7 @@ extension SyncedStore {
   }
 
   /// The container that a change counts as a write in.
-  private func container(of change: LocalChange) -> String {
+  func container(of change: LocalChange) -> String {
     switch change {
     case .save(let record, let container): container ?? record.container
     case .persist(let record, _, _): record.container
@@ -219,131 +383,5 @@ extension SyncedStore {
     // Unreadable: the change itself will say why.
     case .delete(let id), .share(let id, _, _): (try? store.record(id))?.container ?? id.type
     }
-  }
-
-  // MARK: network first
-
-  private func networkFirst(
-    _ change: LocalChange, keepsLocally: Bool, _ options: RequestOptions
-  ) async throws -> SaveReceipt<AnyRecord> {
-    let isRemoteOnly = store.schema[change.id.type]?.writeMode == .remoteOnly
-    let isKept = keepsLocally && (options.cacheResults ?? true)
-    let save = OnlineSave(
-      change, in: self,
-      keeping: configuration.cache == .disabled ? .uncached : isKept ? .here : .thereAlone,
-      isQueued: keepsLocally && !isRemoteOnly)
-    switch try await engine.locks.withWrite(container(of: change), { try await save.run() }) {
-    case .settled(let receipt):
-      if receipt.known == .pending { askAfterSave(options) }
-      return receipt
-    case .pending(let change):
-      guard keepsLocally else { throw BothyError.pendingChanges(change.id) }
-      return try await overPending(change, options)
-    case .unreachable(let error):
-      guard isRemoteOnly else { throw error }
-      throw BothyError(
-        .requiresNetwork, "\(change.id.type) is written on the server only, and it can't be reached.",
-        record: change.id, underlying: error)
-    }
-  }
-
-  /// Makes a change on top of the pending ones of the record, durable here, and sends all of them at once, with what
-  /// was written together with it. What does not reach the server stays pending, and a draft stays a draft.
-  private func overPending(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt<
-    AnyRecord
-  > {
-    let receipt = try await keep(change, options)
-    guard let revision = receipt.revision, receipt.known != .draft else { return receipt }
-    _ = await engine.sync(
-      SyncPass.Request(scope: .push, pulls: [], records: [change.id], ignoresRetryTimes: true))
-    guard let outcome = try outcome(of: change.id, revision) else { return receipt }
-    if case .rejected(let rejection) = outcome {
-      throw BothyError(
-        rejection.code == Rejection.mergeFailed ? .conflict : .rejected,
-        rejection.message + " The change waits in the inbox.", record: change.id, rejection: rejection)
-    }
-    return SaveReceipt(record: change.id, state: outcome, store: self, revision: revision)
-  }
-}
-
-extension BothyError {
-  static func pendingChanges(_ id: RecordID) -> BothyError {
-    BothyError(
-      .pendingChanges, "\(id) has changes that the server does not have yet. Sync first.", record: id)
-  }
-}
-
-/// How the server treats the changes of one transaction.
-public enum WriteGrouping: Sendable, Hashable {
-  /// Each record by itself. A rejected one delays no other.
-  case independent
-  /// All of them or none. If one record is rejected, or the server's version of it is kept, the others do the same.
-  case atomic
-}
-
-/// Writing several records in one transaction.
-extension SyncedStore {
-  /// Runs a block in one transaction of the local file, and sends its changes by the write policy; `nil` means the one in
-  /// force.
-  ///
-  /// Under `.atomic` the changes stay together, also after a relaunch and when one of its records is decided about. Any
-  /// number of such transactions can wait. They are sent in the order of writing. If one is rejected, later ones continue
-  /// without it, or wait if they build on it.
-  ///
-  /// ```swift
-  /// try await store.write(.atomic) { transaction in
-  ///   try transaction.update(Account.self, id: "ann") { $0.pence -= 500 }
-  ///   try transaction.update(Account.self, id: "ben") { $0.pence += 500 }
-  /// }
-  /// ```
-  ///
-  /// Does not run on the caller's executor. Under the policies that send first it returns when the server was asked for the
-  /// changes, which are durable here before; the outbox has those that were rejected or not answered. Throws what `body`
-  /// throws, and `BothyError`, such as `tooManyTogether` for more than a thousand records under
-  /// `.atomic`; then nothing is changed.
-  @discardableResult
-  public func write<Result: Sendable>(
-    _ grouping: WriteGrouping = .independent, policy: WritePolicy? = nil,
-    _ body: @escaping @Sendable (WriteTransaction) throws -> Result
-  ) async throws -> Result {
-    let options = begun(RequestOptions(writePolicy: policy))
-    let result = try await store.write { transaction in
-      guard options.writePolicy == .draft else { return try self.write(grouping, transaction, body) }
-      return try Self.drafting(transaction) { try self.write(grouping, $0, body) }.result
-    }
-    switch options.writePolicy {
-    case .remote, .remoteThenLocal: _ = await engine.push(nil)
-    case .local, .localThenRemote, .draft, nil: askAfterSave(options)
-    }
-    return result
-  }
-
-  /// The blocking form of `write(_:policy:_:)`, for tests and tools.
-  @discardableResult
-  package func write<Result>(
-    _ grouping: WriteGrouping = .independent, _ body: (WriteTransaction) throws -> Result
-  ) throws -> Result {
-    let options = begun(RequestOptions())
-    let result = try store.write { try self.write(grouping, $0, body) }
-    askAfterSave(options)
-    return result
-  }
-
-  private func write<Result>(
-    _ grouping: WriteGrouping, _ transaction: WriteTransaction, _ body: (WriteTransaction) throws -> Result
-  ) throws -> Result {
-    guard grouping == .atomic else { return try body(transaction) }
-    let group = UUIDv7.make()
-    transaction.group = group
-    let result = try body(transaction)
-    try transaction.flush()
-    let count = try OutboxQueue.memberCount(of: group, in: transaction)
-    let limit = configuration.groupLimit
-    guard count <= limit else {
-      throw BothyError(
-        .tooManyTogether,
-        "\(count) records must be sent together, and the limit is \(limit). Write fewer at a time.")
-    }
-    return result
   }
 }

@@ -1,19 +1,25 @@
 public import BothyStore
+public import Foundation
 import Logging
 import Synchronization
 
-/// A store whose records are kept in agreement with a server: the same reads and writes as `LocalStore`, with policies.
+/// A store that is kept in agreement with a server.
 ///
-/// Every answer comes from the local file, pending changes included; the policies say whether the server is asked
-/// before. Writes are durable here before they are sent; nothing is ever dropped for lack of a network. Syncs
-/// happen when asked for by `sync()`, and by themselves while `run()` is running.
+/// Reads return the local file's content, with pending changes. A read policy can send a request first. A save is
+/// durable here before it is sent. `sync()` syncs once, and `run()` syncs by itself.
 ///
-/// Several stores may use one file, in one process or in several. Each hears of the others' commits, and one syncs at a
-/// time. With `StoreOptions.Processes.single` an app says that there is no other store, and one that exists is unnoticed.
+/// ```swift
+/// let store = try SyncedStore(at: path, schema: [Todo.self], remote: remote)
+/// try await store.save(Todo(title: "Buy milk"))
+/// await store.sync()
+/// ```
+///
+/// Several stores may use one file, in one process or in several. Each observes the others' commits, and one syncs at a
+/// time. `StoreOptions.Processes.single` says that no other store exists. One that exists is then not observed.
 ///
 /// Every call may be made from any task or thread. One that is not `async` reads or writes the file on the calling
-/// thread and makes no request. All throw `BothyError`: for the file and the schema, and those that send a request for
-/// the server too.
+/// thread and makes no request. Calls throw `BothyError` for the file, for the schema and, if they send a request, for
+/// the server.
 public final class SyncedStore: Sendable {
   /// The local file. Writes through it are recorded and sent like others, under `run()` a second later.
   package let store: LocalStore
@@ -28,10 +34,10 @@ public final class SyncedStore: Sendable {
   let followed: SubscribedScopes
   let presence = AppPresence()
   private let opened: SyncOptions
-  /// Whose file it is, where that was said when it was opened.
+  /// The owner of the file, if one was named.
   package let owner: AccountID?
   /// The document of what was pending in a file that did not fit the schema and was created again.
-  public let setAside: String?
+  package let setAside: String?
 
   /// Opens or creates the file at `path` (nil: in memory), as `LocalStore` does, with what sync keeps beside it.
   /// Makes no request. Throws `BothyError`, such as `wrongAccount` if the file belongs to another user.
@@ -49,7 +55,7 @@ public final class SyncedStore: Sendable {
       remote: NamingRemote(remote, store.schema), store: store, belief: belief, clock: clock,
       limit: configuration.requestTimeout)
     opened = configuration
-    followed = SubscribedScopes(configuration.pullScopes)
+    followed = SubscribedScopes(configuration.scopes)
     let governor = SyncConditions(configuration, file: store.file)
     self.governor = governor
     let found: (device: String, owner: AccountID?, scopes: [SyncScope], decided: Int64)
@@ -63,10 +69,10 @@ public final class SyncedStore: Sendable {
         governor.updateRequired = try SyncValues.updateRequired(at: schema.version, in: transaction)
         try UnrecognizedRecords.adopt(in: transaction)
         try UnreadableTable.retry(in: transaction)
-        let scopes = try SubscriptionTable.open(with: configuration.pullScopes, in: transaction)
+        let scopes = try SubscriptionTable.open(with: configuration.scopes, in: transaction)
         try SecretAttachment.sendMoved(in: transaction, clock: clock)
         if isSweepDue { try SecretAttachment.sweep(in: transaction) }
-        try Journal.trim(to: configuration.journal, at: clock.now(), in: transaction)
+        try Journal.trim(to: configuration.journal, at: nil, in: transaction)
         return (try SyncValues.device(in: transaction), owner, scopes, try Journal.end(in: transaction))
       }
     } catch {
@@ -78,7 +84,7 @@ public final class SyncedStore: Sendable {
     let progress = ProgressRelay()
     blobFolder = BlobFolder(besideDatabase: path)
     engine = SyncEngine(
-      pass: SyncPass(
+      runner: SyncRunner(
         store: store, remote: self.remote, configuration: configuration, clock: clock, device: found.device,
         blobs: blobFolder, governor: governor, owner: found.owner, followed: followed,
         progress: { progress.send($0) }), decided: found.decided)
@@ -112,14 +118,15 @@ public final class SyncedStore: Sendable {
     }
   }
 
-  /// Opens an existing file with the schema it carries. Its subscriptions stay, unless `configuration` names scopes. Throws `BothyError` `.cannotOpen` if the file doesn't exist.
+  /// Opens an existing file with the schema it carries. Its subscriptions stay, unless `configuration` names scopes.
+  /// Throws `BothyError` `cannotOpen` if the file doesn't exist.
   package convenience init(
     existing path: String, remote: any RemoteStorage, configuration: SyncOptions = SyncOptions(),
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws {
     var configuration = configuration
-    if configuration.pullScopes == [.everything], let scopes = try SubscriptionTable.opened(at: path) {
-      configuration.pullScopes = scopes
+    if configuration.scopes == [.everything], let scopes = try SubscriptionTable.opened(at: path) {
+      configuration.scopes = scopes
     }
     try self.init(
       at: path, schema: LocalStore.storedSchema(at: path), remote: remote, configuration: configuration,
@@ -127,153 +134,17 @@ public final class SyncedStore: Sendable {
   }
 
   /// The id of this installation's file, as the server knows it.
-  package var device: String { engine.pass.device }
+  package var device: String { engine.runner.device }
 
-  /// What it was opened with; `pullScopes` are those that are followed now, `writePolicy` and `mergePolicies` those that
-  /// are in force now.
+  /// The options that it was opened with, with the scopes that are followed now and the policies in force now.
   package var configuration: SyncOptions {
     var configuration = governor.inForce(opened)
-    configuration.pullScopes = followed.current
+    configuration.scopes = followed.current
     return configuration
   }
 
   /// How many callers wait for syncs that others began.
   package var joinedCount: Int { engine.joinedCount }
-
-  // MARK: syncing
-
-  /// Brings the local store and the server into agreement, as far as the network allows. Returns when done. Throws
-  /// nothing: the report says what did not work.
-  ///
-  /// - Parameters:
-  ///   - direction: which way; nil as configured.
-  ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
-  @discardableResult
-  public func sync(_ direction: SyncDirection? = nil, container: String? = nil) async -> SyncReport {
-    await sync(direction, container: container, forced: false)
-  }
-
-  /// Like `sync(_:container:)`, but also while something forbids it.
-  ///
-  /// - Parameters:
-  ///   - scope: which way; nil as configured.
-  ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
-  ///   - forced: whether it runs though syncing is paused, the sync policy forbids it, or the server asked for a newer
-  ///     version of the app. Otherwise the report says `skipped`, and no request is made.
-  ///   - ifRunning: what to do when a sync is running already; nil as configured.
-  @discardableResult
-  package func sync(
-    _ scope: SyncDirection? = nil, container: String? = nil, forced: Bool = false,
-    ifRunning: SyncOptions.IfRunning? = nil
-  ) async -> SyncReport {
-    if (ifRunning ?? configuration.ifRunning) == .ignore && engine.isBusy {
-      return SyncReport(stop: .alreadyRunning)
-    }
-    if let obstacle = await governor.obstacle(in: store), !forced || obstacle == .signedOut {
-      return await engine.skip(obstacle)
-    }
-    let pulls = container.map { [SyncScope(container: $0, includesChildren: true)] }
-    return await engine.sync(
-      SyncPass.Request(
-        scope: scope ?? configuration.scope, pulls: pulls, ignoresRetryTimes: true,
-        heldTypes: forced ? [] : governor.heldTypes, isGoverned: !forced))
-  }
-
-  /// Syncs both ways and returns when nothing is pending and nothing newer is known on the server.
-  /// Throws `BothyError` when that could not be reached.
-  @discardableResult
-  public func caughtUp() async throws -> SyncReport {
-    let report = await sync(.both, ifRunning: .join)
-    if let reason = report.stop { throw BothyError(reason) }
-    let waiting = try pendingCounts()
-    guard waiting.total == waiting.held else {
-      throw BothyError(
-        .pendingChanges,
-        "\(waiting.total - waiting.held) changes are still pending; `inbox` says why the server refuses them."
-      )
-    }
-    return report
-  }
-
-  /// Syncs by itself until its task is cancelled: after saves, on hints, on a timer, when the network or the app comes
-  /// back, as the configuration's triggers say.
-  ///
-  /// Failures are tried again with growing, random waits of a minute at most, and no sooner than the server asked
-  /// for. No trigger shortens a wait, and neither does calling this again. A sync or an awaited save of the app itself
-  /// is tried at once, and ends the wait when the server answers; so does a network that came back after one that was
-  /// gone.
-  public func run(reachability: (any ReachabilityMonitor)? = nil) async {
-    await run(reachability: reachability, clock: configuration.clock)
-  }
-
-  /// Like `run(reachability:)`, but on a given clock, for tests.
-  public func run<C: Clock>(reachability: (any ReachabilityMonitor)? = nil, clock: C) async
-  where C.Duration == Duration {
-    let configuration = configuration
-    let triggers = configuration.triggers
-    let request = SyncPass.Request(scope: configuration.scope, pulls: configuration.runScopes)
-    let hasWork = triggers.contains(.start) ? await hasReasonToStart() : false
-    await withTaskGroup(of: Void.self) { group in
-      if triggers.contains(.timer) { group.addTask { await self.askOnTimer(clock) } }
-      if let interval = configuration.pollInterval {
-        group.addTask { await self.poll(every: interval, clock) }
-      }
-      if triggers.contains(.commit) { group.addTask { await self.askOnCommits(clock) } }
-      if triggers.contains(.hints), remote.givesHints { group.addTask { await self.askOnHints(clock) } }
-      if let reachability { group.addTask { await self.follow(reachability, triggers, clock) } }
-      await engine.run(request: request, startsWithWork: hasWork, clock: clock)
-      // Signed out: no task listens now.
-      group.cancelAll()
-    }
-  }
-
-  private func hasReasonToStart() async -> Bool {
-    let found = try? await store.read { transaction in
-      try OutboxQueue.hasWork(in: transaction) || PullState.all(in: transaction).allSatisfy { !$0.isComplete }
-    }
-    return found ?? true  // unreadable: the pass will say why
-  }
-
-  private func askOnHints<C: Clock>(_ clock: C) async where C.Duration == Duration {
-    let backoff = configuration.backoff
-    var failures = 0
-    while !Task.isCancelled {
-      let opened = clock.now
-      do { for try await _ in remote.hints() { engine.ask() } } catch is CancellationError { return } catch {
-        configuration.logger.debug("The stream of hints ended.", metadata: ["error": "\(error)"])
-      }
-      // One that ends as soon as it has begun is a failure, however often it begins.
-      if opened.duration(to: clock.now) >= backoff.delay(attempt: failures + 1) { failures = 0 }
-      failures += 1
-      let delay = backoff.delay(attempt: failures)
-      do { try await clock.sleep(until: clock.now.advanced(by: delay), tolerance: nil) } catch { return }
-    }
-  }
-}
-
-extension BothyError {
-  package init(_ reason: SyncStop) {
-    switch reason {
-    case .unreachable(let message): self.init(.unreachable, message)
-    case .signInRequired(let message): self.init(.signInRequired, message)
-    case .throttled(let message): self.init(.throttled, message)
-    case .serverError(let message): self.init(.serverError, message)
-    case .refused(_, let message): self.init(.rejected, message)
-    case .alreadyRunning: self.init(.cancelled, "A sync is running already.")
-    case .paused: self.init(.cancelled, "Syncing is paused; resume it, or force this sync.")
-    case .expensiveNetwork:
-      self.init(
-        .cancelled, "The network may cost money, and the sync policy does not allow such; force this sync.")
-    case .constrainedNetwork:
-      self.init(.cancelled, "The sync policy spares a constrained network; force this sync.")
-    case .lowPower:
-      self.init(.cancelled, "The device saves power, as the sync policy respects; force this sync.")
-    case .updateRequired(let message): self.init(.updateRequired, message)
-    case .otherServer(let message): self.init(otherServer: message)
-    case .signedOut: self.init(.signedOut, "The account was signed out.")
-    case .cancelled: self.init(.cancelled, "The sync was cancelled; what it had done is kept.")
-    }
-  }
 }
 
 /// Carries progress from a pass to the engine that owns it.
@@ -286,5 +157,133 @@ private final class ProgressRelay: Sendable {
   func send(_ progress: SyncStatus.Progress) {
     let engine = target.withLock { $0.engine }
     engine?.tell(progress)
+  }
+}
+
+/// Opening by file, by name, and in memory.
+extension SyncedStore {
+  /// Opens or creates a file. Makes no request.
+  ///
+  /// ```swift
+  /// let store = try SyncedStore(
+  ///   at: URL.documentsDirectory.appending(path: "todos.bothy"), schema: [TodoList.self, Todo.self],
+  ///   remote: BothyRemote(url: "https://todo.example.org", space: "home") { try await token() })
+  /// ```
+  ///
+  /// Throws `BothyError` for a file that can't be opened or brought to the schema; it stays as it was.
+  public convenience init(
+    at file: URL, schema: StoreSchema, remote: any RemoteStorage, migrations: [Migration] = [],
+    configuration: SyncOptions = SyncOptions()
+  ) throws {
+    try self.init(
+      at: file.path, schema: schema, migrations: migrations, remote: remote, configuration: configuration)
+  }
+
+  /// Opens or creates `name.bothy` in the app's Application Support folder; on Linux in `$XDG_DATA_HOME/bothy`, else in
+  /// `~/.local/share/bothy`. The folder is created for its owner alone. Makes no request.
+  ///
+  /// Throws `BothyError` as for a file, and `cannotOpen` for a name that is empty or holds a slash.
+  public convenience init(
+    named name: String, schema: StoreSchema, remote: any RemoteStorage, migrations: [Migration] = [],
+    configuration: SyncOptions = SyncOptions()
+  ) throws {
+    try self.init(
+      at: Self.file(named: name), schema: schema, remote: remote, migrations: migrations,
+      configuration: configuration)
+  }
+
+  /// Opens a store in memory, for tests and previews. It is gone when it is released.
+  public static func inMemory(
+    _ schema: StoreSchema, remote: any RemoteStorage = .none,
+    configuration: SyncOptions = SyncOptions()
+  ) throws -> SyncedStore {
+    try SyncedStore(at: nil, schema: schema, remote: remote, configuration: configuration)
+  }
+
+  /// The file of a store with a name. Creates the folder.
+  package static func file(named name: String) throws -> URL {
+    guard !name.isEmpty, !name.contains("/"), !name.hasPrefix(".") else {
+      throw BothyError(
+        .cannotOpen, "'\(name)' can't name a store. Use letters and digits, such as \"todos\".")
+    }
+    let folder = dataFolder()
+    do {
+      try FileManager.default.createDirectory(
+        at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw BothyError(
+        .cannotOpen,
+        "The folder \(folder.path) can't be created. Free the path, or open the store at another file.",
+        underlying: error)
+    }
+    return folder.appendingPathComponent(name + ".bothy")
+  }
+
+  private static func dataFolder() -> URL {
+    #if canImport(Darwin)
+      URL.applicationSupportDirectory
+    #else
+      let given = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].flatMap {
+        $0.hasPrefix("/") ? $0 : nil
+      }
+      return URL(
+        fileURLWithPath: (given ?? NSHomeDirectory() + "/.local/share") + "/bothy", isDirectory: true)
+    #endif
+  }
+
+  /// The local file, for the benchmarks, which are a package of their own and measure its blocking calls.
+  @_spi(Benchmarks) public var localFile: LocalStore { store }
+
+  /// Closes the file, after transactions that are running. Later calls throw `BothyError`.
+  public func close() throws { try store.close() }
+
+  /// Returns the result of a query as a sequence that reads `pageSize` records at a time, with one page in memory. No
+  /// transaction is open between the pages.
+  public func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
+    store.records(query, pageSize: pageSize)
+  }
+
+  /// The changed records of each commit of this process from now on, with their origin: an array for each commit.
+  /// Commits of other processes are left out.
+  ///
+  /// While a listener exists, each write costs a note, and a write from the server one more look-up. A slow listener
+  /// receives all events later. Ends when the store is closed.
+  public var events: AsyncStream<[RecordChange]> { store.events }
+
+  /// Inserts many records, or updates the given fields of those that exist, in one transaction a batch. The changes are
+  /// sent like others.
+  ///
+  /// A failing batch is rolled back, and its error is thrown. Earlier batches stay. A cancelled task stops between
+  /// batches with `BothyError` `.cancelled`. Memory is bounded by one batch.
+  ///
+  /// - Parameters:
+  ///   - size: the number of records in a batch.
+  ///   - progress: called after each batch, on an arbitrary thread.
+  @discardableResult
+  public func importRecords(
+    _ records: some Sequence<AnyRecord>, batch size: Int = 1000,
+    progress: @Sendable (ImportProgress) -> Void = { _ in }
+  ) async throws -> ImportProgress {
+    try await store.importRecords(records, batch: size, progress: progress)
+  }
+
+  /// Returns the times of creation and of the last edit and the owner of a record, or `nil` if it isn't on this device.
+  /// One look-up.
+  public func metadata(
+    of record: RecordID
+  ) async throws -> (created: Date?, modified: Date?, owner: String?)? {
+    let metadata = try await read { try $0.metadata(of: record) }
+    return metadata.map { ($0.created, $0.modified, $0.owner) }
+  }
+}
+
+extension LocalStore {
+  /// Opens a file whose changes are pending for a later `SyncedStore`, without a remote.
+  package static func recording(
+    at path: String?, schema: StoreSchema, migrations: [Migration] = [], options: StoreOptions,
+    clock: SyncClock
+  ) throws -> LocalStore {
+    try LocalStore(
+      at: path, schema: schema, migrations: migrations, options: options, recorder: OutboxQueue(clock: clock))
   }
 }

@@ -1,16 +1,127 @@
+public import BothyProtocol
 public import BothyStore
 
 // Likely wrong guesses, answered by the compiler with the right call. No symbol here is ever called.
 
 extension SyncedStore {
+  @available(*, unavailable, message: "Name the sync options: `configuration: options`.")
+  public convenience init(
+    at path: String?, schema: StoreSchema, remote: any RemoteStorage, options: SyncOptions
+  ) throws { try self.init(at: path, schema: schema, remote: remote, configuration: options) }
+  @available(*, unavailable, message: "Name the sync options: `configuration: options`.")
+  public convenience init(
+    named name: String, schema: StoreSchema, remote: any RemoteStorage, options: SyncOptions
+  ) throws { try self.init(named: name, schema: schema, remote: remote, configuration: options) }
   @available(
     *, unavailable,
     message:
       "Name the record: `update(Todo.self, id: id) { … }` or `update(todo) { … }`. To change many, use `write { … }`."
   )
   public func update<E: Entity>(_ type: E.Type, _ change: (inout E) throws -> Void) async throws {}
+  @available(
+    *, unavailable,
+    message: "To change many records, fetch and update them in one transaction: `write { … }`."
+  )
+  public func update<E: Entity>(
+    _ query: RecordQuery<E>, _ change: (inout E) throws -> Void
+  ) async throws {}
   @available(*, unavailable, message: "To delete every record of the type, use `delete(Todo.all)`.")
   public func delete<E: Entity>(_ type: E.Type) async throws {}
+  @available(*, unavailable, message: "To delete every record of the type, use `delete(Todo.all)`.")
+  public func deleteAll<E: Entity>(_ type: E.Type) async throws {}
+  @available(*, unavailable, message: "Put the condition in a query: `delete(Todo.where { $0.done })`.")
+  public func delete<E: Entity>(_ type: E.Type, where condition: (E.Fields) -> Condition) async throws {}
+  @available(*, unavailable, message: "Put the condition in a query: `delete(Todo.where { $0.done })`.")
+  public func delete<E: Entity>(_ type: E.Type, where field: (E.Fields) -> Field<Bool>) async throws {}
   @available(*, unavailable, message: "Name the type too: `delete(Todo.self, id: id)`.")
   public func delete(_ id: String) async throws {}
+  @available(*, unavailable, renamed: "delete(_:)")
+  public func remove<E: Entity>(_ record: E) async throws {}
+  @available(*, unavailable, renamed: "save(_:)")
+  public func upsert<E: Entity>(_ record: E) async throws {}
+  @available(*, unavailable, renamed: "insert(_:)")
+  public func create<E: Entity>(_ record: E) async throws {}
+  @available(*, unavailable, renamed: "insert(_:)")
+  public func add<E: Entity>(_ record: E) async throws {}
+  @available(*, unavailable, renamed: "save(_:)")
+  public func saveAll<E: Entity>(_ records: [E]) async throws {}
+  @available(*, unavailable, renamed: "save(_:in:policy:)")
+  public func insert<E: Entity>(_ records: [E]) async throws {}
+  @available(
+    *, unavailable,
+    message: "Save records of one type as an array: `save([a, b])`. For several types, use `write { … }`."
+  )
+  public func save<A: Entity, B: Entity>(_ first: A, _ second: B) async throws {}
+  @available(*, unavailable, renamed: "write(_:)")
+  public func transaction<Result: Sendable>(
+    _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+  ) async throws -> Result { try await write(.independent, body) }
+  @available(*, unavailable, message: "Name the record by its id: `move(RecordID(todo), to: container)`.")
+  public func move<E: Entity>(_ record: E, to container: String) async throws {}
+  @available(*, unavailable, message: "Use `outbox.state(of:)`.")
+  public func state<E: Entity>(of record: E) async throws -> RecordState { .synced }
+  @available(*, unavailable, message: "Use `sync(.push)`.")
+  public func push() async throws {}
+  @available(*, unavailable, message: "Use `sync(.pull)`.")
+  public func pull() async throws {}
+  @available(*, unavailable, message: "Use `subscriptions.add(.container(\"trips\"))`.")
+  public func subscribe(to container: String) async throws {}
+}
+
+extension Outbox {
+  @available(*, unavailable, message: "Use `resolve(entry, .retry)`.")
+  public func retry(_ entry: Entry) async throws {}
+  @available(*, unavailable, message: "Use `resolve(entry, .revert)`.")
+  public func revert(_ entry: Entry) async throws {}
+}
+
+extension Outbox.Entry {
+  @available(*, unavailable, renamed: "id")
+  public var record: RecordID { id }
+  @available(
+    *, unavailable, message: "Read it from the state: `if case .rejected(let rejection) = entry.state`."
+  )
+  public var rejection: Rejection? { nil }
+}
+
+extension SaveReceipt {
+  @available(*, unavailable, message: "Wait for it: `receipt.result(within: .seconds(10)).verdict`.")
+  public var verdict: Verdict { .accepted(version: "") }
+  @available(*, unavailable, renamed: "result(within:)")
+  public func result(timeout: Duration) async throws -> SaveResult<Value> {
+    try await result(within: timeout)
+  }
+}
+
+extension DecisionJournal {
+  @available(*, unavailable, renamed: "entries(for:)")
+  public func entries<E: Entity>(of record: E, losing: Bool = false) async throws -> [JournalEntry] { [] }
+}
+
+extension StoreSubscriptions {
+  @available(*, unavailable, renamed: "current")
+  public var all: [SyncScope] { current }
+  @available(*, unavailable, message: "Name the container: `add(.container(\"trips\"))`.")
+  public func add(_ container: String) async throws {}
+}
+
+extension SharingControl {
+  @available(*, unavailable, message: "Name the users: `share(todo, with: .users(\"ann\"))`.")
+  public func share<E: Entity>(_ record: E, with user: String) async throws {}
+}
+
+extension MergePolicies {
+  @available(*, unavailable, message: "Write `MergePolicies(.fieldByField)`.")
+  public static var fieldByField: MergePolicies { MergePolicies() }
+  @available(*, unavailable, message: "Write `MergePolicies(.localWins)`.")
+  public static var localWins: MergePolicies { MergePolicies() }
+  @available(*, unavailable, message: "Write `MergePolicies(.remoteWins)`.")
+  public static var remoteWins: MergePolicies { MergePolicies() }
+  @available(*, unavailable, message: "Write `MergePolicies(.latestWins)`.")
+  public static var latestWins: MergePolicies { MergePolicies() }
+}
+
+extension Resolution {
+  @available(*, unavailable, renamed: "merged(_:)")
+  public static func merge(_ record: E) -> Resolution { .merged(record) }
 }

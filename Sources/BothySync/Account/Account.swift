@@ -1,4 +1,5 @@
-package import BothyStore
+public import BothyStore
+import Crypto
 import Foundation
 
 /// A user who is signed in to a space on this device, with a file of their own.
@@ -49,7 +50,7 @@ extension SyncedStore {
   /// Exported or discarded changes are marked so in the file before it is deleted. Other processes don't send them
   /// after that, and an interrupted deletion is finished when the file is opened.
   @discardableResult
-  public func signOut(_ form: Account.SignOut) async throws -> Int {
+  package func signOut(_ form: Account.SignOut) async throws -> Int {
     try await engine.shut {
       if form == .park {
         let count = try pendingCounts().total
@@ -103,13 +104,13 @@ extension SyncedStore {
     guard secret.isEmpty || withoutSecrets else {
       var error = BothyError(
         .pendingSecrets,
-        "\(secret.count) pending changes have sensitive values, which no document holds. Sync first, or export without "
-          + "them: the records are drafts then, to be completed.")
+        "\(secret.count) pending changes have sensitive values, which no document holds. Release drafts and sync "
+          + "first, or export without them: the records are drafts then, to be completed.")
       error.pendingCount = secret.count
       throw error
     }
     for index in secret {
-      document.entries[index].columns["state"] = .int(Int64(Outbox.Entry.State.held.rawValue))
+      document.entries[index].columns["state"] = .int(Int64(Outbox.Entry.Stage.held.rawValue))
     }
     try document.write(to: path)
     do {
@@ -129,7 +130,8 @@ extension BothyError {
   fileprivate init(pendingAtSignOut count: Int) {
     self.init(
       .pendingChanges,
-      "\(count) changes are not on the server yet. Sync first, or sign out by parking, exporting or discarding them."
+      "\(count) changes are not on the server yet. Release drafts and sync first, or sign out by parking, exporting "
+        + "or discarding them."
     )
     pendingCount = count
   }
@@ -137,15 +139,155 @@ extension BothyError {
 
 extension SyncedStore {
   /// Makes the changes in a document of `signOut(.export)` pending again in the file at `path`. The file is created if
-  /// it doesn't exist, and must not be open. Throws the `BothyError`s of `AccountFolder.open`.
+  /// it doesn't exist, and must not be open. Returns false, and changes nothing, if the file has taken the document in
+  /// before. Throws the `BothyError`s of `AccountFolder.open`.
+  @discardableResult
   package static func restorePending(
     from document: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
     owner: AccountID? = nil, options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
-  ) throws {
+  ) throws -> Bool {
     let pending = try PendingDocument(contentsOf: document)
     try pending.check(owner, schema)
     try DatabaseFiles.copyBlobs(from: document, to: path)
-    try pending.restore(
+    return try pending.restore(
       into: path, of: owner, schema: schema, migrations: migrations, options: options, clock: clock)
   }
+}
+
+/// The owner of a file's data: one user in one space.
+public struct AccountID: Sendable, Hashable, CustomStringConvertible {
+  /// The name of the space on the server: 1 to 128 bytes.
+  public var space: String
+  /// The name by which the server knows the user, as in the token.
+  public var user: String
+
+  /// Makes an id, without a look-up. An account exists after `AccountFolder.open` has created its file.
+  public init(space: String, user: String) {
+    self.space = space
+    self.user = user
+  }
+
+  public var description: String { "\(user) in \(space)" }
+
+  /// The name of the account's file. It has one length for all accounts, differs between accounts on every file system,
+  /// and doesn't reveal the user.
+  var fileName: String {
+    let digest = SHA256.hash(data: Array("\(space)\u{0}\(user)".utf8))
+    return digest.prefix(16).hexadecimal + ".bothy"
+  }
+}
+
+/// The owner that is stored in a file.
+enum FileOwner {
+  /// Makes the account the file's owner, or checks that it is. Returns the owner, or `nil` if none was ever set. Throws
+  /// `BothyError` `wrongAccount`.
+  static func bind(_ owner: AccountID?, in transaction: WriteTransaction) throws -> AccountID? {
+    let stored = try stored(in: transaction)
+    guard let owner, owner != stored else { return stored }
+    if let stored {
+      throw BothyError(
+        .wrongAccount,
+        "The file belongs to \(stored), not to \(owner). Open the file of that account, or another one.")
+    }
+    try SyncValues.set("owner.space", owner.space, in: transaction)
+    try SyncValues.set("owner.principal", owner.user, in: transaction)
+    return owner
+  }
+
+  static func stored(in transaction: ReadTransaction) throws -> AccountID? {
+    guard let space = try SyncValues.value("owner.space", in: transaction),
+      let principal = try SyncValues.value("owner.principal", in: transaction)
+    else { return nil }
+    return AccountID(space: space, user: principal)
+  }
+
+  /// Returns the owner of a file and the number of its pending changes. It doesn't open the file as a store, and
+  /// returns `nil` for other files.
+  static func look(at path: String) throws -> Account.Parked? {
+    try SyncValues.reading(path) { transaction in
+      guard let owner = try stored(in: transaction) else { return nil }
+      return Account.Parked(id: owner, path: path, pending: try OutboxQueue.counts(in: transaction))
+    }
+  }
+}
+
+extension Account {
+  /// An account whose file is on this device, open or not.
+  public struct Parked: Sendable, Hashable {
+    /// The space and the user that the file belongs to.
+    public var id: AccountID
+    /// The path of the database file.
+    package var path: String
+    /// The numbers of pending changes in the file.
+    package var pending: Outbox.Counts
+
+    /// The number of records with pending changes in the file.
+    public var pendingCount: Int { pending.total }
+  }
+}
+
+/// The accounts of this device: a folder with one database file for each pair of space and user. The changes of a user
+/// are never sent with another's token, and other users don't see them.
+public struct AccountFolder: Sendable {
+  /// The path of the folder, as given. The folder doesn't exist before the first account is opened.
+  package let path: String
+  private let schema: StoreSchema
+  private let migrations: [Migration]
+  private let configuration: SyncOptions
+  private let options: StoreOptions
+  private let clock: @Sendable () -> SyncClock
+
+  /// - Parameters:
+  ///   - path: The folder. It is created when the first account is opened.
+  ///   - clock: Makes the clock of each file that is opened.
+  public init(
+    at path: String, schema: StoreSchema, migrations: [Migration] = [],
+    configuration: SyncOptions = SyncOptions(), options: StoreOptions = StoreOptions(),
+    clock: @escaping @Sendable () -> SyncClock = { SyncClock() }
+  ) {
+    self.path = path
+    self.schema = schema
+    self.migrations = migrations
+    self.configuration = configuration
+    self.options = options
+    self.clock = clock
+  }
+
+  /// Opens an account's file, and creates it the first time. Changes that were pending when the file was parked are
+  /// pending again, and the next sync sends them. Makes no request. Throws `BothyError`.
+  ///
+  /// - Parameters:
+  ///   - remote: The server, with the token of this user.
+  ///   - document: A document that `signOut(.export)` wrote for this account. Its changes become pending again, once:
+  ///     the file ignores a document that it has taken in before. Another device doesn't know of that. Throws
+  ///     `BothyError` `wrongAccount`, `badDocument`, or `.pendingChanges` if the file has pending changes of its own
+  ///     to the document's records.
+  public func open(
+    _ id: AccountID, remote: any RemoteStorage, importing document: String? = nil
+  ) throws -> Account {
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let file = file(of: id)
+    if let document {
+      try SyncedStore.restorePending(
+        from: document, into: file, schema: schema, migrations: migrations, owner: id, options: options,
+        clock: clock())
+    }
+    let store = try SyncedStore(
+      at: file, schema: schema, migrations: migrations, remote: remote, owner: id,
+      configuration: configuration,
+      options: options, clock: clock())
+    return Account(id: id, store: store)
+  }
+
+  /// Returns the accounts whose files are in the folder, with their pending changes. Opens each file briefly, for
+  /// reading. Throws if a file can't be read.
+  public func accounts() throws -> [Account.Parked] {
+    guard FileManager.default.fileExists(atPath: path) else { return [] }
+    let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".bothy") }
+    return try names.sorted().compactMap { try FileOwner.look(at: "\(path)/\($0)") }
+  }
+
+  /// Returns the path of an account's file, also if it doesn't exist.
+  package func file(of id: AccountID) -> String { "\(path)/\(id.fileName)" }
 }

@@ -1,4 +1,5 @@
 import BothyStore
+import Crypto
 import Foundation
 import GRDB
 
@@ -16,6 +17,8 @@ struct PendingDocument {
     var version: String?
     /// True if another change of its record precedes it.
     var isLater = false
+    /// The columns of `bothy_given` by name, without nulls, for a record that is being returned to the server.
+    var given: [String: JSONValue]?
   }
 
   private static let format = "bothy-pending"
@@ -48,6 +51,9 @@ struct PendingDocument {
         entry.container = stored.container
         entry.version = stored.version
       }
+      entry.given = try GivenBack.row(of: entry.record, in: transaction.database).map {
+        try Entry.columns($0)
+      }
       entries.append(entry)
     }
     entries += try Entry.later(in: transaction.database)
@@ -59,7 +65,7 @@ struct PendingDocument {
   // MARK: the document
 
   /// Writes the document so that after a crash it is complete or doesn't exist. This user of the machine alone can read
-  /// it. Throws `BothyError` `.badDocument` if the file exists already.
+  /// it. Throws `BothyError` `badDocument` if the file exists already.
   func write(to path: String) throws {
     let manager = FileManager.default
     guard !manager.fileExists(atPath: path) else {
@@ -82,12 +88,12 @@ struct PendingDocument {
     ]
     if let owner {
       members["space"] = .string(owner.space)
-      members["principal"] = .string(owner.principal)
+      members["principal"] = .string(owner.user)
     }
     return .object(members)
   }
 
-  /// Reads a document. Throws `BothyError` `.badDocument`.
+  /// Reads a document. Throws `BothyError` `badDocument`.
   init(contentsOf path: String) throws {
     let document: JSONValue
     do { document = try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: path)))) } catch {
@@ -102,7 +108,7 @@ struct PendingDocument {
     self.device = device
     self.schema = try StoreSchema(json: schema.canonicalText)
     if let space = document["space"]?.stringValue, let principal = document["principal"]?.stringValue {
-      owner = AccountID(space: space, principal: principal)
+      owner = AccountID(space: space, user: principal)
     }
     for entry in entries {
       guard let read = Entry(json: entry) else {
@@ -128,30 +134,44 @@ struct PendingDocument {
 
   /// Makes the document's changes pending again in the file at `path`, which is created if it doesn't exist. The app's
   /// migrations first bring the entries to its schema, in a file of their own. Uses one transaction on the target.
+  ///
+  /// The file remembers the document. Returns false, with nothing done, if the file has taken it in before.
   func restore(
     into path: String, of owner: AccountID?, schema target: StoreSchema, migrations: [Migration],
     options: StoreOptions,
     clock: SyncClock
-  ) throws {
+  ) throws -> Bool {
     var migrated = try migrated(beside: path, to: target, migrations, options, clock)
     migrated.device = device
     let document = migrated
     let store = try LocalStore.recording(
       at: path, schema: target, migrations: migrations, options: options, clock: clock)
+    let isNew: Bool
     do {
-      try store.write(origin: .remote) { transaction in
+      isNew = try store.write(origin: .remote) { transaction in
         _ = try FileOwner.bind(owner ?? self.owner, in: transaction)
+        if !entries.isEmpty {
+          guard try SyncValues.value(memory, in: transaction) == nil else { return false }
+          try SyncValues.set(memory, "1", in: transaction)
+        }
         try document.check(in: transaction)
         if document.isInDoubt { try SyncValues.set("device", device, in: transaction) }
         try document.insert(in: transaction)
         // The server's newer versions of these records are downloaded again, beside the pending changes.
         try PullState.resetAll(in: transaction)
+        return true
       }
     } catch {
       try? store.close()  // the first error is thrown
       throw error
     }
     try store.close()
+    return isNew
+  }
+
+  /// The key under which a file remembers that it has taken the document in. Equal documents have one key.
+  private var memory: String {
+    "pending." + SHA256.hash(data: Array(json.canonicalText.utf8)).hexadecimal
   }
 
   private func migrated(
@@ -174,7 +194,7 @@ struct PendingDocument {
     if let twice = try entries.first(where: { try OutboxQueue.mark($0.record, in: transaction) != nil }) {
       throw BothyError(
         .pendingChanges,
-        "\(twice.record) has pending changes here too. Sync first, then open the document again.",
+        "\(twice.record) has pending changes here too. Release drafts and sync first, then open the document again.",
         record: twice.record)
     }
     let here = try SyncValues.value("device", in: transaction)
@@ -194,14 +214,20 @@ struct PendingDocument {
           .badDocument,
           "The document has '\(stray.key)', which this version of Bothy does not know. Update it.")
       }
-      // The names are those of the table itself.
-      let marks = columns.map { _ in "?" }.joined(separator: ", ")
-      try transaction.database.execute(
-        sql:
-          "INSERT INTO \(entry.isLater ? "bothy_later" : "bothy_outbox") (\(columns.map(\.key).joined(separator: ", "))) VALUES (\(marks))",
-        arguments: StatementArguments(columns.map { $0.value.databaseValue }))
-      guard let fields = entry.fields else { continue }
+      try Self.insert(columns, into: entry.isLater ? "bothy_later" : "bothy_outbox", transaction)
+      if let given = entry.given {
+        let columns = given.filter { GivenBack.columns.contains($0.key) }
+        // A row of content that was given back before may be left.
+        try Self.insert(columns.sorted { $0.key < $1.key }, into: "bothy_given", replaces: true, transaction)
+      }
       let table = try transaction.catalog.table(entry.record.type)
+      guard let fields = entry.fields else {
+        // Without a row the last change of the record is a deletion.
+        if !entry.isLater && (entry.isDeletion || entry.isBeneath) {
+          try transaction.evict(table, id: entry.record.id)
+        }
+        continue
+      }
       var row = try table.row(fields, in: entry.container, version: entry.version)
       let edited = entry.columns["edited"]?.intValue
       row.metadata = RecordMetadata(
@@ -209,6 +235,19 @@ struct PendingDocument {
         owner: entry.columns["base_owner"]?.stringValue)
       try transaction.replace(table, id: entry.record.id, row)
     }
+  }
+
+  /// Inserts a row. The names of the columns are those of the table itself.
+  private static func insert(
+    _ columns: [(key: String, value: JSONValue)], into table: String, replaces: Bool = false,
+    _ transaction: WriteTransaction
+  ) throws {
+    let verb = replaces ? "INSERT OR REPLACE" : "INSERT"
+    let marks = columns.map { _ in "?" }.joined(separator: ", ")
+    try transaction.database.execute(
+      sql:
+        "\(verb) INTO \(table) (\(columns.map(\.key).joined(separator: ", "))) VALUES (\(marks))",
+      arguments: StatementArguments(columns.map { $0.value.databaseValue }))
   }
 
   // MARK: creating a file again
@@ -246,8 +285,8 @@ extension PendingDocument {
 }
 
 extension PendingDocument.Entry {
-  /// Reads a row of the outbox, without the fields of its record.
-  init(_ row: Row) throws {
+  /// Returns the columns of a row by name, without nulls.
+  static func columns(_ row: Row) throws -> [String: JSONValue] {
     var columns: [String: JSONValue] = [:]
     for (name, value) in row {
       switch value.storage {
@@ -259,6 +298,12 @@ extension PendingDocument.Entry {
           .badDocument, "The outbox column \(name) holds what no document of pending work can.")
       }
     }
+    return columns
+  }
+
+  /// Reads a row of the outbox, without the fields of its record.
+  init(_ row: Row) throws {
+    let columns = try Self.columns(row)
     guard let type = columns["type"]?.stringValue, let id = columns["id"]?.stringValue else {
       throw BothyError(.badDocument, "An entry of the outbox has no name.")
     }
@@ -307,6 +352,7 @@ extension PendingDocument.Entry {
     if let container { members["container"] = .string(container) }
     if let version { members["version"] = .string(version) }
     if isLater { members["later"] = .bool(true) }
+    if let given { members["given"] = .object(given) }
     return .object(members)
   }
 
@@ -318,7 +364,8 @@ extension PendingDocument.Entry {
       record: RecordID(type: type, id: id), columns: columns,
       fields: json["fields"]?.objectValue.map { FieldsDocument($0) },
       container: json["container"]?.stringValue,
-      version: json["version"]?.stringValue, isLater: json["later"]?.boolValue ?? false)
+      version: json["version"]?.stringValue, isLater: json["later"]?.boolValue ?? false,
+      given: json["given"]?.objectValue)
   }
 }
 

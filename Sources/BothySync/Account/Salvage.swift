@@ -4,9 +4,9 @@ import GRDB
 
 extension StoreMaintenance {
   /// The content that was salvaged from a quarantined file.
-  public struct Salvage: Sendable, Hashable {
+  package struct Salvage: Sendable, Hashable {
     /// The number of changes that are pending again. The next sync sends them.
-    public var pending = 0
+    package var pending = 0
     /// The number of restored records that no server has.
     package var records = 0
     /// The records whose old change was left out, because they have a pending change in the new file.
@@ -14,7 +14,7 @@ extension StoreMaintenance {
     /// The records whose change or fields can no longer be read. The quarantined file is kept.
     package var lost: [RecordID] = []
     /// True if every row that may hold such changes was read.
-    public var isComplete = true
+    package var isComplete = true
   }
 }
 
@@ -23,13 +23,24 @@ extension SyncedStore {
   /// that no server has. It is written to the file at `path`, which is created if it doesn't exist and must not be
   /// open. The next sync downloads the server's records again.
   ///
-  /// Afterwards the old file is called `….salvaged-…` and is no longer reported. Call it again if it fails. It doesn't
-  /// salvage anything twice. Throws `BothyError` `.pendingChanges` if operations of both files are in doubt (sync
-  /// first), and `wrongAccount` for a file of another user. Throws `.otherServer` if the files were synced with
-  /// different servers or spaces, and `.signedOut` for a file that was exported or discarded by signing out. Throws
-  /// `BothyError` if no part of the file can be read.
+  /// Returns the number of changes that are pending again. Afterwards the old file is called `….salvaged-…` and is no
+  /// longer reported. Call it again if it fails. It doesn't salvage anything twice. Throws `BothyError`
+  /// `.pendingChanges` if operations of both files are in doubt (sync first), and `wrongAccount` for a file of another
+  /// user. Throws `.otherServer` if the files were synced with different servers or spaces, and `.signedOut` for a file
+  /// that was exported or discarded by signing out. Throws `BothyError` if no part of the file can be read.
   @discardableResult
   public static func salvage(
+    _ file: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
+    owner: AccountID? = nil,
+    options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
+  ) throws -> Int {
+    try salvaged(
+      file, into: path, schema: schema, migrations: migrations, owner: owner, options: options, clock: clock
+    ).pending
+  }
+
+  /// Like `salvage`, with all that was salvaged and lost.
+  package static func salvaged(
     _ file: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
     owner: AccountID? = nil,
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
@@ -37,7 +48,8 @@ extension SyncedStore {
     var wreck = try Wreck(file, otherwise: schema)
     try wreck.leaveOut(pendingIn: path, schema)
     try wreck.pending.check(owner, schema)
-    try wreck.pending.restore(
+    // A file that was salvaged before has its changes already.
+    _ = try wreck.pending.restore(
       into: path, of: owner, schema: schema, migrations: migrations, options: options, clock: clock)
     let store = try LocalStore.recording(
       at: path, schema: schema, migrations: migrations, options: options, clock: clock)
@@ -116,7 +128,10 @@ private struct Wreck {
       report.isComplete = report.isComplete && isRead
     }
     report.isComplete = report.isComplete && isWhole
-    for entry in entries.values.sorted(by: { $0.record.description < $1.record.description }) {
+    for var entry in entries.values.sorted(by: { $0.record.description < $1.record.description }) {
+      // A row that can't be read is missing, and the content counts as an edit.
+      entry.given = (try? GivenBack.row(of: entry.record, in: database)).flatMap { $0 }
+        .flatMap { try? PendingDocument.Entry.columns($0) }
       if entry.fields == nil && !entry.isDeletion && entry.columns["awaited"] == nil {
         report.lost.append(entry.record)
       } else {
@@ -219,7 +234,7 @@ private struct Wreck {
       if let history, let here = try ServerBinding.load(in: transaction).history,
         (here.server, here.space) != (history.server, history.space)
       {
-        throw BothyError(otherServer: history.refusal(here))
+        throw BothyError(SyncStop.otherServer(history.refusal(here)))
       }
       return try Set(entries.map(\.record).filter { try OutboxQueue.mark($0, in: transaction) != nil })
     }

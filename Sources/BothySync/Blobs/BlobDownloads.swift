@@ -4,7 +4,7 @@ import Synchronization
 /// Downloads blobs in parts. A download continues where an earlier try ended, and runs once for all its callers.
 /// Cancelling one caller doesn't affect the others.
 final class BlobDownloads: Sendable {
-  private let lines = KeyedGate<String>()
+  private let lines = KeyedSemaphore<String>()
   /// The number of parts that arrived too late since the last one in time. Each quarters the size of parts, down to 16
   /// KB.
   private let lateness = Mutex(0)
@@ -17,12 +17,12 @@ final class BlobDownloads: Sendable {
       throw BothyError(
         .blobMissing, "'\(name)' names no blob: it is not a SHA-256 in lower-case hexadecimal.")
     }
-    try await lines.withGate(of: name) {
+    try await lines.withPermit(of: name) {
       guard store.blobFolder.size(of: name) == nil else { return }
       do { try await fetch(blob, store) } catch let error as RemoteError { throw BothyError(error) }
     }
     if let budget = store.configuration.blobs.budget {
-      try await BlobEviction(store.engine.pass).run(budget: budget, keeping: name)
+      try await BlobEviction(store.engine.runner).run(budget: budget, keeping: name)
     }
   }
 

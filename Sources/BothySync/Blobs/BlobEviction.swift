@@ -5,9 +5,9 @@ import BothyStore
 /// It never deletes pinned blobs, blobs of records with pending changes, and blobs that the server doesn't confirm at
 /// that moment. So the last copy stays, and a blob that the server lacks is uploaded again.
 struct BlobEviction {
-  private let pass: SyncPass
+  private let runner: SyncRunner
 
-  init(_ pass: SyncPass) { self.pass = pass }
+  init(_ runner: SyncRunner) { self.runner = runner }
 
   /// The time after which an unused blob without a record is deleted. It was put without a `save`, or its record was
   /// deleted.
@@ -19,13 +19,13 @@ struct BlobEviction {
   /// the server can't be reached.
   @discardableResult
   func run(budget: Int64?, keeping spared: String? = nil) async throws -> BlobStorage.Eviction {
-    let (folder, now) = (pass.blobs, pass.clock.now())
+    let (folder, now) = (runner.blobs, runner.clock.now())
     let files = try await FileWork.run {
       folder.removeUnfinished(before: now - Self.patience)
       return folder.files()
     }
     guard !files.isEmpty else { return BlobStorage.Eviction() }
-    let judged = try await pass.store.read { try fates(of: files, now: now, in: $0) }
+    let judged = try await runner.store.read { try fates(of: files, now: now, in: $0) }
     var doomed = files.filter { judged[$0.sha256] == .forgotten }
     if let budget {
       var total = files.reduce(0) { $0 + $1.size } - doomed.reduce(0) { $0 + $1.size }
@@ -40,7 +40,7 @@ struct BlobEviction {
     let chosen = doomed
     guard !chosen.isEmpty else { return BlobStorage.Eviction() }
     // The check is repeated within the transaction, so that blobs that were put or named meanwhile stay.
-    let removed = try await pass.store.write(origin: .remote) { transaction -> [BlobFolder.File] in
+    let removed = try await runner.store.write(origin: .remote) { transaction -> [BlobFolder.File] in
       let fates = try fates(of: chosen, now: now, in: transaction)
       let removed = chosen.filter { fates[$0.sha256] != .keep && fates[$0.sha256] == judged[$0.sha256] }
       for file in removed {
@@ -55,11 +55,11 @@ struct BlobEviction {
   /// Returns true if the server has the blob. A blob that it lacks is uploaded and stays this time. Returns `nil` if no
   /// more requests are made now.
   private func isOnServer(_ file: BlobFolder.File) async -> Bool? {
-    guard let remote = pass.remote.blobs else { return nil }
+    guard let remote = runner.remote.blobs else { return nil }
     do {
       if try await remote.holding(of: file.sha256) == .whole(size: file.size) { return true }
       var requests = 0
-      _ = try await BlobHealing(pass: pass).send(file, &requests)
+      _ = try await BlobHealing(runner: runner).send(file, &requests)
       return false
     } catch {
       // Without the server's confirmation nothing is deleted. The next eviction requests it again.
@@ -67,14 +67,14 @@ struct BlobEviction {
     }
   }
 
-  func run() async throws { try await run(budget: pass.configuration.blobs.budget) }
+  func run() async throws { try await run(budget: runner.configuration.blobs.budget) }
 
   private func fates(
     of files: [BlobFolder.File], now: Int64, in transaction: ReadTransaction
   ) throws -> [String: Fate] {
     let pending = try BlobTable.namedByPending(in: transaction)
     // Pending changes of a quarantined file may need their blobs when it is salvaged.
-    let isSalvageDue = !pass.store.damagedFiles.isEmpty
+    let isSalvageDue = !runner.store.damagedFiles.isEmpty
     var named: Set<String>?
     var fates: [String: Fate] = [:]
     for file in files {

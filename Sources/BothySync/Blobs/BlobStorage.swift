@@ -108,9 +108,9 @@ public struct BlobStorage: Sendable {
     return AsyncThrowingStream { try await reader.next() }
   }
 
-  /// Downloads a blob's bytes, unless they are on this device. Makes one request for each `SyncOptions.BlobOptions.partSize`.
-  /// Throws like `data(for:)`.
-  public func download(_ blob: Blob) async throws {
+  /// Downloads a blob's bytes, unless they are on this device. Makes one request for each
+  /// `SyncOptions.BlobOptions.partSize`. Throws like `data(for:)`.
+  package func download(_ blob: Blob) async throws {
     guard folder.size(of: blob.sha256) == nil else { return }
     try await store.downloads.run(blob, in: store)
   }
@@ -142,7 +142,7 @@ public struct BlobStorage: Sendable {
   }
 
   /// Returns true if a blob's bytes are on this device and can be read without a network.
-  public func isHere(_ blob: Blob) -> Bool { folder.size(of: blob.sha256) != nil }
+  package func isHere(_ blob: Blob) -> Bool { folder.size(of: blob.sha256) != nil }
 
   /// Returns the blobs that wait to be uploaded: those named by pending records that the server isn't known to have.
   /// Reads the pending records.
@@ -175,10 +175,15 @@ public struct BlobStorage: Sendable {
 
   /// Deletes the bytes used longest ago until at most `budget` are left; `nil` is the configured budget. Also deletes
   /// blobs without a record that were not used for a week. Never deletes pending or pinned blobs, so those may exceed
-  /// the budget. Returns the deleted number and size.
+  /// the budget. Returns the number of bytes that were deleted.
   @discardableResult
-  public func evict(toFit budget: Int64? = nil) async throws -> Eviction {
-    try await BlobEviction(store.engine.pass).run(budget: budget ?? store.configuration.blobs.budget)
+  public func evict(toFit budget: Int64? = nil) async throws -> Int64 {
+    try await eviction(toFit: budget).bytes
+  }
+
+  /// Like `evict(toFit:)`, with the number of blobs.
+  package func eviction(toFit budget: Int64? = nil) async throws -> Eviction {
+    try await BlobEviction(store.engine.runner).run(budget: budget ?? store.configuration.blobs.budget)
   }
 }
 
@@ -193,7 +198,7 @@ public enum BlobState: Sendable, Hashable {
   case local
   /// They are on this device and partly on the server.
   case uploading(sent: Int64, of: Int64)
-  /// They are on the server at this address, and perhaps also on this device (`isHere`).
+  /// They are on the server at this address, and perhaps also on this device.
   case remote(URL)
   /// They are on neither, as far as this device knows.
   case missing
@@ -207,7 +212,7 @@ extension BlobStorage {
     /// The total size of these blobs.
     public var bytes: Int64 = 0
     /// The number of these bytes that the server has already.
-    public var sent: Int64 = 0
+    package var sent: Int64 = 0
 
     /// Makes a backlog, empty by default, for comparing.
     package init(count: Int = 0, bytes: Int64 = 0, sent: Int64 = 0) {
@@ -220,11 +225,11 @@ extension BlobStorage {
 
 extension BlobStorage {
   /// The blobs that an eviction deleted from this device.
-  public struct Eviction: Sendable, Hashable {
+  package struct Eviction: Sendable, Hashable {
     /// The number of blobs; 0 if all fit in the budget.
-    public var removed = 0
+    package var removed = 0
     /// The total size of these blobs.
-    public var bytes: Int64 = 0
+    package var bytes: Int64 = 0
 
     /// Makes a result, empty by default, for comparing.
     package init(removed: Int = 0, bytes: Int64 = 0) {

@@ -4,7 +4,7 @@ import BothyStore
 /// process, another device's upload and a lost answer alike.
 struct BlobUpload {
   let blob: Blob
-  let pass: SyncPass
+  let runner: SyncRunner
   /// The number of bytes that the server has, after the first request.
   private(set) var offset: Int64?
   private(set) var isDone = false
@@ -15,10 +15,10 @@ struct BlobUpload {
 
   /// - Parameter attempts: the number of tries in a row without progress. Each after the first halves the parts, down
   ///   to 16 KB, so that a part arrives in time on a slow connection.
-  init(_ blob: Blob, _ pass: SyncPass, attempts: Int64 = 0) {
+  init(_ blob: Blob, _ runner: SyncRunner, attempts: Int64 = 0) {
     self.blob = blob
-    self.pass = pass
-    let size = pass.configuration.blobs.partSize
+    self.runner = runner
+    let size = runner.configuration.blobs.partSize
     partSize = max(min(size, 16 << 10), size >> min(max(attempts - 1, 0), 30))
   }
 
@@ -44,7 +44,7 @@ struct BlobUpload {
   }
 
   private mutating func send(from offset: Int64, to remote: any BlobRemote) async throws -> Progress {
-    let (folder, sha256, size, count) = (pass.blobs, blob.sha256, Int64(blob.size), partSize)
+    let (folder, sha256, size, count) = (runner.blobs, blob.sha256, Int64(blob.size), partSize)
     let bytes: [UInt8]?
     do {
       bytes = try await FileWork.run {
@@ -66,13 +66,13 @@ struct BlobUpload {
   }
 
   private mutating func take(_ holding: BlobHolding) async throws -> Progress {
-    let (sha256, now) = (blob.sha256, pass.clock.now())
+    let (sha256, now) = (blob.sha256, runner.clock.now())
     switch holding {
     case .whole(let size) where size != Int64(blob.size):
       // Content of another size is another blob, or a sign-in page. The bytes are sent from the beginning.
       return try await take(.part(0))
     case .whole(let size):
-      try await pass.store.write(origin: .remote) {
+      try await runner.store.write(origin: .remote) {
         try BlobTable.confirm(sha256, size: size, at: now, in: $0)
       }
       isDone = true
@@ -86,7 +86,7 @@ struct BlobUpload {
       }
       offset = received
       if received > 0 {
-        try await pass.store.write(origin: .remote) { try BlobTable.setSent(sha256, received, in: $0) }
+        try await runner.store.write(origin: .remote) { try BlobTable.setSent(sha256, received, in: $0) }
       }
       return .moved
     }
@@ -99,7 +99,7 @@ struct BlobUpload {
     guard code == BlobError.Code.checksumMismatch.rawValue else {
       return .refused(Rejection(code: code, message: error.message))
     }
-    let (folder, sha256) = (pass.blobs, blob.sha256)
+    let (folder, sha256) = (runner.blobs, blob.sha256)
     let isIntact = try? await FileWork.run { try folder.isIntact(sha256) }  // unreadable is as bad
     guard isIntact ?? false else { return .refused(damaged) }
     mismatches += 1
@@ -112,5 +112,41 @@ struct BlobUpload {
     Rejection(
       code: BothyError.Code.blobDamaged.rawValue,
       message: "The file of the blob \(blob.sha256) was damaged on this device. Put the bytes again.")
+  }
+}
+
+/// Uploads blobs that the server lacks and this device has.
+struct BlobHealing {
+  let runner: SyncRunner
+
+  /// Uploads the wanted blobs whose bytes are on this device. A blob that the server refuses doesn't stop the others.
+  ///
+  /// - Parameter wanted: names as `BlobWish` returns them.
+  func run(_ wanted: Set<String>, _ request: SyncRunner.Request, _ report: inout SyncReport) async throws {
+    guard !wanted.isEmpty, runner.remote.blobs != nil else { return }
+    let folder = runner.blobs
+    let found = try await FileWork.run {
+      folder.files().filter { wanted.contains(BlobWish.name(of: $0.sha256)) }
+    }
+    for file in found {
+      try runner.checkMayGoOn(request)
+      if try await send(file, &report.requests) { report.uploadedBlobs += 1 }
+    }
+  }
+
+  /// Uploads a blob unless the server has it. Returns true if the server has it. Throws `RemoteError` if blobs can't be
+  /// uploaded now.
+  func send(_ file: BlobFolder.File, _ requests: inout Int) async throws -> Bool {
+    guard let remote = runner.remote.blobs else { return false }
+    var upload = BlobUpload(Blob(sha256: file.sha256, size: Int(clamping: file.size)), runner)
+    while true {
+      try Task.checkCancellation()
+      requests += 1
+      switch try await upload.step(remote) {
+      case .moved: continue
+      case .done: return true
+      case .refused: return false
+      }
+    }
   }
 }

@@ -2,8 +2,8 @@ import BothyStore
 
 /// The blobs of one sync. It uploads those that records wait for, and marks the records whose blobs cannot be uploaded.
 struct BlobUploads {
-  private let pass: SyncPass
-  private let request: SyncPass.Request
+  private let runner: SyncRunner
+  private let request: SyncRunner.Request
   private var uploads: [String: BlobUpload] = [:]
   private var refused: [String: Rejection] = [:]
   private var uploadedBytes: Int64 = 0
@@ -13,8 +13,8 @@ struct BlobUploads {
   /// The number of requests that are made before the sync does other work.
   private static let slice = 32
 
-  init(_ pass: SyncPass, _ request: SyncPass.Request) {
-    self.pass = pass
+  init(_ runner: SyncRunner, _ request: SyncRunner.Request) {
+    self.runner = runner
     self.request = request
   }
 
@@ -23,7 +23,7 @@ struct BlobUploads {
   /// Throws `RemoteError` if blobs can't be uploaded now, and if the sync may not continue.
   mutating func advance(_ needs: [BlobNeed], _ report: inout SyncReport) async throws -> Bool {
     if needs.isEmpty {
-      if report.uploadedBlobs > 0 { try await BlobEviction(pass).run() }
+      if report.uploadedBlobs > 0 { try await BlobEviction(runner).run() }
       return false
     }
     if let failure { throw failure }
@@ -33,9 +33,9 @@ struct BlobUploads {
     var bytes: Int64 = 0
     var finished = 0
     while let need = ordered.first, requests < Self.slice,
-      bytes < Int64(pass.configuration.blobs.partSize) * 4
+      bytes < Int64(runner.configuration.blobs.partSize) * 4
     {
-      try pass.checkMayGoOn(request)
+      try runner.checkMayGoOn(request)
       let before = uploads[need.blob.sha256]?.offset ?? 0
       let done = report.uploadedBlobs
       let isDecided: Bool
@@ -58,12 +58,12 @@ struct BlobUploads {
   ) async throws -> Bool {
     let name = need.blob.sha256
     if let rejection = refused[name] { return try await postpone(need, rejection, &report) }
-    guard let remote = pass.remote.blobs else {
+    guard let remote = runner.remote.blobs else {
       return try await postpone(need, .blobsUnsupported, &report)
     }
     // Two records may name one blob.
     if let known = uploads[name], known.isDone { return true }
-    var upload = uploads[name] ?? BlobUpload(need.blob, pass, attempts: need.attempts)
+    var upload = uploads[name] ?? BlobUpload(need.blob, runner, attempts: need.attempts)
     defer { uploads[name] = upload }
     let before = upload.offset ?? 0
     requests += 1
@@ -81,7 +81,7 @@ struct BlobUploads {
         return try await postpone(need, rejection, &report)
       }
     } catch {
-      try await pass.store.write(origin: .remote) { try BlobTable.countFailure(name, in: $0) }
+      try await runner.store.write(origin: .remote) { try BlobTable.countFailure(name, in: $0) }
       throw error
     }
   }
@@ -97,16 +97,16 @@ struct BlobUploads {
       pushed: report.pushed, pulled: report.pulled, requests: report.requests)
     progress.uploadedBytes = uploadedBytes
     progress.bytesToUpload = left.values.reduce(0) { $0.addingClamped($1) }
-    pass.progress(progress)
+    runner.progress(progress)
   }
 
   /// Marks the record as rejected, unless it was changed since.
   private func postpone(_ need: BlobNeed, _ rejection: Rejection, _ report: inout SyncReport) async throws
     -> Bool
   {
-    let found = try await pass.store.write(origin: .remote) { transaction -> SyncReport in
+    let found = try await runner.store.write(origin: .remote) { transaction -> SyncReport in
       var applier = PushResultApplier(
-        transaction: transaction, clock: pass.clock, configuration: pass.configuration)
+        transaction: transaction, clock: runner.clock, configuration: runner.configuration)
       guard let entry = try OutboxQueue.entry(need.record, in: transaction), entry.revision == need.revision
       else {
         return applier.report
@@ -114,8 +114,7 @@ struct BlobUploads {
       try applier.refuse(unsent: entry, rejection)
       return applier.report
     }
-    report.failures.append(contentsOf: found.failures)
-    report.overwritten.append(contentsOf: found.overwritten)
+    report.add(found)
     return true
   }
 }

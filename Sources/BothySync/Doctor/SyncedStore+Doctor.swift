@@ -40,19 +40,19 @@ struct BookkeepingCheck: StoreCheck {
   private func problems(
     of entry: Outbox.Entry, in transaction: ReadTransaction
   ) throws -> [StoreDiagnosis.Finding] {
-    let record = entry.record
+    let record = entry.id
     guard transaction.catalog.tableIfKnown(record.type) != nil else {
       return [Self.error("The outbox holds a change of \(record), whose type is not declared.")]
     }
     var problems: [StoreDiagnosis.Finding] = []
     let exists = try transaction.exists(record)
-    if entry.kind == .delete && exists && entry.awaited == nil {
+    if entry.change == .delete && exists && entry.awaited == nil {
       problems.append(Self.error("\(record) is marked as deleted and is still here."))
     }
-    if entry.kind != .delete && !exists && entry.awaited == nil {
-      problems.append(Self.error("\(record) has a pending \(entry.kind.rawValue) and is not here."))
+    if entry.change != .delete && !exists && entry.awaited == nil {
+      problems.append(Self.error("\(record) has a pending \(entry.change.rawValue) and is not here."))
     }
-    if entry.kind == .update && entry.base == nil {
+    if entry.change == .update && entry.base == nil {
       problems.append(Self.error("\(record) has a pending update with nothing it was made against."))
     }
     return problems
@@ -137,5 +137,31 @@ struct BookkeepingCheck: StoreCheck {
     StoreDiagnosis.Finding(
       .error, check: "sync", message,
       remedy: "Decide with `bothy resolve`: --revert, or --evict to pull it again.")
+  }
+}
+
+/// Checks that the files of blobs have the content of their names, and that blobs to upload exist.
+struct BlobCheck {
+  let folder: BlobFolder
+
+  func findings(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
+    var findings: [StoreDiagnosis.Finding] = []
+    for name in try BlobTable.namedByPending(in: transaction).keys.sorted() where folder.size(of: name) == nil
+    {
+      guard try BlobTable.row(name, in: transaction)?.state == .pending else { continue }
+      findings.append(
+        StoreDiagnosis.Finding(
+          .error, check: "blobs", "The bytes of the blob \(name), which waits to be uploaded, are not here.",
+          remedy: "Put them again, or clear the field that names them."))
+    }
+    for file in folder.files() where try !folder.isIntact(file.sha256) {
+      let isOnServer = try BlobTable.row(file.sha256, in: transaction)?.state == .onServer
+      findings.append(
+        StoreDiagnosis.Finding(
+          isOnServer ? .warning : .error, check: "blobs", "The file of the blob \(file.sha256) is damaged.",
+          remedy: isOnServer
+            ? "The next read brings it back from the server." : "Put the bytes again, or clear the field."))
+    }
+    return findings
   }
 }

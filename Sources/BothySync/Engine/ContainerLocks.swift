@@ -31,8 +31,7 @@ package final class ContainerLocks: Sendable {
     var container: String
     var limit: Duration
     package var description: String {
-      "A sync lock of '\(container)' has been held for longer than \(limit). End the body of withSyncLock sooner, or "
-        + "raise SyncOptions.lockTimeout."
+      "A sync lock of '\(container)' has been held for longer than \(limit). End the body of `lockingSyncs` sooner."
     }
   }
 

@@ -1,4 +1,68 @@
-import BothyStore
+package import BothyStore
+import Synchronization
+
+/// One change that the app requests.
+enum LocalChange: Sendable {
+  /// A record that is there already is moved to the container, if one is given.
+  case save(AnyRecord, in: String?)
+  case move(RecordID, to: String)
+  case delete(RecordID)
+  case share(RecordID, SharingChange, edited: Int64)
+  /// A record with its audience, unless that is nil and stays as it is.
+  case persist(AnyRecord, Audience?, edited: Int64)
+
+  var id: RecordID {
+    switch self {
+    case .save(let record, _): record.recordID
+    case .persist(let record, _, _): record.recordID
+    case .delete(let id), .move(let id, _), .share(let id, _, _): id
+    }
+  }
+
+  /// This change, of a value without a mark: it replaces what the store has now, and nothing that comes before it is
+  /// saved.
+  var readNow: LocalChange {
+    guard var record = saved, record.origin.mark.number == ReadMark.whole.number else { return self }
+    record.origin.mark = ReadMark()
+    switch self {
+    case .save(_, let container): return .save(record, in: container)
+    case .persist(_, let sharing, let edited): return .persist(record, sharing, edited: edited)
+    case .move, .delete, .share: return self
+    }
+  }
+
+  /// - Parameter time: the time of the deletion of a record that was never seen here, which is queued for the server;
+  ///   `nil` to queue none.
+  func apply(in transaction: WriteTransaction, assumedAt time: Int64? = nil) throws {
+    switch self {
+    case .save(let record, let container): try transaction.save(record, in: container)
+    case .move(let id, let container): try transaction.move(id, to: container)
+    case .delete(let id):
+      if try !transaction.delete(id), let time, try OutboxQueue.mark(id, in: transaction) == nil {
+        try OutboxQueue.begin(
+          id, .delete, at: SyncClock.Reading(time: time, isReliable: true), group: transaction.group,
+          in: transaction)
+      }
+    case .share(let id, let change, let edited):
+      try OutboxQueue.share(id, change, edited: edited, in: transaction)
+    case .persist(let record, let sharing, let edited):
+      try LocalChange.save(record, in: record.container == record.type ? nil : record.container).apply(
+        in: transaction)
+      guard let sharing else { return }
+      try transaction.flush()
+      let change = SharingChange(
+        from: try SyncedStore.audience(of: record.recordID, in: transaction), to: sharing)
+      try OutboxQueue.share(record.recordID, change, edited: edited, in: transaction)
+    }
+  }
+}
+
+extension WriteTransaction {
+  /// Creates the record or changes its given fields, container and audience. The change is pending.
+  package func persist(_ record: AnyRecord, _ sharing: Audience?, edited: Int64) throws {
+    try LocalChange.persist(record, sharing, edited: edited).apply(in: self)
+  }
+}
 
 /// A change that is sent to the server before readers see it. Its effect on the record is computed once.
 struct OnlineChange: Error, Sendable {
@@ -16,6 +80,10 @@ struct OnlineChange: Error, Sendable {
   var value: SavedValue?
   /// The save, for later saves of the record in this process.
   var own: OwnChange?
+  /// The result of an earlier save that the row doesn't show, as the file has it.
+  var left: ServerRecord?
+  /// True if the server may have made an earlier save of the record that is undone here.
+  var isAfterDoubt = false
 
   /// Ends a rehearsal on a record with pending changes.
   struct HasPendingWork: Error { var isHidden: Bool }
@@ -24,33 +92,38 @@ struct OnlineChange: Error, Sendable {
   /// like a local write. Returns `nil` if the server need not receive anything. Throws `HasPendingWork`, and
   /// `BothyError` if the change doesn't fit the schema.
   static func rehearsed(
-    _ change: LocalChange, _ keeping: Outbox.Entry.Awaited.Keeping, _ pass: SyncPass
+    _ change: LocalChange, _ keeping: Outbox.Entry.Awaited.Keeping, _ runner: SyncRunner
   ) async throws -> OnlineChange? {
     struct NothingToTell: Error {}
     do {
-      return try await pass.store.write { transaction -> OnlineChange in
+      return try await runner.store.write { transaction -> OnlineChange in
         transaction.isRehearsal = true
         let id = change.id
         if let mark = try OutboxQueue.mark(id, in: transaction) {
           throw HasPendingWork(isHidden: mark.isHidden)
         }
+        try OutboxQueue.forgetEnded(id, in: transaction)
         let table = try transaction.catalog.table(id.type)
         let before = try transaction.row(table, id: id.id)
-        if change.isDeletion, before == nil {
-          try OutboxQueue.assumeDeleted(id, at: pass.clock.correctedNow(), in: transaction)
-        } else {
-          try change.apply(in: transaction)
-          try transaction.flush()
+        try change.apply(in: transaction, assumedAt: runner.clock.correctedNow())
+        try transaction.flush()
+        // The row may be older than what an earlier save has left on the server.
+        if change.saved?.origin.isWhole == false, try OutboxQueue.mark(id, in: transaction) == nil,
+          try StaleRows.answer(id, over: before, in: transaction) != nil
+        {
+          try OutboxQueue(clock: runner.clock).touch(id, in: transaction)
         }
         guard let entry = try OutboxQueue.entry(id, in: transaction) else { throw NothingToTell() }
         var made = OnlineChange(entry: entry, last: try OutboxQueue.last(id, in: transaction), before: before)
-        let row = entry.kind == .delete ? nil : try transaction.row(table, id: id.id)
+        let row = entry.change == .delete ? nil : try transaction.row(table, id: id.id)
         made.entry.awaited = Outbox.Entry.Awaited(
           keeping: keeping, fields: row.map { table.document($0) } ?? .empty, container: row?.container)
         made.knownSharing = try AudienceTable.sharing(of: id, in: transaction)
         made.secrets = transaction.secrets
         made.value = try SavedValue(change, row, table)
         made.own = transaction.lastOwnChange(of: id)
+        made.left = try StaleRows.answer(id, over: before, in: transaction)
+        made.isAfterDoubt = try OutboxQueue.doubt(about: id, in: transaction) != nil
         throw made
       }
     } catch let made as OnlineChange { return made } catch is NothingToTell { return nil }
@@ -58,31 +131,15 @@ struct OnlineChange: Error, Sendable {
 
   /// Stores the change as a hidden entry, durable before anything is sent. Returns `nil`, with nothing done, if the
   /// record has changed meanwhile. Uses one transaction.
-  func begin(in store: LocalStore, sent operation: SyncOperation? = nil) async throws -> Int64? {
+  func begin(in store: LocalStore) async throws -> Int64? {
     try await store.write(origin: .remote) { transaction in
-      let id = entry.record
-      let table = try transaction.catalog.table(id.type)
+      let id = entry.id
       guard try OutboxQueue.mark(id, in: transaction) == nil,
-        try operation != nil || transaction.row(table, id: id.id) == before
+        try OutboxQueue.doubt(about: id, in: transaction) == nil,
+        try transaction.row(transaction.catalog.table(id.type), id: id.id) == before
       else { return nil }
-      let revision = try OutboxQueue.begin(awaited: self, in: transaction)
-      guard let operation else { return revision }
-      try OutboxQueue.setSent(operation, of: entry, revision: revision, in: transaction)
-      // The row becomes the version that arrived since the first sending, however this ends.
-      if let told = try told(table, in: transaction) { try OutboxQueue.hear(told, in: transaction) }
-      return revision
+      return try OutboxQueue.begin(awaited: self, in: transaction)
     }
-  }
-}
-
-extension OnlineChange {
-  /// Returns the version of the record that the row has and the change was not made on. Returns `nil` if that version
-  /// isn't newer.
-  private func told(_ table: TypeTable, in transaction: ReadTransaction) throws -> ServerRecord? {
-    guard let shown = try OutboxQueue.shown(entry.record, in: transaction) else {
-      return before == nil ? nil : .unknown(entry.record)
-    }
-    return shown.version.isNewer(than: entry.base?.version ?? "") ? shown : nil
   }
 }
 
@@ -100,6 +157,9 @@ extension LocalChange {
   /// Returns the fields that the change sets, nulls included, and separately the values of the sensitive ones.
   func given(_ schema: TypeSchema) throws -> (fields: [String: JSONValue], secrets: [SecretKey: String]) {
     var (given, secrets): ([String: JSONValue], [SecretKey: String]) = ([:], [:])
+    for field in schema.fields where saved?.clears(field) ?? false && !field.isSensitive {
+      given[field.name] = .null
+    }
     for (name, value) in saved?.fields ?? [:] {
       if let field = schema[name], field.isSensitive {
         if case .text(let secret) = value { secrets[SecretKey(id, field: name)] = secret }
@@ -111,4 +171,222 @@ extension LocalChange {
     }
     return (given, secrets)
   }
+}
+
+/// A value of the app that is sent to the server first, with the fields that the app gave.
+struct SavedValue: Sendable {
+  /// All fields that are not sensitive. Those that the app did not give have the values of the row.
+  var fields: [String: JSONValue]
+  /// The fields that the app gave, nulls included.
+  var given: [String: JSONValue]
+  /// The reading of the value, or 0 for one that counts as a whole. Copies of a value have its reading.
+  var reading: Int64
+
+  /// Returns `nil` for a change that saves no value.
+  init?(_ change: LocalChange, _ row: StoredRow?, _ table: TypeTable) throws {
+    guard let record = change.saved else { return nil }
+    fields = try row.map { try table.document($0).members() } ?? [:]
+    given = try change.given(table.schema).fields
+    for (name, value) in given { fields[name] = value.isNull ? nil : value }
+    reading = record.origin.mark.reading
+  }
+}
+
+extension OnlineChange {
+  /// True if the saved value is the value that was sent last, changed further.
+  func goesOn(_ last: SentValues.Sent, _ schema: TypeSchema?) -> Bool {
+    guard let value, value.reading == last.change.value?.reading else { return false }
+    guard let schema, let own, let sent = last.change.own else { return true }
+    return sent.isContinued(by: own.given, over: before, schema)
+  }
+
+  /// Bases the change on the server's version after the last change, which no row shows. A field that the caller has as
+  /// it was sent or read counts as unchanged. The merge policy decides a field that both the server and the caller
+  /// changed since.
+  ///
+  /// - Parameter last: the last change, or `nil` if an earlier process has sent it.
+  mutating func follow(_ last: SentValues.Sent?, _ answer: ServerRecord, _ schema: TypeSchema) throws {
+    if last?.isTold ?? true, let value, value.reading == 0 {
+      return try follow(last, answer, literally: value, schema)
+    }
+    let goesOn = last.map { self.goesOn($0, schema) } ?? false
+    let told = entry.told.flatMap { $0.version.isNewer(than: answer.version) ? $0 : nil }
+    let now = told ?? answer
+    let isBased = told == nil && (entry.base != nil || entry.change == .insert)
+    guard !now.isDeleted, goesOn || isBased, var awaited = entry.awaited else { return }
+    let (fields, base) = try (now.fields.members(), entry.base?.fields.members() ?? [:])
+    let isMoved = awaited.container ?? entry.id.type != entry.container ?? entry.id.type
+    if let value, let earlier = last?.change.value, goesOn {
+      awaited.fields = FieldsDocument(value.fields.laid(on: fields, since: earlier.fields, schema))
+    } else if entry.change == .update {
+      // A value that is new here replaces what the save left.
+      awaited.fields = FieldsDocument(
+        try awaited.fields.members().laid(on: fields, since: base, schema))
+    }
+    if !isMoved { awaited.container = now.container }
+    entry.awaited = awaited
+    entry.container = now.container
+    entry.base = Outbox.Entry.Base(now)
+    entry.remoteVersion = nil
+    if let value, let earlier = last?.change.value, goesOn {
+      try decide(value.changes(since: earlier, over: fields, schema), from: earlier, now)
+    }
+    if entry.change != .delete { entry.change = .update }
+    entry.sharing = entry.sharing?.rest(over: told == nil ? answer.sharing : knownSharing)
+  }
+
+  /// Bases a value without a reading on the server's version after the last change. The fields that the app gave are sent
+  /// as they are. A field that has the row's value stays as others left it in that version. In a value with all fields it
+  /// also stays as the last change left it, because no row shows that one.
+  private mutating func follow(
+    _ last: SentValues.Sent?, _ answer: ServerRecord, literally value: SavedValue, _ schema: TypeSchema
+  ) throws {
+    guard entry.change != .delete, !answer.isDeleted, var awaited = entry.awaited,
+      entry.base != nil || awaited.keeping != .uncached,
+      answer.version.isNewer(than: entry.base?.version ?? "")
+    else { return }
+    let row = try entry.base?.fields.members()
+    let (made, sent) = try (answer.fields.members(), last?.change.value?.fields)
+    var (fields, before) = (made, made)
+    let isPartial = value.given.count < schema.fields.count { !$0.isSensitive }
+    for (name, given) in value.given {
+      let given = given.isNull ? nil : given
+      let isOthers = sent.map { $0[name] != made[name] } ?? false
+      if let row, given == row[name] && (isOthers || !isPartial) { continue }
+      fields[name] = given
+      // The field is a change of the row, also if the last save has made the same.
+      if given == made[name], schema[name]?.merge != .counter { before[name] = row?[name] }
+    }
+    awaited.fields = FieldsDocument(fields)
+    if awaited.container ?? entry.id.type == entry.container ?? entry.id.type {
+      awaited.container = answer.container
+    }
+    entry.change = .update
+    entry.awaited = awaited
+    entry.container = answer.container
+    entry.base = Outbox.Entry.Base(answer)
+    entry.base?.fields = FieldsDocument(before)
+    entry.remoteVersion = nil
+    entry.sharing = entry.sharing?.rest(over: answer.sharing)
+  }
+}
+
+extension SavedValue {
+  /// Returns the fields that were changed again since `earlier` and whose value on the server isn't the sent one.
+  fileprivate func changes(
+    since earlier: SavedValue, over server: [String: JSONValue], _ schema: TypeSchema
+  ) -> [String] {
+    Set(fields.keys).union(earlier.fields.keys).filter { name in
+      let sent = earlier.fields[name]
+      return fields[name] != sent && server[name] != sent && server[name] != fields[name]
+        && schema[name]?.merge.ofOnePerson ?? .local == .local
+    }
+  }
+}
+
+extension OnlineChange {
+  /// Dates the base before the server's version, so that the server answers with a conflict.
+  fileprivate mutating func decide(_ names: [String], from earlier: SavedValue, _ now: ServerRecord) throws {
+    guard !names.isEmpty, var members = try entry.base?.fields.members() else { return }
+    for name in names { members[name] = earlier.fields[name] }
+    entry.base?.fields = FieldsDocument(members)
+    entry.base?.version = OutboxQueue.agedVersion
+    entry.remoteVersion = now
+  }
+}
+
+extension [String: JSONValue] {
+  /// Merges one person's later changes since `base` into the fields. Of two edits of a field the later one is kept.
+  /// Counters, sets and similar fields keep both.
+  ///
+  /// - Parameter isRead: false for changes by a caller that hadn't read the earlier ones. Texts that merge then keep
+  ///   both too, and so do greatest and smallest values.
+  func laid(on earlier: Self, since base: Self, _ schema: TypeSchema?, isRead: Bool = true) -> Self {
+    FieldMerge.merge(base: base, client: self, server: earlier, clientIsLater: true) {
+      let rule = schema?[$0]?.merge ?? .local
+      return isRead || !rule.combines ? rule.ofOnePerson : rule
+    }
+  }
+}
+
+/// The values that online-first saves have sent and that the app may still hold, while the process runs. The next save
+/// of such a value is a change of the sent one, and not of the row that the value was read from.
+///
+/// If no answer came, the file has the operation, see `OutboxQueue+Doubt`.
+final class SentValues: Sendable {
+  struct Sent: Sendable {
+    var change: OnlineChange
+    /// The server's version after the operation.
+    var answer: ServerRecord?
+    var decided: Decided?
+    /// True if the app knows the answer. Each field of a value without a mark is then taken literally.
+    var isTold = false
+  }
+
+  private struct State {
+    var values: [RecordID: (sent: Sent, number: Int)] = [:]
+    var nextNumber = 0
+  }
+
+  private let state = Mutex(State())
+  /// The largest number of remembered values. Each may be as large as a record.
+  private static let limit = 16
+
+  func note(_ record: RecordID, _ sent: Sent) {
+    state.withLock { state in
+      state.nextNumber += 1
+      state.values[record] = (sent, state.nextNumber)
+      guard state.values.count > Self.limit else { return }
+      // Values with an answer are dropped first, the oldest before the others.
+      let first = state.values.min {
+        ($0.value.sent.answer == nil ? 1 : 0, $0.value.number)
+          < ($1.value.sent.answer == nil ? 1 : 0, $1.value.number)
+      }
+      if let first { state.values[first.key] = nil }
+    }
+  }
+
+  /// The outcome of a save, by the revision of its entry.
+  struct Decided: Sendable {
+    var revision: Int64
+    var outcome: SaveOutcome
+  }
+
+  /// Stores the outcome of the noted save of a record.
+  func decide(_ record: RecordID, _ decided: Decided, _ answer: ServerRecord?) {
+    state.withLock { state in
+      state.values[record]?.sent.decided = decided
+      state.values[record]?.sent.answer = answer
+    }
+  }
+
+  /// Returns the outcome of a save that was decided in this process.
+  func outcome(of record: RecordID, _ revision: Int64) -> SaveOutcome? {
+    state.withLock { state in
+      state.values[record]?.sent.decided.flatMap { $0.revision == revision ? $0.outcome : nil }
+    }
+  }
+
+  /// Notes that the app knows the outcome of a save. A save without a version of the server is forgotten.
+  func tell(_ record: RecordID) {
+    state.withLock { state in
+      if state.values[record]?.sent.answer == nil {
+        state.values[record] = nil
+      } else {
+        state.values[record]?.sent.isTold = true
+      }
+    }
+  }
+
+  func forget(_ record: RecordID) { state.withLock { $0.values[record] = nil } }
+
+  /// Returns the result of a save that was made while the file could not be written, with the version of the row. The
+  /// next transaction marks the row with it, as `StaleRows` has the results of other saves.
+  func left(_ record: RecordID) -> (version: String?, answer: ServerRecord)? {
+    guard let last = last(of: record), last.decided == nil, let answer = last.answer, !answer.isDeleted
+    else { return nil }
+    return (last.change.before?.version, answer)
+  }
+
+  func last(of record: RecordID) -> Sent? { state.withLock { $0.values[record]?.sent } }
 }

@@ -5,7 +5,7 @@ import BothyStore
 /// It sends the fields that the caller changed since the value was read, as every save does, and leaves all other fields
 /// on the server. It calls no merge policy. If others changed the same fields, it throws a conflict.
 struct StorelessWrite: Sendable {
-  let pass: SyncPass
+  let runner: SyncRunner
   let change: LocalChange
 
   /// An operation, the fields that it was made on as far as they are known, and its secrets.
@@ -27,13 +27,13 @@ struct StorelessWrite: Sendable {
   }
 
   private func attempt() async throws -> SaveOutcome {
-    let schema = try pass.store.catalog.table(change.id.type).schema
+    let schema = try runner.store.catalog.table(change.id.type).schema
     do {
-      if let made = try await OnlineChange.rehearsed(change.readNow, .thereAlone, pass) {
+      if let made = try await OnlineChange.rehearsed(change.readNow, .thereAlone, runner) {
         return try await send(attempt(made), made, schema)
       }
       // The row has the value already.
-      return .accepted(version: try pass.store.record(change.id)?.version ?? "")
+      return .accepted(version: try runner.store.record(change.id)?.version ?? "")
     } catch is OnlineChange.HasPendingWork {
       throw BothyError.pendingChanges(change.id)
     } catch let error as BothyError where error.isLocalFailure {
@@ -44,10 +44,10 @@ struct StorelessWrite: Sendable {
 
   private func attempt(_ made: OnlineChange) throws -> Attempt {
     let (entry, awaited) = (made.entry, made.entry.awaited)
-    var operation = SyncOperation(id: "", kind: entry.kind, record: entry.record, base: entry.base?.version)
-    if entry.kind != .delete {
+    var operation = SyncOperation(id: "", kind: entry.change, record: entry.id, base: entry.base?.version)
+    if entry.change != .delete {
       operation.container =
-        entry.kind == .insert ? awaited?.container : entry.destination(awaited?.container)
+        entry.change == .insert ? awaited?.container : entry.destination(awaited?.container)
       operation.fields = try PushBatchBuilder.changedFields(awaited?.fields ?? .empty, since: entry.base)
       operation.sharing = entry.sharing
     }
@@ -73,8 +73,8 @@ struct StorelessWrite: Sendable {
   ) async throws -> SaveOutcome {
     var (operation, known) = (attempt.operation, attempt.known)
     for _ in 0..<3 {
-      operation.id = pass.configuration.makeOperationID()
-      switch try await pass.reply(to: operation, attempt.secrets) {
+      operation.id = runner.configuration.makeOperationID()
+      switch try await runner.reply(to: operation, attempt.secrets) {
       case .made(let version, let modified, let record):
         if operation.kind == .delete { return .accepted(version: "") }
         let fields = (known ?? [:]).merging(operation.fields) { $1 }.filter { !$0.value.isNull }
@@ -114,13 +114,29 @@ struct StorelessWrite: Sendable {
   /// Remembers the result for later saves of the record, because its row doesn't show it.
   private func remember(_ made: OnlineChange, _ answer: ServerRecord) {
     let own = made.own?.sending(isWhole: change.saved?.origin.mark.reading == 0)
-    if let own { pass.store.ownChanges.note([change.id: [own]]) }
-    pass.store.ownChanges.note(change.id, madeElsewhere: answer.version, from: made.before?.version)
-    pass.sent.note(change.id, SentValues.Sent(change: made, answer: answer, isTold: true))
+    if let own { runner.store.ownChanges.note(OwnChangesMade(own, of: change.id)) }
+    runner.store.ownChanges.note(change.id, madeElsewhere: answer.version, from: made.before?.version)
+    runner.sent.note(change.id, SentValues.Sent(change: made, answer: answer, isTold: true))
   }
 }
 
-extension SyncPass {
+extension SyncedStore {
+  /// Makes a change on the server alone, because the store has failed to take it. Throws that failure if the server
+  /// decides nothing.
+  func send(_ change: LocalChange, after failure: BothyError) async throws -> SaveReceipt<AnyRecord> {
+    do {
+      let outcome = try await StorelessWrite(runner: engine.runner, change: change).run()
+      return SaveReceipt(record: change.id, state: outcome, store: self, revision: nil, isStoredHere: false)
+    } catch let there as BothyError where there.code != .rejected && there.code != .conflict {
+      throw BothyError(
+        failure.code, "\(failure.message) It was tried on the server too: \(there.message)",
+        record: change.id,
+        underlying: there)
+    }
+  }
+}
+
+extension SyncRunner {
   /// The server's reply to an operation that is sent alone.
   enum Reply: Sendable {
     case made(version: String, modified: Int64, ServerRecord?)
@@ -139,7 +155,7 @@ extension SyncPass {
         to: [operation], and: secrets, isConfidential: remote.isConfidential)
     let response = try await remote.exchange(
       SyncRequest(
-        device: device, schemaVersion: store.schema.version, operations: sent, principal: owner?.principal))
+        device: device, schemaVersion: store.schema.version, operations: sent, principal: owner?.user))
     switch response.outcomes.first?.verdict {
     case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):
       return .made(version: version, modified: modified, record)

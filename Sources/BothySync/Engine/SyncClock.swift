@@ -13,6 +13,8 @@ public final class SyncClock: Sendable {
   private let uptime: @Sendable () -> Uptime?
   private let wait: @Sendable (Duration) async throws -> Void
   private let estimate = Mutex<Estimate?>(nil)
+  /// True if a sample was taken in this process.
+  private let isLearned = Mutex(false)
   /// The estimate that the file has.
   private let saved = Mutex<Estimate?>(nil)
 
@@ -62,6 +64,9 @@ public final class SyncClock: Sendable {
   /// Returns the time by the server's clock. Before the first answer it is the device's time.
   package func correctedNow() -> Int64 { reading().time }
 
+  /// Returns the time by the server's clock, or `nil` before the first answer to this process.
+  var learnedNow: Int64? { isLearned.withLock { $0 } ? correctedNow() : nil }
+
   /// Returns the time by the server's clock, and if it is reliable.
   package func reading() -> Reading {
     guard let estimate = estimate.withLock({ $0 }) else { return Reading(time: device(), isReliable: true) }
@@ -108,6 +113,7 @@ public final class SyncClock: Sendable {
     let sample = Estimate(
       offset: serverTime - (sentAt + roundTrip / 2), roundTrip: roundTrip, measuredAt: receivedAt,
       uptime: uptime())
+    isLearned.withLock { $0 = true }
     return estimate.withLock { current in
       if let kept = current, kept.roundTrip < sample.roundTrip, let age = Self.age(of: kept, at: sample),
         (0..<3_600_000).contains(age)

@@ -5,13 +5,13 @@ import Synchronization
 /// Runs syncs, and starts them by itself while `run()` is running. Syncs of different containers run side by side, and
 /// callers join those that run.
 final class SyncEngine: Sendable {
-  let pass: SyncPass
+  let runner: SyncRunner
   /// The number of syncs that run side by side. Those whose scopes overlap wait for one another (`ContainerLocks`).
   static let sideBySide = 4
-  private let gate = Gate(width: sideBySide)
-  /// The number of awaited pushes that run beside the syncs that hold the gate.
+  private let permits = AsyncSemaphore(width: sideBySide)
+  /// The number of awaited pushes that run beside the syncs that hold a permit.
   static let expressWidth = 8
-  private let express = Gate(width: expressWidth)
+  private let express = AsyncSemaphore(width: expressWidth)
   let retries: RetryWait
   let locks = ContainerLocks()
   let statuses = Broadcast<SyncStatus>()
@@ -24,7 +24,7 @@ final class SyncEngine: Sendable {
   private struct State: ~Copyable {
     var status = SyncStatus()
     /// The syncs that run or wait for their turn, by their requests. Others join them.
-    var passes: [SyncPass.Request: Joined] = [:]
+    var passes: [SyncRunner.Request: Joined] = [:]
     /// The scopes that the running syncs pull, by the numbers of the syncs.
     var running: [Int: [SyncScope]] = [:]
     var lastNumber = 0
@@ -44,16 +44,16 @@ final class SyncEngine: Sendable {
   private typealias Joined = [@Sendable (SyncReport) -> Void]
 
   /// - Parameter decided: the number of the journal's newest entry when the store was opened.
-  init(pass: SyncPass, decided: Int64) {
-    self.pass = pass
+  init(runner: SyncRunner, decided: Int64) {
+    self.runner = runner
     reports = ReportFeed(decided: decided)
-    diary = SyncHistoryWriter(pass.store, logger: pass.configuration.logger)
-    retries = RetryWait(pass.configuration.backoff, clock: pass.configuration.clock)
+    diary = SyncHistoryWriter(runner.store, logger: runner.configuration.logger)
+    retries = RetryWait(runner.configuration.backoff, clock: runner.configuration.clock)
     state = Mutex(State())
   }
 
   var status: SyncStatus { state.withLock { $0.status } }
-  private var governor: SyncConditions { pass.governor }
+  private var governor: SyncConditions { runner.governor }
   /// True if a sync runs or waits for its turn.
   var isBusy: Bool { state.withLock { !$0.passes.isEmpty } }
   /// True if `run()` is running.
@@ -107,7 +107,7 @@ final class SyncEngine: Sendable {
   ///
   /// A sync waits for a caller that runs in its merge policy: the caller's sync is skipped. Inside of a lock of its
   /// containers the caller gets its own sync, as a joined one may wait for the lock.
-  func sync(_ request: SyncPass.Request) async -> SyncReport {
+  func sync(_ request: SyncRunner.Request) async -> SyncReport {
     if isInside { return SyncReport(stop: .alreadyRunning) }
     if locks.areHeldHere(request.pulls ?? [.everything]) { return await begin(request, isJoined: false) }
     let joined: SyncReport? = await withCheckedContinuation { continuation in
@@ -130,14 +130,14 @@ final class SyncEngine: Sendable {
   }
 
   /// True if a sync waits for the caller to return.
-  var isInside: Bool { gate.isInside || express.isInside }
+  var isInside: Bool { permits.isInside || express.isInside }
 
-  private func begin(_ request: SyncPass.Request, isJoined: Bool) async -> SyncReport {
+  private func begin(_ request: SyncRunner.Request, isJoined: Bool) async -> SyncReport {
     do {
       return try await locks.withSync(
-        request.pulls ?? [.everything], limits: ContainerLocks.Limits(pass.configuration)
+        request.pulls ?? [.everything], limits: ContainerLocks.Limits(runner.configuration)
       ) {
-        try await gate.withGate { await lead(request, isJoined: isJoined) }
+        try await permits.withPermit { await lead(request, isJoined: isJoined) }
       }
     } catch {
       let reason: SyncStop =
@@ -150,24 +150,24 @@ final class SyncEngine: Sendable {
     }
   }
 
-  /// Runs `body` while no sync runs. Throws `BothyError` `.insideSync` if a sync waits for the caller, and
+  /// Runs `body` while no sync runs. Throws `BothyError` `insideSync` if a sync waits for the caller, and
   /// `CancellationError`.
   func exclusively<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
     guard !isInside else { throw BothyError.insideSync }
-    return try await gate.withGate(places: .max, body)
+    return try await permits.withPermit(places: .max, body)
   }
 
-  private func lead(_ request: SyncPass.Request, isJoined: Bool) async -> SyncReport {
-    let began = pass.clock.now()
+  private func lead(_ request: SyncRunner.Request, isJoined: Bool) async -> SyncReport {
+    let began = runner.clock.now()
     let number = begin(request.pulls ?? [.everything])
-    let running = SyncHistoryWriter.Running(diary, began: began, process: pass.lease.process)
-    var report = await pass.run(request, running)
+    let running = SyncHistoryWriter.Running(diary, began: began, process: runner.lease.process)
+    var report = await runner.run(request, running)
     var mayGoOn = true
     while true {
       let joined = isJoined ? state.withLock { $0.passes[request]?.count ?? 0 } : 0
       if mayGoOn, report.stop == nil, joined > 0, await hasNewWork(request, report) {
         running.goOn(after: report)
-        let further = await pass.run(request, running)
+        let further = await runner.run(request, running)
         report.append(further)
         mayGoOn = further.pushed > 0
       } else if let joined = isJoined ? end(request, unlessMoreThan: mayGoOn ? joined : .max) : [] {
@@ -179,19 +179,19 @@ final class SyncEngine: Sendable {
   }
 
   /// True if entries are ready that the sync has not tried.
-  private func hasNewWork(_ request: SyncPass.Request, _ report: SyncReport) async -> Bool {
+  private func hasNewWork(_ request: SyncRunner.Request, _ report: SyncReport) async -> Bool {
     guard request.scope != .pull else { return false }
     let tried = Set(report.failures.map(\.record)).union(report.blocked.map(\.record))
-    let ready = try? await pass.store.read {
+    let ready = try? await runner.store.read {
       try OutboxQueue.entries(where: "state = 0 AND retry_at <= 1", in: $0)
     }
-    return ready?.contains { !tried.contains($0.record) && !request.heldTypes.contains($0.record.type) }
+    return ready?.contains { !tried.contains($0.id) && !request.heldTypes.contains($0.id.type) }
       ?? false  // unreadable: the next sync reports why
   }
 
   /// Ends the sync and returns the callers that joined it. Returns `nil`, with nothing done, if more than `known`
   /// callers have joined, because their new writes must be checked.
-  private func end(_ request: SyncPass.Request, unlessMoreThan known: Int) -> Joined? {
+  private func end(_ request: SyncRunner.Request, unlessMoreThan known: Int) -> Joined? {
     state.withLock { state in
       guard state.passes[request]?.count ?? 0 <= known else { return nil }
       return state.passes.removeValue(forKey: request) ?? []
@@ -200,20 +200,20 @@ final class SyncEngine: Sendable {
 
   /// Notes in the file how a sync ended, also one that did not begin. `SyncLogRule` decides how much is kept.
   func note(_ report: SyncReport, began: Int64, _ row: SyncHistoryWriter.Row? = nil) async {
-    let (end, process) = (pass.clock.now(), pass.lease.process)
+    let (end, process) = (runner.clock.now(), runner.lease.process)
     await diary.note(.init(report, began: began, ended: end, process: process), after: row)
   }
 
   /// Delivers a report, with the journal's position if the report has decisions.
   func tell(_ report: SyncReport) {
     // Unreadable: the next report with a position covers this one.
-    let end = report.hasDecisions ? try? pass.store.read { try Journal.end(in: $0) } : nil
+    let end = report.hasDecisions ? try? runner.store.read { try Journal.end(in: $0) } : nil
     reports.send(report, decided: end)
   }
 
   /// Notifies all listeners of a sync that has ended.
   private func finish(_ report: SyncReport, _ number: Int, _ joined: Joined) {
-    let now = pass.clock.now()
+    let now = runner.clock.now()
     if report.stop == nil { governor.completed() }
     retry(after: report)
     let (others, resting) = state.withLock { state in
@@ -250,7 +250,7 @@ final class SyncEngine: Sendable {
   func skip(_ obstacle: SyncStop) async -> SyncReport {
     let report = SyncReport(stop: obstacle)
     update { $0.lastStop = obstacle }
-    await note(report, began: pass.clock.now())
+    await note(report, began: runner.clock.now())
     return report
   }
 
@@ -262,8 +262,8 @@ final class SyncEngine: Sendable {
       throw BothyError(.signedOut, "The account is being signed out already, or was.")
     }
     do {
-      let result = try await gate.withGate(places: .max) {
-        try await express.withGate(places: .max) { try body() }
+      let result = try await permits.withPermit(places: .max) {
+        try await express.withPermit(places: .max) { try body() }
       }
       ask()
       return result
@@ -278,8 +278,8 @@ final class SyncEngine: Sendable {
 
   /// Sends pending changes of these records, or all of them, beside a running sync and ahead of it. Both use equal
   /// operation ids, so that the server applies an operation once. The answer that comes second finds its operation
-  /// settled.
-  func push(_ records: [RecordID]?) async -> SyncReport {
+  /// settled. A filled push sends other ready changes in the same request, unless a sync sends them.
+  func push(_ records: [RecordID]?, isFilled: Bool = false) async -> SyncReport {
     // The caller is a merge policy that such a push called.
     if express.isInside { return SyncReport(stop: .alreadyRunning) }
     switch governor.obstacle {
@@ -288,9 +288,9 @@ final class SyncEngine: Sendable {
     }
     let report: SyncReport
     do {
-      report = try await express.withGate {
-        await pass.run(
-          SyncPass.Request(scope: .push, pulls: [], records: records, ignoresRetryTimes: true))
+      report = try await express.withPermit {
+        await runner.run(
+          .init(scope: .push, pulls: [], records: records, isFilled: isFilled, ignoresRetryTimes: true))
       }
     } catch { return SyncReport(stop: .cancelled) }
     retry(after: report)
@@ -314,7 +314,7 @@ final class SyncEngine: Sendable {
     bell.ring()
   }
 
-  private func takeAsked(_ request: SyncPass.Request) -> SyncPass.Request {
+  private func takeAsked(_ request: SyncRunner.Request) -> SyncRunner.Request {
     let asked = state.withLock { state in
       defer { state.asked = nil }
       return state.asked
@@ -326,7 +326,7 @@ final class SyncEngine: Sendable {
 
   /// Runs syncs on request and while changes are pending, and waits after failures. Ends when its task is cancelled.
   func run<C: Clock>(
-    request: SyncPass.Request, startsWithWork: Bool, clock: C
+    request: SyncRunner.Request, startsWithWork: Bool, clock: C
   ) async where C.Duration == Duration {
     retries.measure(by: clock)
     state.withLock { $0.isLooping = true }
@@ -339,8 +339,8 @@ final class SyncEngine: Sendable {
     var action = machine.handle(.started(hasWork: startsWithWork))
     while !Task.isCancelled && !governor.isShut {
       switch action {
-      case .startPass:
-        if let obstacle = await governor.obstacle(in: pass.store) {
+      case .startRun:
+        if let obstacle = await governor.obstacle(in: runner.store) {
           await skip(obstacle)
           action = machine.handle(.paused)
           continue
@@ -356,18 +356,18 @@ final class SyncEngine: Sendable {
         action = machine.handle(.finished(Self.result(of: await sync(request))))
       case .wait:
         guard await waitOut() else { return }
-        action = machine.handle(await governor.obstacle(in: pass.store) == nil ? .waited : .paused)
+        action = machine.handle(await governor.obstacle(in: runner.store) == nil ? .waited : .paused)
       case .none:
         rest(governor.obstacle == nil ? .idle : .paused)
         guard await bell.wait() else { return }
-        let isHeld = await governor.obstacle(in: pass.store) != nil
+        let isHeld = await governor.obstacle(in: runner.store) != nil
         action = machine.handle(isHeld ? .paused : .asked)
         if !isHeld, action == .none { action = machine.handle(.resumed(hasWork: true)) }
       }
     }
   }
 
-  private static func result(of report: SyncReport) -> SyncMachine.PassResult {
+  private static func result(of report: SyncReport) -> SyncMachine.RunResult {
     switch report.stop {
     case nil, .cancelled: .complete
     case .some(let reason): reason.isTransient ? .failed : .blocked

@@ -7,7 +7,7 @@ public struct SyncOptions: Sendable {
   public var readPolicy: ReadPolicy = .local
   /// Returns the read policy for a status of the network. It is called once when the store is opened, then for each
   /// different status. A policy that reads from the server takes effect after the sync that a network's return starts.
-  public var readPolicyProvider: (@Sendable (NetworkStatus) -> ReadPolicy)?
+  package var readPolicyProvider: (@Sendable (NetworkStatus) -> ReadPolicy)?
   /// The behavior of reads between opening and the first completed sync.
   package var startup: Startup = .immediate
   /// The destination that writes reach first. Each call may name another, and `SyncedStore.writePolicy` changes it
@@ -35,8 +35,8 @@ public struct SyncOptions: Sendable {
   /// With `nil`, the default, it never polls.
   public var pollInterval: Duration?
   /// The policies that decide conflicts: field by field against the base, unless set otherwise.
-  /// `SyncedStore.mergePolicies` changes them later.
-  public var mergePolicies = MergePolicies()
+  /// `SyncedStore.merging` changes them later.
+  public var merging = MergePolicies()
   /// The longest time a custom merge policy may take. After it the conflict counts as undecided, and the policy is
   /// called again later.
   public var mergeTimeout: Duration = .seconds(30)
@@ -45,17 +45,17 @@ public struct SyncOptions: Sendable {
   /// The rejection policies by the names of types. They take precedence over `rejectionPolicy`.
   package var rejectionPolicies: [String: RejectionPolicy] = [:]
   /// The directions of a sync that names none.
-  public var scope: SyncDirection = .both
+  public var direction: SyncDirection = .both
   /// The scopes that a new file is subscribed to; by default the whole space. `store.subscriptions` changes them, and
   /// the file keeps them. A store that was opened with other scopes before adds the new ones. It removes those that are
   /// no longer passed, with the records outside of what is left.
-  public var pullScopes: [SyncScope] = [.everything]
+  public var scopes: [SyncScope] = [.everything]
   /// True if a pushed change in a container without a subscription is stored. Otherwise it is ignored.
   package var storesUnfollowedChanges = false
   /// The scopes that `SyncedStore.run()` pulls, if they are not all subscribed ones.
   package var runScopes: [SyncScope]?
   /// The longest time a sync waits for writes in its containers to end.
-  public var maxWait: Duration = .seconds(5)
+  package var maxWait: Duration = .seconds(5)
   /// The longest time a sync, or another lock, waits for the body of a `SyncedStore.withSyncLock` to end. After it the
   /// wait ends with the code `locked`.
   package var lockTimeout: Duration = .seconds(60)
@@ -82,7 +82,7 @@ public struct SyncOptions: Sendable {
   /// The events that make a running `SyncedStore.run()` sync. Without triggers, syncs run on request only.
   public var triggers: Triggers = .default
   /// The networks, the power state and the types that syncs run with.
-  public var syncPolicy: NetworkRules = .always
+  public var network: NetworkRules = .any
   /// The treatment of a file that doesn't fit the schema and has no migration.
   public var schemaMismatch: SchemaMismatch = .throwError
   /// The wait of `run()` after a failed sync, and of a rejected change until it is sent again.
@@ -107,7 +107,7 @@ extension SyncOptions {
   /// The transport of blobs and the number of their bytes that stay on the device.
   public struct BlobOptions: Sendable, Hashable {
     /// The most bytes of a blob in one request, and in memory.
-    public var partSize = 1 << 20
+    package var partSize = 1 << 20
     /// The number of bytes of blobs that are kept on the device; `nil` keeps all. The blobs used longest ago are evicted
     /// first, and only after the server has confirmed with one request each that it has them. Without a network, blobs
     /// aren't evicted. Pending and pinned blobs always stay. The budget is applied after each sync that moved blobs, and
@@ -120,30 +120,24 @@ extension SyncOptions {
       self.budget = budget
     }
   }
-}
 
-extension SyncOptions {
   /// The behavior of reads when the store was just opened.
   package enum Startup: Sendable, Hashable {
-    /// They follow the fetch policy.
+    /// They follow the read policy.
     case immediate
-    /// They come from the local store until a sync has completed. Then the fetch policy takes effect.
+    /// They come from the local store until a sync has completed. Then the read policy takes effect.
     case syncThenNetwork
   }
-}
 
-extension SyncOptions {
   /// The treatment of a file that doesn't fit the app's schema.
   public enum SchemaMismatch: Sendable, Hashable {
     /// Opening the file throws `BothyError` `.schemaMismatch`, and the file stays unchanged. The default.
     case throwError
     /// All pending changes are written to a document beside the file, then the file is recreated. Meant for development.
-    /// `SyncedStore.setAside` names the document.
+    /// `recoveredDocument` of `BothyLegacy` names the document.
     case resetCache
   }
-}
 
-extension SyncOptions {
   /// The events that start a sync while `run()` is running.
   public struct Triggers: OptionSet, Sendable, Hashable {
     public let rawValue: Int
@@ -159,9 +153,9 @@ extension SyncOptions {
     /// The network came back.
     public static let reachability = Triggers(rawValue: 8)
     /// A notification of the server that something changed.
-    public static let hints = Triggers(rawValue: 16)
+    public static let notifications = Triggers(rawValue: 16)
 
-    /// A write that bypassed the `SyncedStore` and left pending changes: one through its `store`, or of another process.
+    /// A write of another process, or of another store on the file, that left pending changes.
     /// The sync starts a second later, so that several writes are sent as one. Each check after a commit scans the
     /// pending changes.
     public static let commit = Triggers(rawValue: 32)
@@ -171,7 +165,31 @@ extension SyncOptions {
 
     /// All seven triggers, the default of a configuration.
     public static let `default`: Triggers = [
-      .save, .start, .timer, .reachability, .hints, .commit, .foreground,
+      .save, .start, .timer, .reachability, .notifications, .commit, .foreground,
     ]
+  }
+
+  /// The limits of the journal in a file. The limit that is reached first applies. The device's clock ends no entry.
+  public struct JournalLimits: Sendable, Hashable {
+    /// The number of days for which an entry is kept, by the server's clock. They begin with the first answer of the
+    /// server after the decision. Without a server the size alone counts.
+    package var days: Int
+    /// The most entries of writes that were overwritten, merged with a loss, or rejected for good.
+    package var rows: Int
+    /// The most bytes that these take, with their content. The entry that passes the limit is still kept.
+    package var bytes: Int
+    /// The most entries of writes that lost nothing: accepted ones, and rejections that wait for a decision.
+    package var acceptedRows: Int
+
+    /// Creates limits, by default thirty days, 10,000 entries with what they lost in 16 MB, and 2,000 that lost nothing.
+    public init(days: Int = 30, rows: Int = 10_000, bytes: Int = 16 << 20, acceptedRows: Int = 2000) {
+      self.days = max(0, days)
+      self.rows = max(0, rows)
+      self.bytes = max(0, bytes)
+      self.acceptedRows = max(0, acceptedRows)
+    }
+
+    /// Returns the time before which entries are removed, in milliseconds.
+    func begin(at now: Int64) -> Int64 { now - Int64(clamping: days) &* 86_400_000 }
   }
 }

@@ -1,14 +1,18 @@
 public import BothyStore
 
+public import struct Foundation.Date
+
 /// The results of one sync, record by record.
 public struct SyncReport: Sendable, Hashable, Codable {
+  /// The time at which a sync of the history began, by the device's clock; `nil` in the report that a sync returns.
+  public package(set) var began: Date?
   /// The records that agree with the server now because of local changes, in order.
   package var synced: [Record] = []
   /// The changes that the server rejected or that could not be merged. They are still pending unless the rejection
   /// policy discards them.
   public var failures: [Failure] = []
   /// The local content that a conflict or a rejection policy replaced.
-  public var overwritten: [ReplacedContent] = []
+  package var overwritten: [ReplacedContent] = []
   /// The changes that were not sent because of another record. They refer to a record that isn't on the server, or were
   /// written in one transaction with a record that cannot be sent now.
   package var blocked: [Blocked] = []
@@ -17,7 +21,7 @@ public struct SyncReport: Sendable, Hashable, Codable {
   package var leaving: [RecordID] = []
   /// The server's records that can't be read here. They were quarantined, and all others were stored.
   /// `StoreMaintenance.unreadableRecords` has them until a version of the app can read them.
-  public var unreadable: [UnreadableRecord] = []
+  package var unreadable: [UnreadableRecord] = []
   /// The number of acknowledged operations.
   public var pushed = 0
   /// The number of changes of others that were applied here.
@@ -34,15 +38,15 @@ public struct SyncReport: Sendable, Hashable, Codable {
   package var rebased: [SyncScope] = []
   /// The records that the server had acknowledged and lacks, now that its history was adopted. Pending changes of them
   /// are sent as new records, and the others were deleted here.
-  public var lost: [RecordID] = []
+  public package(set) var lost: [RecordID] = []
   /// The records that this file sends to a server that lost them or never had them. They are pending since, and this
   /// sync has sent as many as it could.
-  public var givenBack: [RecordID] = []
+  package var givenBack: [RecordID] = []
   /// The reason why the sync did not run, or not to its end, with the server's words; `nil` if it did.
   package var stop: SyncStop?
   /// The number of earlier reports that were left out because the reader lagged too far behind. The journal has their
   /// decisions about local writes.
-  public var missed = 0
+  package var missed = 0
   /// The time the server asked to wait, in seconds.
   package var retryAfter: Double?
 
@@ -51,15 +55,19 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// The obstacle as a sentence for people, with the server's words; `nil` if the sync ran to its end.
   public var message: String? { stop?.sentence }
 
-  /// Makes an empty report. Syncs begin with it, and tests of an app can use it.
+  /// Makes an empty report, with which syncs begin.
   package init() {}
 
   /// Makes the report of a sync that did not run.
   init(stop reason: SyncStop?) { stop = reason }
 
-  mutating func note(_ record: RecordID, _ action: Record.Action) {
-    synced.append(Record(record: record, action: action))
+  /// Makes the report of a past sync, or of several in a row that changed nothing and ended alike.
+  init(_ run: StoreMaintenance.SyncRun) {
+    began = Timestamp(milliseconds: run.began).date
+    (pushed, pulled, stop) = (run.pushed, run.pulled, run.problem)
+    (uploadedBlobs, requests) = (run.uploadedBlobs, run.requests)
   }
+
 }
 
 extension SyncReport {
@@ -92,27 +100,25 @@ extension SyncReport {
       self.action = action
     }
   }
-}
 
-extension SyncReport {
-  /// A change that the server rejected, or on which the merge policy failed. Apps can store it, encode it, and decide
-  /// about it after a relaunch with `Outbox.resolve`.
+  /// A change that the server rejected, or on which the merge policy failed. Apps can store and encode it. After a
+  /// relaunch `Outbox.rejected` has the entry of its record, to decide about.
   public struct Failure: Sendable, Hashable, Codable {
     /// The record that was changed.
     public var record: RecordID
     /// The kind of operation that was sent.
-    public var operation: ChangeKind
+    package var operation: ChangeKind
     /// The reason of the rejection, with the invalid fields.
     public var rejection: Rejection
     /// The number of times it was rejected, this one included.
-    public var attempts: Int
+    package var attempts: Int
     /// The time before which the change isn't sent again, in milliseconds since 1970; `nil` if it isn't sent again by
     /// itself.
-    public var nextRetry: Int64?
+    package var nextRetry: Int64?
     /// The state of the record that was rejected. A decision on it doesn't affect a newer state.
     package var revision: Int64
     /// The record as it was here; `nil` for a deletion.
-    public var local: FieldsDocument?
+    package var local: FieldsDocument?
 
     /// Makes an entry of a report, for syncs and tests.
     package init(
@@ -132,18 +138,16 @@ extension SyncReport {
     /// The code to branch on.
     package var code: String { rejection.code }
     /// A message for people.
-    public var message: String { rejection.message }
+    package var message: String { rejection.message }
   }
-}
 
-extension SyncReport {
   /// Local content that was replaced by the other side of a conflict, or because a rejected change was undone.
-  public struct ReplacedContent: Sendable, Hashable, Codable {
+  package struct ReplacedContent: Sendable, Hashable, Codable {
     /// The record of the content.
-    public var record: RecordID
+    package var record: RecordID
     /// The local content that was replaced, also if the container alone was replaced; `nil` for a deletion that was
     /// undone.
-    public var fields: FieldsDocument?
+    package var fields: FieldsDocument?
 
     /// Makes an entry of a report, for syncs and tests.
     package init(record: RecordID, fields: FieldsDocument?) {
@@ -151,9 +155,7 @@ extension SyncReport {
       self.fields = fields
     }
   }
-}
 
-extension SyncReport {
   /// A change that could not be sent because of another one.
   package struct Blocked: Sendable, Hashable, Codable {
     /// The record whose change waits.
@@ -168,9 +170,7 @@ extension SyncReport {
       self.by = by
     }
   }
-}
 
-extension SyncReport {
   /// Adds the results of one exchange. The sync itself sets `blocked`, `skipped` and `retryAfter`.
   mutating func add(_ exchange: SyncReport) {
     synced += exchange.synced
@@ -196,4 +196,50 @@ extension SyncReport {
     stop = further.stop
     retryAfter = further.retryAfter
   }
+
+  // MARK: the JSON form of a sync report
+
+  /// Writes `synced, failures, overwritten, blocked, lost, givenBack, unreadable, pulled, pushed` and
+  /// `uploadedBlobs, requests, repaired, skipped`.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writer.list("synced", synced) { writer, item in
+      writer.members(item.record)
+      writer.member("action", item.action.name)
+    }
+    writer.list("failures", failures) { writer, failure in
+      writer.members(failure.record)
+      writer.member("operation", failure.operation.rawValue)
+      writer.member("code", failure.code)
+      writer.member("message", failure.message)
+      writer.member("attempts", failure.attempts)
+    }
+    writer.list("overwritten", overwritten) { writer, item in
+      writer.members(item.record)
+      writer.key("fields")
+      if let fields = item.fields { writer.raw(fields.bytes) } else { writer.null() }
+    }
+    writer.list("blocked", blocked) { writer, item in
+      writer.members(item.record)
+      writer.object("by") { $0.members(item.by) }
+    }
+    writer.list("lost", lost) { writer, id in writer.members(id) }
+    writer.list("givenBack", givenBack) { writer, id in writer.members(id) }
+    writer.list("unreadable", unreadable) { writer, item in
+      writer.members(item.record)
+      writer.member("version", item.version)
+      writer.member("container", item.container)
+      writer.member("reason", item.reason)
+    }
+    writer.member("pulled", pulled)
+    writer.member("pushed", pushed)
+    writer.member("uploadedBlobs", uploadedBlobs)
+    writer.member("requests", requests)
+    writer.member("repaired", repaired)
+    writer.member("skipped", stop?.name)
+  }
+}
+
+extension SyncReport.Record.Action {
+  /// The word for documents.
+  package var name: String { "\(self)" }
 }

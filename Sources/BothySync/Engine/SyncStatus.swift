@@ -1,9 +1,11 @@
+import BothyStore
 public import Foundation
+import Synchronization
 
 /// The status of syncing, for a screen to show. It is a value, so it doesn't change after it is read.
 public struct SyncStatus: Sendable, Hashable {
   /// A phase of syncing.
-  public enum Phase: Sendable, Hashable {
+  package enum Phase: Sendable, Hashable {
     /// `run()` is not running. Syncs run on request only.
     case stopped
     /// `run()` waits for something to do.
@@ -17,9 +19,9 @@ public struct SyncStatus: Sendable, Hashable {
   }
 
   /// The present phase.
-  public var phase: Phase = .stopped
+  package var phase: Phase = .stopped
   /// The network, as last reported by the monitor that was given to `run()`.
-  public var network: NetworkState = .unknown
+  package var network: NetworkState = .unknown
   /// The number of records with changes that the server doesn't have yet, drafts and rejected ones included.
   public var pendingCount = 0
   /// The number of these that the server has rejected.
@@ -34,7 +36,7 @@ public struct SyncStatus: Sendable, Hashable {
   /// The obstacle as a sentence for people; `nil` if the last sync ran to its end.
   public var message: String? { lastStop?.sentence }
 
-  /// Makes a stopped status of which nothing is known. Stores begin with it, and previews can use it.
+  /// Makes a stopped status of which nothing is known, with which stores begin.
   package init() {}
 
   /// The presence of a network, as last reported by the monitor; `.unknown` without a monitor.
@@ -48,21 +50,178 @@ public struct SyncStatus: Sendable, Hashable {
   }
 
   /// True if a sync is running.
-  public var isSyncing: Bool { if case .syncing = phase { true } else { false } }
+  public var isSyncing: Bool { progress != nil }
+
+  /// The number of bytes of blobs that the server still lacks, as far as the running sync knows. It may grow while the
+  /// sync finds more; 0 if none is running.
+  public var bytesToUpload: Int64 { progress?.bytesToUpload ?? 0 }
+
+  /// The progress of the running sync, or `nil` if none is running.
+  package var progress: Progress? { if case .syncing(let progress) = phase { progress } else { nil } }
 }
 
 extension SyncStatus {
   /// The progress of a running sync.
-  public struct Progress: Sendable, Hashable {
+  package struct Progress: Sendable, Hashable {
     /// The number of operations that the server has acknowledged so far.
-    public var pushed: Int
+    package var pushed: Int
     /// The number of changes of others that were applied here so far.
-    public var pulled: Int
+    package var pulled: Int
     /// The number of round trips so far, those for blobs included.
     package var requests: Int
     /// The number of bytes of blobs that the server has received.
     package var uploadedBytes: Int64 = 0
     /// The number of bytes that the server still lacks of the blobs known so far. It may grow while the sync finds more.
-    public var bytesToUpload: Int64 = 0
+    package var bytesToUpload: Int64 = 0
+  }
+}
+
+extension SyncedStore {
+  /// The sync status. One scan of the outbox, for the numbers of pending and rejected records.
+  public var status: SyncStatus {
+    engine.status.counting(try? store.read { try OutboxQueue.counts(in: $0) })
+  }
+
+  /// The present status, then each later one. A slow reader skips values.
+  ///
+  /// Follows the engine, and the numbers of pending and rejected records. Costs a scan of the outbox at the beginning, and
+  /// one after commits that change records; commits in quick succession share one. Ends when the store is closed.
+  public var statuses: AsyncStream<SyncStatus> {
+    let (phases, counts) = (engine.statuses.values(startingWith: engine.status), outboxCounts)
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: SyncStatus.self, bufferingPolicy: .bufferingNewest(1))
+    let latest = LatestStatus(continuation)
+    let task = Task {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { [store] in
+          for await phase in phases {
+            latest.set(phase)
+            // A sync that only removed entries of the outbox touched no record.
+            guard !phase.isSyncing else { continue }
+            if let counts = try? await store.read({ try OutboxQueue.counts(in: $0) }) { latest.set(counts) }
+          }
+        }
+        group.addTask {
+          do { for try await found in counts { latest.set(found) } } catch { latest.countingFailed() }
+        }
+      }
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in task.cancel() }
+    return stream
+  }
+
+  private var outboxCounts: LiveValues<Outbox.Counts> {
+    store.observe(.outbox, fetch: { try OutboxQueue.counts(in: $0) })
+  }
+
+  /// The report of each sync that ends from now on, and of each server-first save, in their order.
+  ///
+  /// A reader that lags behind gets all of them. Of one that lags by more than 100 reports, or by reports about more
+  /// than 10,000 records, the oldest are left out. The journal has all decisions.
+  public var reports: AsyncStream<SyncReport> {
+    let reader = engine.reports.reader()
+    return AsyncStream { await reader.next()?.report }
+  }
+}
+
+extension SyncStatus {
+  /// Returns the status with the numbers of an outbox, or with its own if there are none.
+  fileprivate func counting(_ counts: Outbox.Counts?) -> SyncStatus {
+    guard let counts else { return self }
+    var status = self
+    (status.pendingCount, status.rejectedCount) = (counts.total, counts.inbox)
+    return status
+  }
+}
+
+/// Joins the engine's status and the outbox's numbers, and delivers each different result.
+private final class LatestStatus: Sendable {
+  private struct State {
+    var phase: SyncStatus?
+    var counts: Outbox.Counts?
+    /// True if the store can't be read, so that the numbers stay unknown.
+    var isUncounted = false
+    var delivered: SyncStatus?
+  }
+
+  private let state = Mutex(State())
+  private let continuation: AsyncStream<SyncStatus>.Continuation
+
+  init(_ continuation: AsyncStream<SyncStatus>.Continuation) { self.continuation = continuation }
+
+  func set(_ phase: SyncStatus) { change { $0.phase = phase } }
+
+  func set(_ counts: Outbox.Counts) { change { $0.counts = counts } }
+
+  func countingFailed() { change { $0.isUncounted = true } }
+
+  private func change(_ body: (inout State) -> Void) {
+    state.withLock { state in
+      body(&state)
+      guard state.counts != nil || state.isUncounted, let status = state.phase?.counting(state.counts),
+        status != state.delivered
+      else { return }
+      state.delivered = status
+      // Yields under the lock, so that no earlier status is delivered after this one.
+      continuation.yield(status)
+    }
+  }
+}
+
+/// The JSON form of a store's sync status.
+extension Outbox.Counts {
+  /// Writes `insert, update, delete`.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writer.member("insert", insert)
+    writer.member("update", update)
+    writer.member("delete", delete)
+  }
+}
+
+extension BlobStorage.Backlog {
+  /// Writes `waiting, bytes, sent`.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writer.member("waiting", count)
+    writer.member("bytes", bytes)
+    writer.member("sent", sent)
+  }
+}
+
+extension StoreSubscriptions.ScopeStatus {
+  /// Writes `container, children, cursor, complete, pulledAt`.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writer.member("container", scope.container)
+    writer.member("children", scope.includesChildren)
+    writer.member("cursor", cursor)
+    writer.member("complete", isComplete)
+    writer.member("pulledAt", pulledAt)
+  }
+}
+
+extension LeaseHolder {
+  /// Writes `process, until`.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writer.member("process", Int(process))
+    writer.member("until", end)
+  }
+}
+
+extension AsyncStream where Element: Sendable {
+  /// Returns a stream of a value of each element, without repetitions.
+  func changes<Value: Sendable & Equatable>(
+    of value: @escaping @Sendable (Element) -> Value
+  ) -> AsyncStream<Value> {
+    AsyncStream<Value> { continuation in
+      let task = Task {
+        var last: Value?
+        for await value in map(value) where value != last {
+          last = value
+          continuation.yield(value)
+        }
+        continuation.finish()
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
   }
 }

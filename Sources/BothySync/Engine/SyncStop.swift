@@ -1,4 +1,5 @@
 import BothyProtocol
+import BothyStore
 
 /// The reason why a sync did not run to its end, with the words for people. `SyncObstacle` is what apps see of it.
 package enum SyncStop: Sendable, Hashable, Codable {
@@ -16,11 +17,11 @@ package enum SyncStop: Sendable, Hashable, Codable {
   case alreadyRunning
   /// The app paused syncing.
   case paused
-  /// The sync policy doesn't allow a network on which each byte may cost money.
+  /// The network rules don't allow a network on which each byte may cost money.
   case expensiveNetwork
-  /// The sync policy doesn't allow a network on which the user asked apps to use little data.
+  /// The network rules don't allow a network on which the user asked apps to use little data.
   case constrainedNetwork
-  /// The sync policy doesn't allow syncing while the device saves power.
+  /// The network rules don't allow syncing while the device saves power.
   case lowPower
   /// The server accepts only newer versions of the app. Nothing is sent until the app's schema version rises.
   case updateRequired(String)
@@ -55,6 +56,15 @@ package enum SyncStop: Sendable, Hashable, Codable {
       self = .refused(code: error.code ?? error.errorClass.rawValue, error.message)
     }
   }
+
+  /// The code of a refusal because of the present state on the server, from a server without a code of its own.
+  static let conflict = RemoteError.Class.conflict.rawValue
+
+  /// The ways out of a sync with another server, as the end of a message.
+  package static let waysOut =
+    " Sync with the first server again. Or call `adoptServer()`, which drops what came from the first one "
+    + "and sends pending changes. Or call `uploadMine()`, which gives this one what it lacks. Or call "
+    + "`keepApart()` and open another file for it."
 
   /// The name for reports.
   package var name: String {
@@ -96,14 +106,172 @@ extension SyncStop {
     case .throttled: .busyServer
     case .serverError: .serverError
     case .refused: .rejected
-    case .alreadyRunning: .alreadyRunning
+    case .alreadyRunning, .cancelled: .cancelled
     case .paused: .paused
-    case .expensiveNetwork, .constrainedNetwork: .network
-    case .lowPower: .lowPower
+    case .expensiveNetwork, .constrainedNetwork, .lowPower: .network
     case .updateRequired: .updateRequired
     case .otherServer: .otherServer
     case .signedOut: .signedOut
-    case .cancelled: .cancelled
     }
+  }
+}
+
+/// The reason why a sync did not run, or not to its end. Pending changes stay pending.
+///
+/// ```swift
+/// switch await store.sync().obstacle {
+/// case nil: show("Everything is up to date.")
+/// case .signInRequired, .signedOut: showSignIn()
+/// case let obstacle?: show("Not now: \(obstacle).")
+/// }
+/// ```
+public enum SyncObstacle: String, Sendable, Hashable, Codable, CaseIterable {
+  /// The server did not answer: no network, or no server at its address.
+  case unreachable
+  /// The server no longer accepts the token. Sign in again, then sync.
+  case signInRequired
+  /// The account was signed out on this device.
+  case signedOut
+  /// The server is too busy. `run()` waits for as long as the server says, and tries again.
+  case busyServer
+  /// The server failed. It may have carried out the request or not. Sending it again does nothing twice.
+  case serverError
+  /// The server rejected the whole request. `SyncReport.message` has its words.
+  case rejected
+  /// The app paused syncing.
+  case paused
+  /// The network rules don't allow the present network, which costs money or should carry little data, or the device
+  /// saves power. `SyncReport.message` says which.
+  case network
+  /// The server accepts only newer versions of the app. Nothing is sent until the app's schema version rises.
+  case updateRequired
+  /// The server is another one than the file was synced with, or lacks acknowledged records. Nothing was deleted.
+  ///
+  /// Sync with the first server again, adopt this one (`maintenance.adoptServer`), send it the missing records
+  /// (`maintenance.uploadMine`), or keep the file apart (`maintenance.keepApart`).
+  case otherServer
+  /// The task of the sync was cancelled, or another sync was running and the configuration has this one return at
+  /// once. Completed work stays done.
+  case cancelled
+}
+
+extension SyncStop {
+  /// The event, as a sentence.
+  package var sentence: String {
+    if let words { return words.isEmpty ? "The sync ended with \(name)." : words }
+    return switch self {
+    case .paused: "Syncing is paused."
+    case .expensiveNetwork: "The network may cost money, which the app's network rules don't allow."
+    case .constrainedNetwork: "The app's network rules spare a constrained network."
+    case .lowPower: "The device saves power, which the app's network rules respect."
+    default: BothyError(self).message
+    }
+  }
+
+  /// The remedy outside of the app.
+  package var remedy: String {
+    switch self {
+    case .unreachable:
+      "See that the server runs and that this device can reach it; an app that runs tries again by itself."
+    case .signInRequired: "Sign in again in the app, or give it a token that the server takes."
+    case .throttled: "Wait until the server has room; an app that runs tries again by itself."
+    case .serverError: "Look at the server's log; an app that runs tries again by itself."
+    case .refused(code: "local", _): "Run `bothy doctor` on the file, and see that the disk has room."
+    case .refused: "Compare the server, the space and the account that the app syncs with."
+    case .paused: "Resume syncing in the app, or force a sync."
+    case .expensiveNetwork, .constrainedNetwork: "Take the device to another network, or force a sync."
+    case .lowPower: "Charge the device, or force a sync."
+    case .updateRequired: "Install a newer version of the app."
+    case .otherServer:
+      "Correct the address or the space. Or adopt this server with `bothy sync --adopt`, which deletes what came from "
+        + "the first one and sends pending changes. Or give it what it lacks with `--upload-mine`. Or keep the file as "
+        + "it is with `--keep-apart`, and use another one for this server."
+    case .signedOut: "Sign in again in the app."
+    case .alreadyRunning, .cancelled: "Sync again."
+    }
+  }
+}
+
+extension BothyError {
+  /// Makes the error for callers that a sync, or one request, could not serve.
+  ///
+  /// - Parameter error: the error of the remote that is the reason, or `nil` if none is at hand.
+  package init(_ reason: SyncStop, underlying error: RemoteError? = nil) {
+    let (code, message): (Code, String) =
+      switch reason {
+      case .unreachable(let words): (.unreachable, words)
+      case .signInRequired(let words): (.signInRequired, words)
+      case .throttled(let words): (.throttled, words)
+      case .serverError(let words): (.serverError, words)
+      case .refused(SyncStop.conflict, let words): (.conflict, words)
+      case .refused(_, let words): (.rejected, words)
+      case .alreadyRunning: (.cancelled, "A sync is running already.")
+      case .paused: (.cancelled, "Syncing is paused. Call `resume()`.")
+      case .expensiveNetwork:
+        (
+          .cancelled,
+          "The network may cost money, which the network rules don't allow. Change `store.network`, or wait."
+        )
+      case .constrainedNetwork:
+        (.cancelled, "The network rules spare a constrained network. Change `store.network`, or wait.")
+      case .lowPower:
+        (.cancelled, "The device saves power, which the network rules respect. Change `store.network`.")
+      case .updateRequired(let words): (.updateRequired, words)
+      case .otherServer(let words): (.otherServer, words + SyncStop.waysOut)
+      case .signedOut: (.signedOut, "The account was signed out.")
+      case .cancelled: (.cancelled, "The sync was cancelled; what it had done is kept.")
+      }
+    self.init(code, message, underlying: error)
+  }
+}
+
+/// The form of a reason in the log: a name, the server's code and a text.
+extension SyncStop {
+  init(word: String, code: String?, message: String) {
+    self =
+      switch word {
+      case "unreachable": .unreachable(message)
+      case "signInRequired", "authenticationRequired": .signInRequired(message)
+      case "throttled": .throttled(message)
+      case "serverError": .serverError(message)
+      case "alreadyRunning": .alreadyRunning
+      case "paused": .paused
+      case "expensiveNetwork": .expensiveNetwork
+      case "constrainedNetwork": .constrainedNetwork
+      case "lowPower": .lowPower
+      case "updateRequired": .updateRequired(message)
+      case "otherServer": .otherServer(message)
+      case "signedOut": .signedOut
+      case "cancelled": .cancelled
+      default: .refused(code: code ?? word, message)
+      }
+  }
+
+  var logWord: String { if case .refused = self { "refused" } else { name } }
+
+  var logCode: String? { if case .refused(let code, _) = self { code } else { nil } }
+
+  var logMessage: String? { words.map(Self.withoutSecrets) }
+
+  /// The server's words, or `nil` for a reason without any.
+  var words: String? {
+    switch self {
+    case .unreachable(let text), .signInRequired(let text), .throttled(let text),
+      .serverError(let text), .refused(_, let text), .updateRequired(let text),
+      .otherServer(let text):
+      text
+    case .alreadyRunning, .paused, .expensiveNetwork, .constrainedNetwork, .lowPower, .signedOut, .cancelled:
+      nil
+    }
+  }
+
+  /// Returns one line of at most 300 characters, without tokens, and without the user, password and query of an
+  /// address.
+  static func withoutSecrets(_ text: String) -> String {
+    let line = text.replacing(/\s+/, with: " ")
+      .replacing(/:\/\/[^\/\s@]*@/, with: "://")
+      .replacing(/(https?:\/\/[^\s?]*)\?[^\s]*/) { $0.1 }
+      .replacing(/(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+\/=\-]+/) { "\($0.1) …" }
+    return line.count <= 300 ? line : line.prefix(299) + "…"
   }
 }

@@ -8,6 +8,9 @@ import GRDB
 /// random one, so a revision slightly below a row's belongs to it. `share` is 1 for rows that lost something and 0 for
 /// the others. `ordinal` counts the rows of a share and `extent` its bytes, and both rise without end. So the oldest
 /// row and the newest give the size of a share.
+///
+/// `together` names the transaction of a lost change that was part of one. `known_at` is the server's time when the age of
+/// a row was first judged, and `NULL` until then.
 enum Journal {
   static let tables = [
     """
@@ -16,12 +19,13 @@ enum Journal {
       at INTEGER NOT NULL, version TEXT, reason TEXT, lost TEXT, cause INTEGER NOT NULL DEFAULT 0,
       kind INTEGER NOT NULL DEFAULT 1, names TEXT, base TEXT, now TEXT, now_at INTEGER, place TEXT,
       attempts INTEGER NOT NULL DEFAULT 0, retry_at INTEGER, restored INTEGER, share INTEGER NOT NULL DEFAULT 0,
-      ordinal INTEGER NOT NULL DEFAULT 0, extent INTEGER NOT NULL DEFAULT 0, policy TEXT) STRICT
+      ordinal INTEGER NOT NULL DEFAULT 0, extent INTEGER NOT NULL DEFAULT 0, policy TEXT, known_at INTEGER,
+      together TEXT) STRICT
     """,
     "CREATE INDEX IF NOT EXISTS bothy_journal_record ON bothy_journal (type, id)",
     "CREATE INDEX IF NOT EXISTS bothy_journal_share ON bothy_journal (share, ordinal)",
-    // Rows from before shares existed.
-    "UPDATE bothy_journal SET share = verdict <> 0, ordinal = number WHERE share = 0 AND ordinal = 0",
+    "CREATE INDEX IF NOT EXISTS bothy_journal_ageless ON bothy_journal (number) WHERE known_at IS NULL",
+    "CREATE INDEX IF NOT EXISTS bothy_journal_tied ON bothy_journal (together) WHERE together IS NOT NULL",
   ]
 
   /// The most by which a row's revision exceeds the first one of its entry.
@@ -39,9 +43,24 @@ enum Journal {
     case refused = 5
     /// The server doesn't decide about it.
     case withdrawn = 6
+    /// Sent and undone here, because no answer came. The server may have made it, see `OutboxQueue+Doubt`.
+    case unanswered = 7
 
     /// SQL of the verdicts that aren't final.
-    static let open = "(4, 5)"
+    static let open = "(4, 5, 7)"
+
+    var isFinal: Bool { self != .merging && self != .refused && self != .unanswered }
+
+    func outcome(_ version: String?, _ reason: Rejection?) -> SaveOutcome {
+      switch self {
+      case .accepted: .accepted(version: version ?? "")
+      case .merged, .merging: .merged(version: version ?? "")
+      case .overwritten: .overwritten(version: version ?? "")
+      case .rejected, .refused: reason.map { .rejected($0) } ?? .unknown
+      case .withdrawn: .withdrawn
+      case .unanswered: .unknown
+      }
+    }
   }
 
   struct Row {
@@ -56,6 +75,8 @@ enum Journal {
     var attempts = 0
     var retryAt: Int64?
     var policy: String?
+    /// The transaction that the change belonged to, or `nil` for a change of its own.
+    var group: String?
 
     init(
       _ record: RecordID, _ kind: ChangeKind, _ verdict: Verdict, _ cause: JournalEntry.Cause,
@@ -68,6 +89,9 @@ enum Journal {
       self.revision = revision
     }
 
+    /// The transaction whose lost changes are restored together.
+    fileprivate var tie: String? { loss == nil ? nil : group }
+
     /// True if the row belongs to the share of those that lost something.
     fileprivate var isLasting: Bool {
       loss != nil || [.overwritten, .rejected, .merging].contains(verdict)
@@ -79,12 +103,12 @@ enum Journal {
 
   private static let insertSQL = """
     INSERT INTO bothy_journal (type, id, revision, verdict, at, version, reason, lost, cause, kind, names, base, now,
-      now_at, place, attempts, retry_at, share, policy, number, ordinal, extent)
+      now_at, place, attempts, retry_at, share, policy, together, number, ordinal, extent)
     VALUES (?1, ?2, ?3, CASE WHEN ?4 = 0 AND EXISTS (
         SELECT 1 FROM bothy_journal WHERE type = ?1 AND id = ?2 AND verdict = 4
           AND revision BETWEEN ?3 - \(span) AND ?3)
       THEN 1 ELSE ?4 END, ?5, ?6, ?7, ?8,
-      ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?20, 1 + (\(endSQL)),
+      ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?20, ?21, 1 + (\(endSQL)),
       1 + coalesce((SELECT ordinal FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0),
       ?19 + coalesce((SELECT extent FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0))
     """
@@ -101,8 +125,9 @@ enum Journal {
     reason: Rejection? = nil, loss: Loss? = nil, policy: String? = nil, at time: Int64? = nil,
     in transaction: WriteTransaction
   ) throws -> Noted {
-    var row = Row(entry.record, entry.kind, verdict, cause, revision: entry.revision)
+    var row = Row(entry.id, entry.change, verdict, cause, revision: entry.revision)
     (row.version, row.reason, row.loss, row.policy) = (version, reason, loss, policy)
+    row.group = entry.group ?? entry.sentGroup
     return try note(row, at: time, in: transaction)
   }
 
@@ -116,8 +141,9 @@ enum Journal {
     try transaction.run(
       insertSQL, row.record, row.revision, row.verdict.rawValue, time ?? transaction.time, row.version,
       reason,
-      loss?.local, row.cause.rawValue, row.kind.number, loss?.namesJSON, loss?.base, loss?.now,
-      loss?.nowTime, loss?.place, row.attempts, row.retryAt, row.isLasting, size, row.policy)
+      loss?.local, row.cause.rawValue, row.kind.number, loss.map { Loss.json($0.names) }, loss?.base,
+      loss?.now,
+      loss?.nowTime, loss?.place, row.attempts, row.retryAt, row.isLasting, size, row.policy, row.tie)
     transaction.touchBookkeeping()
     return Noted()
   }
@@ -148,10 +174,19 @@ enum Journal {
   /// Removes the oldest rows beyond the limits. Runs once in a transaction that added rows. Costs a look at the oldest
   /// and the newest row of each share if nothing is removed, and otherwise the removal of 2,000 rows of a share at
   /// most.
-  static func trim(to limits: SyncOptions.JournalLimits, at now: Int64, in transaction: WriteTransaction)
+  ///
+  /// The age of a row begins with the first call after it that has a time. So a wrong clock of the device, before or
+  /// after, removes nothing.
+  ///
+  /// - Parameter now: the server's time, from an answer to this process. `nil` if none has come: then the size alone
+  ///   counts.
+  static func trim(to limits: SyncOptions.JournalLimits, at now: Int64?, in transaction: WriteTransaction)
     throws
   {
-    let begin = limits.begin(at: now)
+    if let now {
+      try transaction.run("UPDATE bothy_journal SET known_at = ? WHERE known_at IS NULL", now)
+    }
+    let begin = now.map { limits.begin(at: $0) } ?? .min
     for share in [Int64(0), 1] {
       let rows = Int64(clamping: share == 0 ? limits.acceptedRows : limits.rows)
       guard
@@ -160,7 +195,7 @@ enum Journal {
           read: { (ordinal: $0.int(at: 0), extent: $0.int(at: 1)) })
       else { continue }
       let old = try PreparedStatement(
-        "SELECT ordinal, extent, at FROM bothy_journal WHERE share = ?1 ORDER BY ordinal LIMIT ?2",
+        "SELECT ordinal, extent, known_at FROM bothy_journal WHERE share = ?1 ORDER BY ordinal LIMIT ?2",
         in: transaction.database)
       old.bind(share, at: 1)
       old.bind(step, at: 2)
@@ -169,7 +204,7 @@ enum Journal {
         let ordinal = old.int(at: 0)
         let isOver =
           newest.ordinal - ordinal >= rows || newest.extent - old.int(at: 1) >= Int64(clamping: limits.bytes)
-        guard isOver || old.int(at: 2) < begin else { break }
+        guard isOver || old.optionalInt(at: 2) ?? .max < begin else { break }
         last = ordinal
       }
       old.reset()
@@ -238,6 +273,127 @@ enum Journal {
       try transaction.run(
         "UPDATE bothy_journal SET lost = ?2, base = ?3, now = ?4, names = ?5 WHERE number = ?1", row.number,
         documents[0], documents[1], documents[2], Loss.json(named.keys.sorted()))
+    }
+  }
+}
+
+extension Journal {
+  // MARK: reading the journal
+
+  /// True if a write at this revision is part of the entry's pending changes.
+  static func belongs(_ revision: Int64, to entry: Outbox.Entry) -> Bool {
+    revision <= entry.revision && revision >= entry.revision - span
+  }
+
+  /// Returns the outcome of a write at a revision. Returns `nil` if nothing was decided, or if the decision is no
+  /// longer kept.
+  static func outcome(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws
+    -> SaveOutcome?
+  {
+    guard let found = try entry(of: id, at: revision, in: transaction) else { return nil }
+    // A decision about a change on top says nothing about one beneath it that is still pending.
+    let own = try OutboxQueue.changes(of: id, in: transaction).first { $0.revision >= revision }
+    if let own, let last = found.revision, own.revision < last { return nil }
+    return found.outcome
+  }
+
+  private static func entry(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws
+    -> JournalEntry?
+  {
+    try entries(
+      where: """
+        type = ? AND id = ? AND verdict NOT IN \(Verdict.open) AND revision BETWEEN ? AND ?
+        ORDER BY revision, number
+        """,
+      [id, revision, revision + span], limit: 1, in: transaction
+    ).first
+  }
+
+  /// Returns the content that a write at this revision lost, in the decision that ended it or in an earlier merge of
+  /// it. Returns `nil` if nothing was lost.
+  static func lost(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws -> AnyRecord?
+  {
+    guard let last = try entry(of: id, at: revision, in: transaction)?.number else { return nil }
+    let found = try entries(
+      where: """
+        type = ? AND id = ? AND lost IS NOT NULL AND revision BETWEEN ? AND ? AND number <= ? ORDER BY number
+        """,
+      [id, revision, revision + span, last], limit: 1, in: transaction)
+    guard let lost = found.first?.lost else { return nil }
+    let table = try transaction.catalog.table(id.type)
+    return AnyRecord(id: id.id, try table.row(lost), table)
+  }
+
+  /// Returns the newest verdict on a record, or `nil`.
+  static func last(of id: RecordID, in transaction: ReadTransaction) throws -> SaveOutcome? {
+    try entries(
+      where: "type = ? AND id = ? AND verdict NOT IN \(Verdict.open) ORDER BY number DESC",
+      [id], limit: 1, in: transaction
+    ).first?.outcome
+  }
+
+  static func entry(_ number: Int64, in transaction: ReadTransaction) throws -> JournalEntry? {
+    try entries(where: "number = ?", [number], limit: 1, in: transaction).first
+  }
+
+  private static let columns = """
+    number, type, id, verdict, at, version, reason, lost, cause, kind, names, base, now, now_at, place, attempts,
+    retry_at, restored, revision, policy
+    """
+
+  /// Returns the entries that meet `condition`, which is SQL of this module's own with its order.
+  static func entries(
+    where condition: String, _ arguments: [any StatementValue] = [], limit: Int,
+    in transaction: ReadTransaction
+  ) throws -> [JournalEntry] {
+    try transaction.rows(
+      "SELECT \(columns) FROM bothy_journal WHERE \(condition) LIMIT ?", arguments + [max(0, limit)]
+    ) { try entry(from: $0, transaction.catalog) }
+  }
+
+  private static func entry(from row: PreparedStatement, _ catalog: Catalog) throws -> JournalEntry {
+    let verdict = Verdict(rawValue: row.int(at: 3))
+    let cause = JournalEntry.Cause(rawValue: row.int(at: 8)) ?? .acknowledged
+    let reason = try row.text(at: 6).map { try Rejection(json: $0) }
+    let (lost, now) = (row.document(at: 7), row.document(at: 12))
+    var entry = JournalEntry(
+      number: row.int(at: 0), record: row.record(at: 1),
+      change: ChangeKind(number: row.int(at: 9)),
+      outcome: verdict?.outcome(row.text(at: 5), reason) ?? .unknown, cause: cause,
+      isFinal: verdict?.isFinal ?? true, decided: row.int(at: 4), lost: lost)
+    if let lost {
+      let base = row.document(at: 11)
+      entry.listsFields = row.text(at: 10) != nil
+      entry.isGone = now == nil && entry.listsFields
+      entry.lostFields = try fields(Loss.names(row.text(at: 10)), lost, base, now)
+      // A record that another history lacks has no base, and nothing of it was merged.
+      if cause != .otherHistory, let schema = catalog.tableIfKnown(entry.record.type)?.schema {
+        let isMerged = verdict == .merging && row.text(at: 19) == MergePolicy.fieldByField.name
+        entry.lostFields.removeAll { lost in
+          schema[lost.name].map {
+            lost.isKept($0, isNew: base == nil, isMerged: isMerged, hasNow: now != nil)
+          } ?? false
+        }
+      }
+    }
+    entry.lostContainer = row.text(at: 14)
+    entry.replaced = row.optionalInt(at: 13)
+    entry.restored = row.optionalInt(at: 17)
+    entry.attempts = Int(row.int(at: 15))
+    entry.retryAt = row.optionalInt(at: 16)
+    entry.revision = row.optionalInt(at: 18)
+    entry.policy = row.text(at: 19)
+    return entry
+  }
+
+  private static func fields(
+    _ names: [String], _ local: FieldsDocument, _ base: FieldsDocument?, _ now: FieldsDocument?
+  ) throws -> [JournalEntry.LostField] {
+    guard !names.isEmpty else { return [] }
+    let (local, base, now) = (try local.members(), try base?.members(), try now?.members())
+    return names.map {
+      JournalEntry.LostField(
+        name: $0, base: base?[$0] ?? .null, local: local[$0] ?? .null, now: now?[$0] ?? .null)
     }
   }
 }

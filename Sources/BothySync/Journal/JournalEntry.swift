@@ -28,7 +28,7 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     case takenBack = 10
     /// The record was purged with what was pending of it, or written together with one that was.
     case purged = 11
-    /// The server's history that was adopted has no such record to delete.
+    /// The server's history is another one. It has no such record to delete, or its state of the record counts.
     case otherHistory = 12
     /// Nothing was left of the record to send.
     case unsendable = 13
@@ -61,30 +61,29 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   }
 
   /// A number that rises with each decision. A reader that stores the last one it saw continues after it.
-  public var number: Int64
+  package var number: Int64
   /// The record that was written.
   public var record: RecordID
   /// The kind of the operation for the server: an insert, an update or a deletion.
   package var change: ChangeKind
-  /// What the server decided, or `nil` if the change was undone here before.
+  /// The decision of the server, or `nil` if the change was undone here before, or no answer came.
   public var verdict: Verdict? { Verdict(outcome) }
   /// The outcome of the write.
   package var outcome: SaveOutcome
   /// The cause of the outcome.
   package var cause: Cause
-  /// The name of the cause: `acknowledged`, `agreed`, `merge`, `atomic`, `rejectionPolicy`, `refused`, `reverted`,
-  /// `keptLocal`, `evicted`, `orphaned`, `takenBack`, `purged`, `otherHistory`, `unsendable`, `online` or `typeDropped`.
-  public var causeName: String { cause.name }
+
   /// The name of the merge policy that decided, such as `remoteWins`, or `nil` if none did.
   public var policy: String?
-  /// True if nothing more follows. False for a rejection that waits in the inbox, and for a merge that isn't sent yet.
+  /// True if nothing more follows. False for a rejected change that stays pending, and for a merge that isn't sent yet.
   package var isFinal: Bool
   /// The time of the decision, in server-corrected milliseconds.
   package var decided: Int64
   /// The local content that was replaced or undone, without sensitive fields. `nil` if nothing was lost, and for a
   /// deletion that was undone.
   package var lost: FieldsDocument?
-  /// The fields of that content that were changed here and have another value now, by name.
+  /// The fields of that content that were changed here and lost their value, by name. A field that has both sides'
+  /// changes isn't among them, and neither is the default of a new record.
   public var lostFields: [LostField] = []
   /// The container that the record was put in here, if it is in another one now or no longer exists.
   package var lostContainer: String?
@@ -99,7 +98,10 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   /// The time at which the change is sent again by itself, or `nil`.
   var retryAt: Int64?
   var revision: Int64?
+  /// True if the row lists the fields that were lost.
+  var listsFields = true
 
+  /// The number of the decision, which rises with each. A reader that stores the last one it saw continues after it.
   public var id: Int64 { number }
 
   /// True if a deletion made here was undone.
@@ -114,17 +116,18 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   }
 
   /// True if `DecisionJournal.restore` has content to restore.
-  public var isRestorable: Bool {
-    guard restored == nil else { return false }
-    if isUndoneDeletion { return true }
-    return lost != nil && (isGone || !lostFields.isEmpty || lostContainer != nil)
-  }
+  public var isRestorable: Bool { restored == nil && (isUndoneDeletion || lost != nil && hasLostParts) }
+
+  /// True if the decision took content, or undid a deletion. Rows of the first format don't list what they lost.
+  var hasLost: Bool { isUndoneDeletion || lost != nil && (hasLostParts || !listsFields) }
+
+  private var hasLostParts: Bool { isGone || !lostFields.isEmpty || lostContainer != nil }
 
   /// Returns the local record that was replaced, as a value, or `nil` if nothing was lost.
   ///
   /// Sensitive fields are empty. Throws `BothyError` `notRestorable` if the entry is of another type or its content no
   /// longer fits the type.
-  public func lost<E: Entity>(as type: E.Type) throws -> E? {
+  package func lost<E: Entity>(as type: E.Type) throws -> E? {
     guard let lost else { return nil }
     guard record.type == E.typeName else {
       throw BothyError(
@@ -175,7 +178,185 @@ struct JournalContent {
   private func misfit(_ reason: String) -> BothyError {
     BothyError(
       .notRestorable,
-      "The content of entry \(entry.number) of the journal does not fit the app's schema: \(reason) Take the "
-        + "content needed from `JournalEntry.lost`, and save that.", record: entry.record)
+      "The content of entry \(entry.number) of the journal does not fit the app's schema: \(reason) Read "
+        + "`lostFields` of the entry, and save the values you need.", record: entry.record)
+  }
+}
+
+/// A decision as JSON and as sentences, for tools that show it.
+extension JournalEntry {
+  /// The word for the outcome of the write.
+  package var word: String {
+    switch outcome {
+    case .accepted: "accepted"
+    case .merged: "merged"
+    case .overwritten: "overwritten"
+    case .rejected: isFinal ? "rejected" : "refused"
+    case .withdrawn: "withdrawn"
+    case .pending, .draft, .expired, .unknown: "unknown"
+    }
+  }
+
+  /// The cause, in a sentence.
+  package var sentence: String {
+    switch cause {
+    case .acknowledged: "The server accepted it."
+    case .agreed: "The server had the same already."
+    case .merge: mergeSentence
+    case .atomic: "It gave way with what it was written together with."
+    case .rejectionPolicy: "The server rejected it, so it was undone."
+    case .refused: "The server rejected it. It waits with the rejected changes."
+    case .reverted: "It was undone by a decision."
+    case .keptLocal: "It was kept here and not sent, by a decision."
+    case .evicted: "The record was removed from this device, by a decision."
+    case .orphaned: "Another device had deleted what it refers to."
+    case .takenBack: "It was deleted here before the server heard of it."
+    case .purged: "It was purged."
+    case .otherHistory: "The server has another history, and what it has of the record counts."
+    case .unsendable: "Nothing was left of it to send."
+    case .online: onlineSentence
+    case .typeDropped: "The app no longer has the type."
+    }
+  }
+
+  private var mergeSentence: String {
+    if isUndoneDeletion { return "Another device had changed it, so the deletion was undone." }
+    if isGone { return "Another device had deleted it." }
+    let policy = policy.map { "the policy \($0)" } ?? "the merge policy"
+    return "Another device had changed it too, and \(policy) decided."
+  }
+
+  private var onlineSentence: String {
+    switch outcome {
+    case .unknown: "No answer came; the server may have made it."
+    case .withdrawn: "The server was asked at once, and has not made it."
+    default: policy == nil ? "It was asked of the server at once." : mergeSentence
+    }
+  }
+
+  /// Writes `number, type, id, change, verdict, cause, policy, why, version, reason, decided, replaced, restored,
+  /// restorable, lost, lostFields, container, gone`.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writer.member("number", number)
+    writer.members(record)
+    writer.member("change", change.rawValue)
+    writer.member("verdict", word)
+    writer.member("cause", cause.name)
+    writer.member("policy", policy)
+    writer.member("why", sentence)
+    writer.member("final", isFinal)
+    switch outcome {
+    case .accepted(let version), .merged(let version), .overwritten(let version):
+      writer.member("version", version)
+    case .rejected(let reason):
+      writer.object("reason") { writer in
+        writer.member("code", reason.code)
+        writer.member("message", reason.message)
+      }
+    case .pending, .draft, .withdrawn, .expired, .unknown: break
+    }
+    writer.member("decided", decided)
+    writer.member("replaced", replaced)
+    writer.member("restored", restored)
+    writer.member("restorable", isRestorable)
+    writer.member("undoneDeletion", isUndoneDeletion)
+    writer.member("gone", isGone)
+    writer.member("container", lostContainer)
+    writer.key("lost")
+    if let lost { writer.raw(lost.bytes) } else { writer.null() }
+    writer.list("lostFields", lostFields) { writer, field in
+      writer.member("field", field.name)
+      writer.member("base", field.base)
+      writer.member("local", field.local)
+      writer.member("now", field.now)
+    }
+  }
+}
+
+extension Journal {
+  /// The content that a decision took from the user. It is enough to show which values were replaced, and to restore
+  /// them.
+  struct Loss {
+    /// The local record, or `nil` for a deletion that was undone.
+    var local: FieldsDocument?
+    /// The fields that were changed here and have another value now.
+    private(set) var names: [String] = []
+    /// The values of these fields before the change, or `nil` if the server didn't know the record.
+    private(set) var base: FieldsDocument?
+    /// The present values of these fields, or `nil` if the record no longer exists.
+    private(set) var now: FieldsDocument?
+    /// The time of the other side's write, or `nil`.
+    private(set) var nowTime: Int64?
+    /// The container that the record was put in here, if it is in another one now or no longer exists.
+    private(set) var place: String?
+
+    /// - Parameters:
+    ///   - local: the record as it was here, or `nil` for a deletion.
+    ///   - current: the server's version, or `nil` if it doesn't have the record.
+    ///   - fields: the fields that the record got, if they aren't the server's.
+    ///   - place: the container that was chosen here and lost.
+    init(
+      _ local: FieldsDocument?, since base: FieldsDocument?, now current: ServerRecord?,
+      fields: FieldsDocument? = nil, place: String? = nil, in schema: TypeSchema
+    ) throws {
+      nowTime = current.flatMap { $0.modified == 0 ? nil : $0.modified }
+      self.place = place
+      guard let local else { return }
+      try compare(local, since: base, now: fields ?? current?.live?.fields, in: schema)
+    }
+
+    /// Like `init(_:since:now:fields:place:in:)`, but for an entry as it is here.
+    init(
+      _ entry: Outbox.Entry, now current: ServerRecord?, fields: FieldsDocument? = nil,
+      in transaction: ReadTransaction
+    ) throws {
+      let table = try transaction.catalog.table(entry.id.type)
+      let row = try OutboxQueue.local(entry, table, in: transaction)
+      let live = current?.live
+      let isPlaced = entry.base == nil || entry.destination(row?.container) != nil
+      let place = row.flatMap { row -> String? in
+        let container = row.container ?? entry.id.type
+        let isLost = live.map { isPlaced && $0.container != container } ?? (fields == nil)
+        return isLost ? container : nil
+      }
+      try self.init(
+        row.map { table.document($0) }, since: entry.base?.fields, now: current, fields: fields, place: place,
+        in: table.schema)
+      guard let local else { return }
+      let kept = try Self.kept(local, since: entry.base?.fields, live?.fields, now: fields ?? live?.fields)
+      names.removeAll { table.schema[$0].map(kept) ?? false }
+      base = try base.map { FieldsDocument(try $0.members().filter { names.contains($0.key) }) }
+      now = try now.map { FieldsDocument(try $0.members().filter { names.contains($0.key) }) }
+    }
+
+    /// Compares the fields. Documents have no sensitive fields, and a document that had one is kept without it.
+    private mutating func compare(
+      _ local: FieldsDocument, since base: FieldsDocument?, now: FieldsDocument?, in schema: TypeSchema
+    ) throws {
+      let secret = schema.fields.filter(\.isSensitive).map(\.name)
+      var mine = try local.members()
+      let isBare = secret.allSatisfy { mine[$0] == nil }
+      for name in secret { mine[name] = nil }
+      let before = try base?.members()
+      let after = try now?.members()
+      names = Set(mine.keys).union((before ?? [:]).keys).subtracting(secret)
+        .filter { name in
+          let value = mine[name] ?? .null
+          return value != before?[name] ?? .null && (after == nil || value != after?[name] ?? .null)
+        }
+        .sorted()
+      self.local = isBare ? local : FieldsDocument(mine)
+      self.base = before.map { before in FieldsDocument(before.filter { names.contains($0.key) }) }
+      self.now = after.map { after in FieldsDocument(after.filter { names.contains($0.key) }) }
+    }
+
+    static func json(_ names: [String]) -> String {
+      JSONValue.array(names.map { .string($0) }).canonicalText
+    }
+
+    /// Returns the names. Text that can't be read names nothing, because this module writes it.
+    static func names(_ json: String?) -> [String] {
+      json.flatMap { try? JSONValue(parsing: $0).arrayValue?.compactMap(\.stringValue) } ?? []
+    }
   }
 }

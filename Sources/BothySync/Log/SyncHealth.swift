@@ -43,45 +43,52 @@ extension SyncedStore {
   /// Returns when a sync last succeeded and how later ones ended, in any process. Reads the whole log.
   package func syncStanding() throws -> SyncHealth {
     try store.read { transaction in
-      let pulls = try PullState.all(in: transaction).compactMap(engine.pass.heard.time)
+      let pulls = try PullState.all(in: transaction).compactMap(engine.runner.heard.time)
       return SyncHealth(try SyncLog.runs(limit: .max, in: transaction), pulledAt: pulls.max())
     }
   }
 }
 
-extension SyncStop {
-  /// The event, as a sentence.
-  package var sentence: String {
-    if let words { return words.isEmpty ? "The sync ended with \(name)." : words }
-    return switch self {
-    case .paused: "Syncing is paused."
-    case .expensiveNetwork: "The network may cost money, and the app's sync policy does not allow such."
-    case .constrainedNetwork: "The app's sync policy spares a constrained network."
-    case .lowPower: "The device saves power, as the app's sync policy respects."
-    default: BothyError(self).message
-    }
+/// The JSON form of past syncs.
+extension StoreMaintenance.SyncRun {
+  /// Writes `began, ended, process, pushed, pulled, uploadedBlobs, refused, requests, count, problem`.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writer.member("began", began)
+    writer.member("ended", ended)
+    writer.member("process", Int(process))
+    writer.member("pushed", pushed)
+    writer.member("pulled", pulled)
+    writer.member("uploadedBlobs", uploadedBlobs)
+    writer.member("refused", refused)
+    writer.member("requests", requests)
+    writer.member("count", count)
+    writer.object("problem", problem) { $1.writeMembers(to: &$0) }
+  }
+}
+
+extension SyncHealth {
+  /// Writes `lastEndedWell, failing`, the latter null or `reason, message, remedy, since, last, count`.
+  package func writeMembers(to writer: inout JSONWriter) {
+    writer.member("lastEndedWell", lastEndedWell)
+    writeFailing(to: &writer)
   }
 
-  /// The remedy outside of the app.
-  package var remedy: String {
-    switch self {
-    case .unreachable:
-      "See that the server runs and that this device can reach it; an app that runs tries again by itself."
-    case .signInRequired: "Sign in again in the app, or give it a token that the server takes."
-    case .throttled: "Wait until the server has room; an app that runs tries again by itself."
-    case .serverError: "Look at the server's log; an app that runs tries again by itself."
-    case .refused(code: "local", _): "Run `bothy doctor` on the file, and see that the disk has room."
-    case .refused: "Compare the server, the space and the account that the app syncs with."
-    case .paused: "Resume syncing in the app, or force a sync."
-    case .expensiveNetwork, .constrainedNetwork: "Take the device to another network, or force a sync."
-    case .lowPower: "Charge the device, or force a sync."
-    case .updateRequired: "Install a newer version of the app."
-    case .otherServer:
-      "Correct the address or the space. Or adopt this server with `bothy sync --adopt`, which deletes what came from "
-        + "the first one and sends pending changes. Or give it what it lacks with `--upload-mine`. Or keep the file as "
-        + "it is with `--keep-apart`, and use another one for this server."
-    case .signedOut: "Sign in again in the app."
-    case .alreadyRunning, .cancelled: "Sync again."
+  /// Writes `failing` alone.
+  package func writeFailing(to writer: inout JSONWriter) {
+    writer.object("failing", failing) { writer, failing in
+      failing.reason.writeMembers(to: &writer)
+      writer.member("since", failing.since)
+      writer.member("last", failing.last)
+      writer.member("count", failing.count)
     }
+  }
+}
+
+extension SyncStop {
+  /// Writes `reason, message, remedy`.
+  fileprivate func writeMembers(to writer: inout JSONWriter) {
+    writer.member("reason", name)
+    writer.member("message", sentence)
+    writer.member("remedy", remedy)
   }
 }

@@ -27,9 +27,9 @@ struct Conflicts: Sendable {
     for page in response.pages where !page.more {
       for conflict in try await store.read({ try PushResultApplier.pullConflicts(page, in: $0) }) {
         guard conflict.entry.operationID == nil,
-          let decision = try await decide(conflict.entry.record, conflict.change, isTogether: true)
+          let decision = try await decide(conflict.entry.id, conflict.change, isTogether: true)
         else { continue }
-        decisions.pulled[conflict.entry.record] = .init(version: conflict.change.version, decision: decision)
+        decisions.pulled[conflict.entry.id] = .init(version: conflict.change.version, decision: decision)
       }
     }
     return decisions
@@ -83,7 +83,7 @@ struct Conflicts: Sendable {
   static func policy(
     for kind: ChangeKind, of type: String, _ schema: TypeSchema?, _ configuration: SyncOptions
   ) -> MergePolicy {
-    schema?.mergesByField == true ? .fieldByField : configuration.mergePolicies.policy(for: kind, type: type)
+    schema?.mergesByField == true ? .fieldByField : configuration.merging.policy(for: kind, type: type)
   }
 
   /// Returns the decision if it needs no policy of the app's own, or `nil`.
@@ -147,13 +147,13 @@ struct Conflicts: Sendable {
     else { return nil }
     let table = try transaction.catalog.table(id.type)
     if entry.isWhole && current.map({ !$0.isDeleted }) ?? false { return nil }
-    let row = entry.kind == .delete ? nil : try OutboxQueue.local(entry, table, in: transaction)
+    let row = entry.change == .delete ? nil : try OutboxQueue.local(entry, table, in: transaction)
     var context = MergeContext(
-      record: id, operation: entry.kind, client: try row.map { try table.document($0).members() },
-      deleted: entry.kind == .delete ? try OutboxQueue.last(id, in: transaction)?.members() : nil,
+      record: id, operation: entry.change, client: try row.map { try table.document($0).members() },
+      deleted: entry.change == .delete ? try OutboxQueue.last(id, in: transaction)?.members() : nil,
       base: try entry.base.map { try $0.fields.members() }, server: current,
       serverFields: try current.flatMap { $0.isDeleted ? nil : try $0.fields.members() },
-      edited: entry.edited, isEditTimeReliable: entry.isEditTimeReliable, isTogether: isTogether,
+      edited: entry.editedTime, isEditTimeReliable: entry.isEditTimeReliable, isTogether: isTogether,
       schema: table.schema,
       container: row.map { $0.container ?? id.type }, baseContainer: entry.container ?? id.type)
     context.isAwaited = entry.isHidden

@@ -9,7 +9,7 @@ package enum FieldMerge {
     let merged = merge(
       base: context.base ?? [:], client: client, server: server,
       clientIsLater: context.isEditTimeReliable && context.edited > (context.server?.modified ?? .min)
-    ) { context.schema?[$0]?.merge ?? .server }
+    ) { context.schema?[$0]?.merge ?? .remote }
     return context.isTogether && yields(context, merged) ? .server : .merged(merged)
   }
 
@@ -20,9 +20,9 @@ package enum FieldMerge {
       let base = context.base?[name] ?? .null
       let (mine, theirs) = (client[name] ?? .null, server[name] ?? .null)
       guard mine != base, theirs != base, merged[name] ?? .null == theirs else { return false }
-      switch context.schema?[name]?.merge ?? .server {
-      case .server, .latest: return true
-      case .client, .max, .min, .counter, .setUnion, .keepBoth: return false
+      switch context.schema?[name]?.merge ?? .remote {
+      case .remote, .latest: return true
+      case .local, .max, .min, .counter, .setUnion, .keepBoth: return false
       }
     }
   }
@@ -55,18 +55,46 @@ package enum FieldMerge {
   package static func merge(
     base: JSONValue, client: JSONValue, server: JSONValue, clientIsLater: Bool, rule: FieldMergeRule
   ) -> JSONValue {
+    if let value = unopposed(base: base, client: client, server: server, rule: rule) { return value }
+    switch rule {
+    case .remote: return server
+    case .local: return client
+    case .latest: return clientIsLater ? client : server
+    case .max, .min, .counter, .setUnion, .keepBoth:
+      return combined(base: base, client: client, server: server, rule: rule) ?? server
+    }
+  }
+
+  /// Returns the value of a field with an edit on top of another. Returns `nil` if the rule chooses one of the two, or
+  /// if it can't combine their values.
+  static func sum(
+    base: JSONValue, client: JSONValue, server: JSONValue, rule: FieldMergeRule
+  ) -> JSONValue? {
+    combined(base: base, client: client, server: server, rule: rule).map { both in
+      unopposed(base: base, client: client, server: server, rule: rule) ?? both
+    }
+  }
+
+  /// Returns the value of a field that only one side changed, or both to the same, or `nil`.
+  private static func unopposed(
+    base: JSONValue, client: JSONValue, server: JSONValue, rule: FieldMergeRule
+  ) -> JSONValue? {
     if client == base { return server }
     if server == base { return client }
-    if rule == .counter { return counter(base, client, server) ?? server }
-    if client == server { return server }
+    return client == server && rule != .counter ? server : nil
+  }
+
+  /// Returns the value that has both edits of a field that both sides changed, or `nil` as `sum` does.
+  private static func combined(
+    base: JSONValue, client: JSONValue, server: JSONValue, rule: FieldMergeRule
+  ) -> JSONValue? {
     switch rule {
-    case .server, .counter: return server
-    case .client: return client
-    case .latest: return clientIsLater ? client : server
-    case .max: return isLess(client, server) ? server : client
+    case .remote, .local, .latest: return nil
+    case .max: return client.isNull ? nil : isLess(client, server) ? server : client
     case .min: return isLess(client, server) ? client : server
-    case .setUnion: return union(base, client, server) ?? server
-    case .keepBoth: return both(base, client, server) ?? server
+    case .counter: return counter(base, client, server)
+    case .setUnion: return union(base, client, server)
+    case .keepBoth: return both(base, client, server)
     }
   }
 
@@ -103,11 +131,68 @@ package enum FieldMerge {
 }
 
 extension FieldMergeRule {
+  /// True for a rule that makes one value of two rather than choosing a side.
+  var combines: Bool {
+    switch self {
+    case .remote, .local, .latest: false
+    case .max, .min, .counter, .setUnion, .keepBoth: true
+    }
+  }
+
   /// The rule for two edits of one person, one after the other. A rule that chooses a side takes the later edit.
   var ofOnePerson: FieldMergeRule {
     switch self {
-    case .server, .client, .latest, .max, .min, .keepBoth: .client
+    case .remote, .local, .latest, .max, .min, .keepBoth: .local
     case .counter, .setUnion: self
     }
+  }
+}
+
+/// A three-way merge of lists without repetitions. The result has what either side added, and lacks what either side
+/// removed.
+///
+/// An added element stays behind the element that it was added behind, the server's before this device's. If only one
+/// side reordered the common elements, the result has its order.
+struct ListMerge {
+  let result: [JSONValue]
+
+  init(base: [JSONValue], mine: [JSONValue], theirs: [JSONValue]) {
+    let before = Set(base)
+    let common = before.intersection(mine).intersection(theirs)
+    func order(_ list: [JSONValue]) -> [JSONValue] { list.filter(common.contains) }
+    let isMineReordered = order(mine) != order(base) && order(theirs) == order(base)
+    let (backbone, other) = isMineReordered ? (mine, theirs) : (theirs, mine)
+    let removed = before.subtracting(other)
+    let list = backbone.filter { !removed.contains($0) }
+    result = Self.inserting(
+      other, into: list, before: before, known: Set(backbone), isServerFirst: !isMineReordered)
+  }
+
+  /// Adds the new elements of `other` behind the neighbours that they have there.
+  private static func inserting(
+    _ other: [JSONValue], into list: [JSONValue], before: Set<JSONValue>, known: Set<JSONValue>,
+    isServerFirst: Bool
+  ) -> [JSONValue] {
+    let places = Dictionary(list.enumerated().map { ($1, $0) }, uniquingKeysWith: { $1 })
+    // The elements to add behind each element of the list, by index, with -1 for its beginning.
+    var following: [Int: [JSONValue]] = [:]
+    var added: Set<JSONValue> = []
+    var place = -1
+    for element in other {
+      if let known = places[element] {
+        place = known
+      } else if !before.contains(element), !known.contains(element), added.insert(element).inserted {
+        var end = place
+        while isServerFirst, end + 1 < list.count, !before.contains(list[end + 1]) { end += 1 }
+        following[end, default: []].append(element)
+      }
+    }
+    guard !added.isEmpty else { return list }
+    var result = following[-1] ?? []
+    for (index, element) in list.enumerated() {
+      result.append(element)
+      result += following[index] ?? []
+    }
+    return result
   }
 }

@@ -1,9 +1,9 @@
-public import BothyStore
+package import BothyStore
 
 /// A rule that decides conflicts: records changed here that have also changed on the server since the base.
 public struct MergePolicy: Sendable {
   /// A name for reports.
-  public let name: String
+  package let name: String
   package let decide: Decide
 
   package init(name: String, decide: Decide) {
@@ -41,7 +41,7 @@ public struct MergePolicy: Sendable {
   /// The app's own rule. It may suspend and throw. If it throws, the record stays pending and the failure is reported.
   /// This also happens if it takes longer than `SyncOptions.mergeTimeout`, or returns a merged record that
   /// doesn't fit the schema. It runs outside any transaction, and runs again if the record is edited meanwhile.
-  public static func custom(
+  package static func custom(
     _ name: String = "custom", _ decide: @escaping @Sendable (MergeContext) async throws -> MergeDecision
   ) -> MergePolicy {
     MergePolicy(name: name, decide: .custom(decide))
@@ -49,23 +49,23 @@ public struct MergePolicy: Sendable {
 }
 
 /// The input of a merge policy.
-public struct MergeContext: Sendable {
+package struct MergeContext: Sendable {
   /// The record in conflict.
-  public var record: RecordID
+  package var record: RecordID
   /// The kind of the pending change: an insert, an update or a deletion.
-  public var operation: ChangeKind
+  package var operation: ChangeKind
   /// The local record, or `nil` if it was deleted here.
-  public var client: [String: JSONValue]?
+  package var client: [String: JSONValue]?
   /// The record as it was when it was deleted here, or `nil` if it wasn't.
-  public var deleted: [String: JSONValue]?
+  package var deleted: [String: JSONValue]?
   /// The fields that the server last reported before the local change, or `nil` for a record created here.
-  public var base: [String: JSONValue]?
+  package var base: [String: JSONValue]?
   /// The server's present record: a tombstone if it was deleted there, and `nil` if the server never had it.
   package var server: ServerRecord?
   /// The fields of `server`, or `nil` if the record was deleted there or never existed.
-  public var serverFields: [String: JSONValue]?
+  package var serverFields: [String: JSONValue]?
   /// The time of the local change, in server-corrected milliseconds.
-  public var edited: Int64
+  package var edited: Int64
   /// False if the device was restarted before the edit and hadn't received the server's time since.
   package var isEditTimeReliable = true
   /// True if the record was changed together with others. Then `.server` applies to all of them.
@@ -87,6 +87,8 @@ public struct MergeContext: Sendable {
       return nil
     }
     for name in Set(client.keys).union(base.keys) where client[name] != base[name] {
+      // Both sides made the same change. Equal numbers may be two counts.
+      if merged[name] == client[name], schema?[name]?.merge != .counter { continue }
       guard merged[name] == base[name] else { return nil }
       merged[name] = client[name]
     }
@@ -101,10 +103,10 @@ public struct MergeContext: Sendable {
 }
 
 /// The decision of a merge policy.
-public enum MergeDecision: Sendable, Hashable {
+package enum MergeDecision: Sendable, Hashable {
   /// The local state stays and is sent, against the server's present version.
   case client
-  /// The server's state replaces the local one, which the report lists as overwritten.
+  /// The server's state replaces the local one, which the journal has then.
   case server
   /// These fields replace the whole record. Those that differ from the server's are sent.
   case merged([String: JSONValue])
@@ -114,18 +116,18 @@ public enum MergeDecision: Sendable, Hashable {
 /// default.
 public struct MergePolicies: Sendable {
   /// The policy for every conflict without a more specific one.
-  public var `default`: MergePolicy
+  package var `default`: MergePolicy
   /// The policy for records created here that the server has by the same id. With `nil`, `default` applies.
-  public var inserts: MergePolicy?
+  package var inserts: MergePolicy?
   /// The policy for records changed here. With `nil`, `default` applies.
-  public var updates: MergePolicy?
+  package var updates: MergePolicy?
   /// The policy for records deleted here. With `nil`, `default` applies.
-  public var deletes: MergePolicy?
+  package var deletes: MergePolicy?
   /// The policies of types, by the types' names. A type's own policies come before all others.
   package var types: [String: PerType]
 
   /// The policies of one type. In place of `nil`, the less specific ones apply.
-  public struct PerType: Sendable {
+  package struct PerType: Sendable {
     /// The policy for every operation on the type without one below.
     package var `default`: MergePolicy?
     /// The policy for records of the type created here.
@@ -136,7 +138,7 @@ public struct MergePolicies: Sendable {
     package var deletes: MergePolicy?
 
     /// - Parameter policy: the type's `default`.
-    public init(
+    package init(
       _ policy: MergePolicy? = nil, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
       deletes: MergePolicy? = nil
     ) {
@@ -147,10 +149,23 @@ public struct MergePolicies: Sendable {
     }
   }
 
-  /// - Parameter policy: the `default`, which merges field by field unless set otherwise.
+  /// Creates policies. Those of a type are set by `set(_:for:on:)`.
+  ///
+  /// - Parameters:
+  ///   - policy: the policy for every conflict without a more specific one.
+  ///   - inserts: the policy for records created here that the server has by the same id.
+  ///   - updates: the policy for records changed here.
+  ///   - deletes: the policy for records deleted here.
   public init(
     _ policy: MergePolicy = .fieldByField, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
-    deletes: MergePolicy? = nil, types: [String: PerType] = [:]
+    deletes: MergePolicy? = nil
+  ) {
+    self.init(policy, inserts: inserts, updates: updates, deletes: deletes, types: [:])
+  }
+
+  package init(
+    _ policy: MergePolicy = .fieldByField, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
+    deletes: MergePolicy? = nil, types: [String: PerType]
   ) {
     `default` = policy
     self.inserts = inserts
@@ -174,18 +189,15 @@ public struct MergePolicies: Sendable {
 }
 
 extension MergePolicy {
-  /// The part of a winning record that is sent.
+  /// The part of a winning record that is sent, if not all of it.
   public enum Granularity: String, Sendable, Hashable, CaseIterable {
-    /// The whole record, so that the server has exactly the local content.
-    case record
     /// The fields changed here. The others keep the server's values.
     case changedFields
   }
 
-  /// The client wins, with the given part of its record. `.record` is `.localWins`.
+  /// The local change wins, with the given part of its record. `localWins` alone sends all of it.
   public static func localWins(_ granularity: Granularity) -> MergePolicy {
-    guard granularity == .changedFields else { return .localWins }
-    return MergePolicy(
+    MergePolicy(
       name: "localWins",
       decide: .pure { context in
         guard let client = context.client, var merged = context.serverFields else { return .client }

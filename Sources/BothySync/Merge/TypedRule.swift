@@ -15,7 +15,7 @@ public struct Conflict<E: Entity>: Sendable {
   /// The kind of the pending change: an insert, an update or a deletion.
   public var change: ChangeKind
 
-  /// Creates a conflict, for tests of an app's rules.
+  /// Creates a conflict.
   package init(
     base: E? = nil, local: E? = nil, remote: E? = nil, suggestion: E? = nil,
     change: ChangeKind = .update
@@ -32,7 +32,7 @@ public struct Conflict<E: Entity>: Sendable {
 public enum Resolution<E: Entity>: Sendable {
   /// The local record stays and is sent. A deletion here is kept.
   case local
-  /// The server's record replaces the local one, which the report lists as overwritten.
+  /// The server's record replaces the local one, which the journal has then.
   case remote
   /// This value replaces the record under its id. What differs from the server's record is sent.
   ///
@@ -103,7 +103,7 @@ private struct TypedConflict<E: Entity> {
         throw MergeError(
           message:
             "\(context.record) can't be read as \(E.typeName) as it is \(name), so its rule was not asked: "
-            + "\(error) Update the app, or decide about the record in the inbox.")
+            + "\(error) Update the app, or decide about the rejected change.")
       }
     }
     self.table = table

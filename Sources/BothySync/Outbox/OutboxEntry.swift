@@ -1,30 +1,32 @@
 public import BothyStore
 
+public import struct Foundation.Date
+
 extension Outbox {
   /// The pending changes of one record, which the server hasn't acknowledged.
-  public struct Entry: Sendable, Hashable {
+  public struct Entry: Sendable, Hashable, Identifiable {
     /// The changed record. A record has one entry at most.
-    public var record: RecordID
+    public var id: RecordID
     /// The kind of operation that the server receives, all changes taken together.
-    public var kind: ChangeKind
+    public var change: ChangeKind
     /// The revision, which rises with each local change from a random number on. An acknowledgement deletes the entry
     /// only at the revision that was sent.
     package var revision: Int64
-    /// The time of the last local change, in server-corrected milliseconds.
-    public var edited: Int64
+    /// The time of the last local change, in server-corrected milliseconds since 1970.
+    package var editedTime: Int64
     /// True if that time is reliable. It isn't after a restart of the device, until the device has received the server's
     /// time.
     package var isEditTimeReliable = true
     /// The last version that the server reported, or `nil` if it isn't known to have the record.
     package var base: Base?
-    /// The state: pending, a draft, or quarantined until a decision.
-    package var state: State
+    /// The stage: pending, a draft, or quarantined until a decision.
+    package var stage: Stage
     /// The number of times the server rejected it.
     public var attempts: Int
     /// The time before which it isn't sent, in milliseconds since 1970.
     package var retryAt: Int64
     /// The reason of the last rejection, or `nil`. The entries with a reason are the inbox.
-    public var reason: Rejection?
+    package var reason: Rejection?
     /// The id of the operation that was sent and whose outcome is unknown, or `nil`.
     package var operationID: String?
     /// The revision that was sent, or `nil`.
@@ -46,6 +48,15 @@ extension Outbox {
     var awaited: Awaited?
     /// True if the change is stacked on another of its record, and stored in `bothy_later`.
     var isLater = false
+    /// The state that the outbox found, with the other entries of the transaction, or `nil`.
+    var found: RecordState?
+
+    /// The state: pending, a draft, rejected and sent again later, quarantined, or blocked by another record that was
+    /// written together with it.
+    public var state: RecordState { found ?? ownState }
+
+    /// The time of the last local change, by the server's clock.
+    public var edited: Date { Date(timeIntervalSince1970: Double(editedTime) / 1000) }
 
     /// The table that stores the change.
     var table: String { isLater ? "bothy_later" : "bothy_outbox" }
@@ -77,7 +88,7 @@ extension Outbox {
 
     /// True if the change has all fields of a record of which nothing is kept here, so that it has no base to compare
     /// with.
-    var isWhole: Bool { awaited?.keeping == .uncached && kind == .insert && base == nil }
+    var isWhole: Bool { awaited?.keeping == .uncached && change == .insert && base == nil }
 
     /// The record as the server last reported it. Changes with the server's answers, and never with a change made here.
     package struct Base: Sendable, Hashable {
@@ -110,12 +121,12 @@ extension Outbox {
     /// Returns the container that the record was moved to here, or `nil` if `container` is the server's. For `container`,
     /// `nil` is the type's own.
     func destination(_ container: String?) -> String? {
-      let own = container ?? record.type
-      return base != nil && own != self.container ?? record.type ? own : nil
+      let own = container ?? id.type
+      return base != nil && own != self.container ?? id.type ? own : nil
     }
 
-    /// The state of an entry, which decides if it is sent. The raw values are those of the file.
-    package enum State: Int, Sendable, Hashable, CaseIterable {
+    /// The stage of an entry, which decides if it is sent. The raw values are those of the file.
+    package enum Stage: Int, Sendable, Hashable, CaseIterable {
       /// Sent at the next sync.
       case pending = 0
       /// A draft, which the app holds back.
@@ -123,5 +134,164 @@ extension Outbox {
       /// Rejected as often as the rejection policy allows. Waits for a decision.
       case quarantined = 2
     }
+  }
+}
+
+/// Pending work as JSON, for tools that show it.
+extension Outbox.Entry {
+  /// The word for the entry's state.
+  package var stateName: String {
+    switch stage {
+    case .pending: "pending"
+    case .held: "draft"
+    case .quarantined: "quarantined"
+    }
+  }
+
+  /// Writes `type, id, kind, revision, edited, state, attempts, retryAt, reason, waitsFor, fields`. The `fields` are
+  /// those that differ from what the server last reported. Costs some look-ups.
+  package func writeMembers(to writer: inout JSONWriter, in store: SyncedStore) throws {
+    let waiting = try store.waitingReasons(for: [self]).first ?? .nextSync
+    writer.members(id)
+    writer.member("kind", change.rawValue)
+    writer.member("revision", revision)
+    writer.member("edited", editedTime)
+    writer.member("state", stateName)
+    writer.member("attempts", attempts)
+    writer.member("retryAt", retryAt == 0 ? nil : retryAt)
+    writer.object("reason", reason) { Self.write($1, to: &$0) }
+    writer.object("waitsFor") { writer in
+      writer.member("what", waiting.name)
+      if let record = waiting.record { writer.object("record") { $0.members(record) } }
+      if case .retry(let time) = waiting { writer.member("until", time) }
+      if case .blobs(let count) = waiting { writer.member("blobs", count) }
+    }
+    writer.member("fields", .object(try changedFields(in: store)))
+  }
+
+  /// Returns the fields that differ from what the server last reported, with null for cleared ones. Empty for a
+  /// deletion.
+  package func changedFields(in store: SyncedStore) throws -> [String: JSONValue] {
+    guard change != .delete, let current = try store.store.record(id) else { return [:] }
+    let base = try self.base?.fields.members() ?? [:]
+    var changed: [String: JSONValue] = [:]
+    for (name, value) in current.fields {
+      let json = value.json
+      if base[name] != json { changed[name] = json }
+    }
+    for name in base.keys where current[name].isNull && store.store.schema[id.type]?[name] != nil {
+      changed[name] = .null
+    }
+    return changed
+  }
+
+  /// Writes all members, empty ones as well.
+  private static func write(_ reason: Rejection, to writer: inout JSONWriter) {
+    writer.member("code", reason.code)
+    writer.member("message", reason.message)
+    writer.list("fields", reason.fields) { writer, field in
+      writer.member("field", field.field)
+      writer.member("code", field.code)
+      writer.member("message", field.message)
+    }
+  }
+}
+
+/// The reason why the next sync may not send a pending entry, as far as the file shows. Doesn't consider the network.
+package enum WaitingReason: Sendable, Hashable {
+  /// The app holds it back as a draft.
+  case draft
+  /// The server rejected it as often as the policy allows, and it waits for a decision.
+  case decision
+  /// The server rejected it, and it is sent again from this time on, in milliseconds since 1970.
+  case retry(at: Int64)
+  /// The server rejected another record that was written together with it.
+  case atomic(RecordID)
+  /// It was sent, and the answer was lost. It is sent again under the same id.
+  case answer
+  /// The server lacks a record that it refers to, and that record can't be sent yet.
+  case reference(RecordID)
+  /// The number of blobs that it names and the server lacks. They are sent before it.
+  case blobs(Int)
+  /// Nothing blocks it.
+  case nextSync
+
+  /// The word for documents.
+  package var name: String {
+    switch self {
+    case .draft: "draft"
+    case .decision: "decision"
+    case .retry: "retry"
+    case .atomic: "together"
+    case .answer: "answer"
+    case .reference: "reference"
+    case .blobs: "blobs"
+    case .nextSync: "nextSync"
+    }
+  }
+
+  /// True if it waits only for a successful sync.
+  package var isForSync: Bool {
+    switch self {
+    case .nextSync, .answer, .blobs: true
+    case .draft, .decision, .retry, .atomic, .reference: false
+    }
+  }
+
+  /// The record that it waits for, or `nil`.
+  package var record: RecordID? {
+    switch self {
+    case .atomic(let record), .reference(let record): record
+    default: nil
+    }
+  }
+}
+
+extension SyncedStore {
+  /// Returns the reason of each of these entries, on one snapshot. Costs a look-up for each record and blob that one
+  /// names.
+  package func waitingReasons(for entries: [Outbox.Entry]) throws -> [WaitingReason] {
+    let now = clock.now()
+    return try store.read { transaction in
+      try entries.map { try Self.waitingReason($0, now: now, in: transaction) }
+    }
+  }
+
+  private static func waitingReason(
+    _ entry: Outbox.Entry, now: Int64, in transaction: ReadTransaction
+  ) throws -> WaitingReason {
+    switch entry.stage {
+    case .held: return .draft
+    case .quarantined: return .decision
+    case .pending: break
+    }
+    if let other = try OutboxQueue.refusedMember(with: entry, in: transaction) {
+      return .atomic(other.id)
+    }
+    if entry.retryAt > now { return .retry(at: entry.retryAt) }
+    if entry.operationID != nil { return .answer }
+    guard entry.change != .delete, let record = try transaction.record(entry.id) else { return .nextSync }
+    let table = try transaction.catalog.table(entry.id.type)
+    if let target = try unsent(record, table.schema, now: now, in: transaction) { return .reference(target) }
+    guard !table.blobFields.isEmpty, let row = try transaction.row(table, id: record.id) else {
+      return .nextSync
+    }
+    let missing = try BlobNeed.missing(table.document(row).members(), table, now: now, in: transaction)
+    return missing.isEmpty ? .nextSync : .blobs(missing.count)
+  }
+
+  /// Returns the first record that another refers to, that the server lacks and that isn't sent now.
+  private static func unsent(
+    _ record: AnyRecord, _ type: TypeSchema, now: Int64, in transaction: ReadTransaction
+  ) throws -> RecordID? {
+    for field in type.fields {
+      for other in field.targets(of: record[field.name]) where other != record.recordID {
+        guard let entry = try OutboxQueue.entry(other, in: transaction),
+          entry.change == .insert, entry.stage != .pending || entry.retryAt > now
+        else { continue }
+        return other
+      }
+    }
+    return nil
   }
 }

@@ -18,14 +18,14 @@ struct OutboxMigration {
     switch step {
     case .renameType(let from, let to):
       for table in [
-        "bothy_outbox", "bothy_later", "bothy_unreadable", "bothy_refetch", "bothy_given", "bothy_journal",
-        "bothy_sharing", "bothy_coverage", "bothy_stale", "bothy_replaced",
+        "bothy_outbox", "bothy_later", "bothy_doubt", "bothy_unreadable", "bothy_refetch", "bothy_given",
+        "bothy_journal", "bothy_sharing", "bothy_coverage", "bothy_stale", "bothy_replaced",
       ] {
         try database.execute(sql: "UPDATE \(table) SET type = ?2 WHERE type = ?1", arguments: [from, to])
       }
       for (table, columns) in [
-        ("bothy_outbox", ["sent", "shadow"]), ("bothy_later", ["sent"]), ("bothy_unreadable", ["record"]),
-        ("bothy_stale", ["told"]),
+        ("bothy_outbox", ["sent", "shadow"]), ("bothy_later", ["sent"]), ("bothy_doubt", ["sent", "shadow"]),
+        ("bothy_unreadable", ["record"]), ("bothy_stale", ["told"]),
       ] {
         for column in columns {
           try database.execute(
@@ -38,14 +38,15 @@ struct OutboxMigration {
       }
       // The type's own container has its name.
       for table in [
-        "bothy_outbox", "bothy_later", "bothy_unreadable", "bothy_cursor", "bothy_refetch", "bothy_given",
-        "bothy_replaced",
+        "bothy_outbox", "bothy_later", "bothy_doubt", "bothy_unreadable", "bothy_cursor", "bothy_refetch",
+        "bothy_given", "bothy_replaced",
       ] {
         try database.execute(
           sql: "UPDATE OR IGNORE \(table) SET container = ?2 WHERE container = ?1", arguments: [from, to])
       }
       for (table, column) in [
-        ("bothy_outbox", "awaited_in"), ("bothy_later", "awaited_in"), ("bothy_journal", "place"),
+        ("bothy_outbox", "awaited_in"), ("bothy_later", "awaited_in"), ("bothy_doubt", "awaited_in"),
+        ("bothy_journal", "place"),
       ] {
         try database.execute(
           sql: "UPDATE \(table) SET \(column) = ?2 WHERE \(column) = ?1", arguments: [from, to])
@@ -55,7 +56,8 @@ struct OutboxMigration {
     case .dropType(let type):
       try Journal.drop(type: type, in: database)
       for table in [
-        "bothy_outbox", "bothy_later", "bothy_unreadable", "bothy_refetch", "bothy_given", "bothy_stale",
+        "bothy_outbox", "bothy_later", "bothy_doubt", "bothy_unreadable", "bothy_refetch", "bothy_given",
+        "bothy_stale",
       ] {
         try database.execute(sql: "DELETE FROM \(table) WHERE type = ?", arguments: [type])
       }
@@ -90,6 +92,13 @@ struct OutboxMigration {
     try rewrite(type, in: "bothy_replaced", "fields", isWhole: false) { $0[field] = nil }
   }
 
+  func pending(of type: String) throws -> Set<String> {
+    Set(
+      try transaction.rows(
+        "SELECT id FROM bothy_outbox WHERE type = ?1 UNION SELECT id FROM bothy_later WHERE type = ?1", type
+      ) { $0.text(at: 0) })
+  }
+
   /// Gives the members of all documents of a type their new names.
   func rename(_ type: String, from old: NameMap, to new: NameMap) throws {
     try rewrite(type) { $2 = new.local($2, of: old) }
@@ -105,7 +114,7 @@ struct OutboxMigration {
   private func renameRefused(
     of type: String? = nil, record: (RecordID) -> RecordID = { $0 }, field: (String) -> String = { $0 }
   ) throws {
-    for table in ["bothy_outbox", "bothy_journal"] {
+    for table in ["bothy_outbox", "bothy_doubt", "bothy_journal"] {
       let reasons = try transaction.rows(
         "SELECT DISTINCT reason FROM \(table) WHERE reason IS NOT NULL AND (?1 IS NULL OR type = ?1)", type
       ) { $0.text(at: 0) }
@@ -134,7 +143,7 @@ struct OutboxMigration {
     for (column, isWhole) in [
       ("base", false), ("last", false), ("awaited", false), ("sent", true), ("shadow", true),
     ] {
-      for table in ["bothy_outbox", "bothy_later"] {
+      for table in ["bothy_outbox", "bothy_later", "bothy_doubt"] {
         try rewrite(type, in: table, column, isWhole: isWhole) { try change(table, column, &$0) }
       }
     }

@@ -7,38 +7,23 @@ import BothyStore
 /// of it, or no answer arrives. The last two make it pending like any other, except for saves that are never queued.
 /// Those are undone.
 extension OutboxQueue {
-  /// Returns the record as the entry has it here, hidden or not, or `nil` for a deletion.
-  static func local(
-    _ entry: Outbox.Entry, _ table: TypeTable, in transaction: ReadTransaction
-  ) throws -> StoredRow? {
-    guard let awaited = entry.awaited else { return try transaction.row(table, id: entry.record.id) }
-    if entry.kind == .delete { return nil }
-    return try table.row(awaited.fields, in: awaited.container, version: entry.base?.version)
-  }
-
-  /// Replaces the record that `local(_:_:in:)` returns.
-  static func setLocal(
-    _ entry: Outbox.Entry, _ table: TypeTable, _ row: StoredRow, in transaction: WriteTransaction
-  ) throws {
-    guard entry.awaited != nil else { return try transaction.replace(table, id: entry.record.id, row) }
-    try update(
-      entry, "SET awaited = ?4, awaited_in = ?5", table.document(row), row.container, in: transaction)
-  }
-
   /// Makes a hidden entry one like any other.
-  private static func expose(_ id: RecordID, in transaction: WriteTransaction) throws {
+  static func expose(_ id: RecordID, in transaction: WriteTransaction) throws {
+    transaction.endHidden(id)
     try transaction.run(
       "UPDATE bothy_outbox SET awaiting = 0, awaited = NULL, awaited_in = NULL WHERE type = ? AND id = ?", id)
   }
 
-  /// Begins a hidden entry for a record without one, and returns its revision.
+  /// Begins a hidden entry for a record without one, and returns its revision. Its save is one of this device from the
+  /// commit on.
   static func begin(awaited change: OnlineChange, in transaction: WriteTransaction) throws -> Int64 {
     let entry = change.entry
     try begin(
-      entry.record, entry.kind, revision: entry.revision,
-      at: SyncClock.Reading(time: entry.edited, isReliable: entry.isEditTimeReliable), base: entry.base,
+      entry.id, entry.change, revision: entry.revision,
+      at: SyncClock.Reading(time: entry.editedTime, isReliable: entry.isEditTimeReliable), base: entry.base,
       container: entry.container, metadata: entry.base?.metadata, last: change.last, sharing: entry.sharing,
       awaited: entry.awaited, in: transaction)
+    if let own = change.own { transaction.hide(own, of: entry.id) }
     if let told = entry.remoteVersion { try hear(told, in: transaction) }
     for (key, secret) in change.secrets { try transaction.secretStore?.set(secret, for: key) }
     transaction.touchBookkeeping()
@@ -55,7 +40,7 @@ extension OutboxQueue {
     guard let entry = try entry(id, in: transaction) else { return nil }
     let hidden = try local(entry, table, in: transaction)
     try expose(id, in: transaction)
-    guard try transaction.exists(id) else { return entry.kind == .delete ? nil : (.delete, nil) }
+    guard try transaction.exists(id) else { return entry.change == .delete ? nil : (.delete, nil) }
     // The hidden deletion may have been applied, and the record was changed here since. The local content stays.
     guard let hidden else { return (.insert, nil) }
     let base = try entry.base.map { try table.row($0.fields).values }
@@ -65,6 +50,9 @@ extension OutboxQueue {
   /// Lays a change that was just made here on an earlier one that the row doesn't show. Of one person's two edits of a
   /// field the later wins, while counters, sets and the like keep both. The merge policy decides about a field that
   /// others changed since it was read, and that the earlier change left as theirs. Returns these fields as read.
+  ///
+  /// A new record of which the caller gave some fields was written without knowing the earlier change. The other fields
+  /// stay as that left them, and a rule that combines two values keeps both.
   ///
   /// - Parameters:
   ///   - earlier: the record after the earlier change.
@@ -78,10 +66,14 @@ extension OutboxQueue {
     let isMoved =
       before?.container != row.container && (change.kind != .insert || row.container != nil)
     // An edit beside changes of others was made on the values read.
-    let base = try before.map { try table.document($0).members() } ?? [:]
-    let members = try table.document(row).members().laid(
-      on: table.document(earlier).members(), since: change.stale.map { $0.laid(on: base, table) } ?? base,
-      table.schema)
+    let mine = try table.document(row).members()
+    let base =
+      try change.given.map { given in mine.filter { given[$0.key] == nil } }
+      ?? before.map { try table.document($0).members() } ?? [:]
+    var members = mine.laid(
+      on: try table.document(earlier).members(), since: change.stale.map { $0.laid(on: base, table) } ?? base,
+      table.schema, isRead: change.given == nil)
+    for (name, value) in change.given ?? [:] where value.isNull { members[name] = nil }
     let laid = try table.row(
       FieldsDocument(members), in: isMoved ? row.container : earlier.container, version: earlier.version)
     try transaction.replace(table, id: id.id, laid, own: laid.all)
@@ -97,23 +89,32 @@ extension OutboxQueue {
   /// already.
   static func reveal(_ entry: Outbox.Entry, in transaction: WriteTransaction) throws {
     guard entry.isHidden else { return }
-    let table = try transaction.catalog.table(entry.record.type)
+    let table = try transaction.catalog.table(entry.id.type)
     let local = try local(entry, table, in: transaction)
-    if local == nil, try transaction.exists(entry.record) {
+    if local == nil, try transaction.exists(entry.id) {
       // Applies the delete rules to other records too.
-      try transaction.delete(entry.record)
+      try transaction.delete(entry.id)
       try transaction.flush()
     }
-    try expose(entry.record, in: transaction)
-    if let local { try transaction.replace(table, id: entry.record.id, local, own: local.all) }
+    try expose(entry.id, in: transaction)
+    if let local { try transaction.replace(table, id: entry.id.id, local, own: local.all) }
   }
 
-  /// Reveals the hidden change of a record without a row, so that a further change finds it.
-  static func revealMissing(_ id: RecordID, in transaction: WriteTransaction) throws {
-    guard let entry = try entry(id, in: transaction), entry.isHidden, try !transaction.exists(id) else {
-      return
-    }
+  /// Reveals the hidden change or the doubt of a record without a row, so that a further change finds it. Returns false
+  /// if it has none.
+  static func revealMissing(_ id: RecordID, in transaction: WriteTransaction) throws -> Bool {
+    // One look-up tells most records from these.
+    let isLeft = try transaction.has(
+      """
+      SELECT 1 FROM bothy_outbox WHERE type = ?1 AND id = ?2 AND awaiting <> 0
+      UNION ALL SELECT 1 FROM bothy_doubt WHERE type = ?1 AND id = ?2
+      """, id)
+    guard isLeft, try !transaction.exists(id),
+      try resume(id, in: transaction) != nil || mark(id, in: transaction)?.isHidden == true,
+      let entry = try entry(id, in: transaction)
+    else { return false }
     try reveal(entry, in: transaction)
+    return true
   }
 
   /// Undoes a hidden change for a reason that its caller receives.
@@ -126,21 +127,16 @@ extension OutboxQueue {
     try undo(entry, noted, in: transaction)
   }
 
-  /// Undoes a hidden change. The row becomes what the server last reported, and the change's secrets are removed.
-  static func undo(_ entry: Outbox.Entry, _ noted: Journal.Noted, in transaction: WriteTransaction) throws {
+  /// Undoes a hidden change. The row becomes what the server last reported. The change's secrets are removed.
+  ///
+  /// - Parameter isInDoubt: true if the server may have made it, so that it is kept as a doubt.
+  static func undo(
+    _ entry: Outbox.Entry, _ noted: Journal.Noted, isInDoubt: Bool = false, in transaction: WriteTransaction
+  ) throws {
+    if isInDoubt { try keepDoubt(entry, in: transaction) }
+    transaction.endHidden(entry.id, isMade: false)
     try end(entry, noted, in: transaction)
     try SecretAttachment.sweep(in: transaction)
-  }
-
-  /// Returns the operation that was sent for a change and whose outcome is unknown. Also returns `nil` if it is nested
-  /// too deeply to be read, because no server has read it either.
-  static func sentOperation(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> SyncOperation?
-  {
-    let select = try statement("SELECT sent FROM", entry, in: transaction)
-    defer { select.reset() }
-    guard try select.step(), !select.isNull(at: 0) else { return nil }
-    // What this module wrote is else readable.
-    return try? JSONReader.read(select.bytes(at: 0)) { try SyncOperation(from: &$0) }
   }
 
   /// Returns the server's version of a record without pending changes, as its row has it.
@@ -162,10 +158,10 @@ extension OutboxQueue {
   ) throws -> Bool {
     guard entry.isHidden, let awaited = entry.awaited, awaited.keeping != .here else { return false }
     if awaited.keeping == .uncached {
-      try transaction.evict(table, id: entry.record.id)
+      try transaction.evict(table, id: entry.id.id)
       return true
     }
-    let id = entry.record
+    let id = entry.id
     let known = try transaction.row(table, id: id.id)
     // If the server reported other versions meanwhile, the row shows those as it does without the change.
     guard entry.remoteVersion == nil, !entry.isLeaving, known?.version == entry.base?.version else {
@@ -173,9 +169,68 @@ extension OutboxQueue {
     }
     guard let answer else { return true }
     if answer.isDeleted { return false }
-    if let version = known?.version { try StaleRows.mark(id, over: version, answer, in: transaction) }
+    try StaleRows.mark(id, over: known?.version, answer, in: transaction)
     // The pages of a request don't contain what the request itself changed.
     if isPulling { try Refetch.mark(id, in: answer.container, in: transaction) }
     return true
+  }
+}
+
+/// Changes of values that were read before newer versions arrived from the server.
+extension OutboxQueue {
+  /// Returns the values read of the fields that a change and others have both changed since, each in another way.
+  static func conflicts(
+    of mine: [FieldValue], readAs read: [FieldValue], with theirs: [FieldValue], _ schema: TypeSchema
+  ) -> [Int: FieldValue] {
+    let positions = schema.fields.indices.filter { position in
+      schema.fields[position].merge.ofOnePerson == .local && read[position] != theirs[position]
+        && mine[position] != read[position] && mine[position] != theirs[position]
+    }
+    return Dictionary(uniqueKeysWithValues: positions.map { ($0, read[$0]) })
+  }
+
+  /// Bases a change on what the caller had read. Its base gets the values read in the fields that both sides changed
+  /// since, and the server's newer version is noted beside it. So the merge policy decides, as if the change had been
+  /// made before the pull that brought that version.
+  ///
+  /// The conflict of a change on top of others is decided when it becomes the entry. A change in doubt keeps its base,
+  /// because the new change belongs to what was sent.
+  static func rebase(
+    _ entry: Outbox.Entry, to stale: Change.Stale, _ table: TypeTable, at time: Int64,
+    in transaction: WriteTransaction
+  ) throws {
+    guard let base = entry.base, entry.operationID == nil, !entry.isLater || stale.deletion == nil else {
+      return
+    }
+    let id = entry.id
+    let fields = FieldsDocument(try stale.laid(on: base.fields.members(), table))
+    let version = entry.isLater ? base.version : stale.version
+    try update(entry, "SET base_version = ?4, base = ?5", version, fields, in: transaction)
+    if entry.isLater { return }
+    guard entry.remoteVersion == nil else { return }
+    let sharing = try AudienceTable.sharing(of: id, in: transaction)
+    // The server's version was here before the edit was saved, whatever the clocks say.
+    let time = time - 1
+    var metadata = base.metadata
+    metadata.modifiedTime = min(metadata.modifiedTime ?? time, time)
+    let told =
+      stale.deletion.map {
+        ServerRecord(id: id, container: entry.container, version: $0, modified: time, isDeleted: true)
+      }
+      ?? ServerRecord(
+        id: id, container: entry.container, version: base.version, metadata: metadata, fields: base.fields,
+        sharing: sharing)
+    try hear(told, in: transaction)
+  }
+}
+
+extension Change.Stale {
+  /// Returns a base with the values that the caller had read, in the fields that both sides changed since.
+  func laid(on base: [String: JSONValue], _ table: TypeTable) -> [String: JSONValue] {
+    var members = base
+    for (position, value) in values {
+      members[table.schema.fields[position].name] = value.isNull ? nil : value.json
+    }
+    return members
   }
 }

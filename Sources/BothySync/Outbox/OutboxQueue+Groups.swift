@@ -44,7 +44,7 @@ extension OutboxQueue {
 
   /// Returns the change as it is pending now, or `nil` if it isn't pending.
   static func current(_ entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Outbox.Entry? {
-    try change(of: entry.record, at: entry.revision, in: transaction)
+    try change(of: entry.id, at: entry.revision, in: transaction)
   }
 
   /// True if any entry is tied to another.
@@ -68,7 +68,7 @@ extension OutboxQueue {
     while let group = open.popLast() {
       guard seen.insert(group).inserted else { continue }
       for entry in try tied(by: group, in: transaction)
-      where revisions[entry.record, default: []].insert(entry.revision).inserted {
+      where revisions[entry.id, default: []].insert(entry.revision).inserted {
         unit.append(entry)
         open += [entry.group, entry.sentGroup].compactMap { $0 }
       }
@@ -91,7 +91,7 @@ extension OutboxQueue {
       closure += changes.prefix(1)
       for change in changes {
         for group in [change.group, change.sentGroup].compactMap({ $0 }) where groups.insert(group).inserted {
-          let records = try tied(by: group, in: transaction).map(\.record)
+          let records = try tied(by: group, in: transaction).map(\.id)
           open += records.filter { seen.insert($0).inserted }
         }
       }
@@ -116,8 +116,7 @@ extension OutboxQueue {
     of id: RecordID, in transaction: WriteTransaction, _ note: (Outbox.Entry) throws -> Journal.Noted
   ) throws {
     try forgetTies(of: later(of: id, in: transaction), in: transaction, note)
-    for entry in try later(of: id, in: transaction) { _ = try note(entry) }
-    try removeLater(of: id, in: transaction)
+    try endLater(of: id, in: transaction, note)
   }
 
   /// Undoes the changes of other records that were written together with changes of one record.
@@ -128,8 +127,8 @@ extension OutboxQueue {
     var done: Set<String> = []
     for change in changes {
       for group in [change.group, change.sentGroup].compactMap({ $0 }) where done.insert(group).inserted {
-        for entry in try tied(by: group, in: transaction).reversed() where entry.record != change.record {
-          try InboxDecision.undo(entry, note(entry), in: transaction)
+        for entry in try tied(by: group, in: transaction).reversed() where entry.id != change.id {
+          try OutboxDecision.undo(entry, note(entry), in: transaction)
         }
       }
     }
@@ -140,6 +139,11 @@ extension OutboxQueue {
   {
     guard let group = entry.group, entry.reason == nil else { return nil }
     return try refused(in: group, in: transaction)
+  }
+
+  /// Returns the reason of an entry's rejection, or that of a member of its group, or `nil`.
+  static func reason(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Rejection? {
+    try entry.reason ?? refusedMember(with: entry, in: transaction)?.reason
   }
 
   /// Returns a member of a group that the server has rejected, or `nil`.

@@ -29,130 +29,6 @@ extension OutboxQueue {
     }
   }
 
-  // MARK: reading
-
-  /// Returns all pending changes of a record, its entry first.
-  static func changes(of id: RecordID, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
-    guard let first = try entry(id, in: transaction) else { return [] }
-    return first.isBeneath ? try [first] + later(of: id, in: transaction) : [first]
-  }
-
-  /// Returns the later changes of a record, the earliest first.
-  static func later(
-    of id: RecordID, above revision: Int64 = .min, limit: Int = -1, in transaction: ReadTransaction
-  ) throws -> [Outbox.Entry] {
-    try laterEntries(
-      where: "type = ? AND id = ? AND revision > ? ORDER BY revision",
-      [id, revision], limit: limit, in: transaction)
-  }
-
-  /// Returns the later changes that meet `condition`, which is SQL of this module's own with its order.
-  static func laterEntries(
-    where condition: String, _ arguments: [any StatementValue] = [], limit: Int = -1,
-    in transaction: ReadTransaction
-  ) throws -> [Outbox.Entry] {
-    try entries(
-      "bothy_later WHERE \(condition)", arguments, limit: limit, isLater: true, in: transaction)
-  }
-
-  /// Returns the entries that were later changes before and whose conflict with the server's version isn't decided.
-  static func undecided(in transaction: ReadTransaction) throws -> [Outbox.Entry] {
-    try entries(
-      """
-      bothy_outbox INDEXED BY bothy_outbox_unsent
-      WHERE base_version = '\(unsentVersion)' AND operation IS NULL AND state = 0
-      """, in: transaction)
-  }
-
-  static func hasLater(in transaction: ReadTransaction) throws -> Bool {
-    try transaction.has("SELECT 1 FROM bothy_later LIMIT 1")
-  }
-
-  /// Returns the last change of a record, which the row shows, or `nil` if nothing is pending.
-  static func top(of id: RecordID, _ mark: Mark, in transaction: ReadTransaction) throws -> Outbox.Entry? {
-    try mark.awaiting == .beneath ? last(of: id, in: transaction) : entry(id, in: transaction)
-  }
-
-  /// Returns the last change made before `revision` that is stacked on a record's entry, or `nil`.
-  static func last(
-    of id: RecordID, below revision: Int64 = .max, in transaction: ReadTransaction
-  ) throws -> Outbox.Entry? {
-    try laterEntries(
-      where: "type = ? AND id = ? AND revision < ? ORDER BY revision DESC",
-      [id, revision], limit: 1, in: transaction
-    ).first
-  }
-
-  /// Returns the change that a later change is stacked on.
-  static func beneath(_ entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Outbox.Entry? {
-    try last(of: entry.record, below: entry.revision, in: transaction)
-      ?? self.entry(entry.record, in: transaction)
-  }
-
-  /// Returns a record's pending change by its revision, or `nil`.
-  static func change(
-    of id: RecordID, at revision: Int64, in transaction: ReadTransaction
-  ) throws -> Outbox.Entry? {
-    guard let first = try entry(id, in: transaction) else { return nil }
-    if first.revision == revision { return first }
-    return try laterEntries(
-      where: "type = ? AND id = ? AND revision = ?", [id, revision], in: transaction
-    ).first
-  }
-
-  /// Like `top(of:_:in:)`, but reads the mark of the record first. Two look-ups at most.
-  static func top(of id: RecordID, in transaction: ReadTransaction) throws -> Outbox.Entry? {
-    try mark(id, in: transaction).flatMap { try top(of: id, $0, in: transaction) }
-  }
-
-  // MARK: writing
-
-  /// True if a change is sent separately and not as part of the record's last one. A single change joins a rejected
-  /// transaction, because it may cure the rejection.
-  static func liesOnTop(of top: Outbox.Entry, in transaction: WriteTransaction) throws -> Bool {
-    if top.isLater && top.operationID != nil { return true }
-    let group = top.group ?? top.sentGroup
-    if group == transaction.group { return false }
-    guard transaction.group == nil, !top.isLater, let group = top.group else { return true }
-    if transaction.joined.contains(group) { return false }
-    return try refused(in: group, in: transaction) == nil
-  }
-
-  /// Adds a change on top of the record's last one.
-  ///
-  /// - Parameter before: the record as that one left it, or `nil` if it deleted the record.
-  static func stack(
-    _ kind: ChangeKind, on top: Outbox.Entry, _ table: TypeTable, before: StoredRow?,
-    last: FieldsDocument?, at now: SyncClock.Reading, in transaction: WriteTransaction
-  ) throws {
-    try setContent(of: top, before, table, keeping: .beneath, in: transaction)
-    try transaction.run(
-      """
-      INSERT INTO bothy_later (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        last, container, edited_unsure, together) VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, 0, ?6, ?7, ?8, ?9, ?10, ?11)
-      """, top.record, (before == nil ? .insert : kind).number, top.revision + 1, now.time,
-      before == nil ? nil : unsentVersion, before.map { table.document($0) }, last, before?.container,
-      !now.isReliable, transaction.group)
-  }
-
-  /// Joins a change to the record's last one, which is stacked on others and wasn't sent.
-  static func amend(
-    _ top: Outbox.Entry, _ table: TypeTable, by kind: ChangeKind, last: FieldsDocument?,
-    at now: SyncClock.Reading, in transaction: WriteTransaction
-  ) throws {
-    var collapse = ChangeCoalescing(top.kind, wasSent: false, hasBase: top.base != nil, then: kind)
-    if try collapse == .annihilate && transaction.exists(top.record) { collapse = .become(.insert) }
-    guard case .become(let kind) = collapse else {
-      // Created again and deleted again: the change beneath is a deletion, and the record isn't here.
-      try Journal.note(top, .withdrawn, .takenBack, at: now.time, in: transaction)
-      return try removeLater(top, in: transaction)
-    }
-    try update(
-      top, "SET kind = ?4, revision = revision + 1, edited = ?5, last = ?6, edited_unsure = ?7", kind.number,
-      now.time, last, !now.isReliable, in: transaction)
-    if top.kind == .delete, kind != .delete { try carry(into: top, in: transaction) }
-  }
-
   /// Sets the content of a change and its place: the entry, or with `nil` the row.
   static func setContent(
     of entry: Outbox.Entry, _ row: StoredRow?, _ table: TypeTable, keeping: Outbox.Entry.Awaited.Keeping?,
@@ -169,44 +45,298 @@ extension OutboxQueue {
   }
 
   /// Removes a later change's row. If it was the last, the row of the record shows the change beneath it.
-  static func removeLater(_ entry: Outbox.Entry, in transaction: WriteTransaction) throws {
+  static func removeLater(
+    _ entry: Outbox.Entry, _: Journal.Noted, in transaction: WriteTransaction
+  ) throws {
     try delete(entry, in: transaction)
-    guard let first = try self.entry(entry.record, in: transaction), first.isBeneath else { return }
-    let top = try last(of: entry.record, in: transaction) ?? first
+    guard let first = try self.entry(entry.id, in: transaction), first.isBeneath else { return }
+    let top = try last(of: entry.id, in: transaction) ?? first
     guard top.isBeneath else { return }
-    let table = try transaction.catalog.table(entry.record.type)
+    let table = try transaction.catalog.table(entry.id.type)
     try setContent(of: top, nil, table, keeping: nil, in: transaction)
   }
+}
 
-  // MARK: drafts
-
-  /// Makes a draft of a record's last change.
-  static func hold(_ id: RecordID, in transaction: WriteTransaction) throws {
-    if let top = try top(of: id, in: transaction) { try setState(.held, of: top, in: transaction) }
+/// The ends of changes that have others stacked on them, and of those others. The next change becomes the entry, a
+/// change between others is undone, or the rest is rebased.
+extension OutboxQueue {
+  /// Undoes a later change and keeps those stacked on it. Returns the next one if it was made on the undone content.
+  @discardableResult
+  static func undo(
+    later entry: Outbox.Entry, _ noted: Journal.Noted, in transaction: WriteTransaction
+  ) throws -> Outbox.Entry? {
+    let (id, table) = (entry.id, try transaction.catalog.table(entry.id.type))
+    let first = try self.entry(id, in: transaction)
+    var before = try beneath(entry, in: transaction).flatMap { try local($0, table, in: transaction) }
+    before?.version = first?.base?.version == unsentVersion ? nil : first?.base?.version
+    before?.metadata = RecordMetadata(modified: first?.editedTime).filled(from: first?.base?.metadata)
+      .filled(from: RecordMetadata(created: first?.editedTime))
+    if try !later(of: id, above: entry.revision, limit: 1, in: transaction).isEmpty {
+      let row = try local(entry, table, in: transaction)
+      try rebase(id, from: row, to: before, above: entry.revision, in: transaction)
+    } else if let before {
+      try transaction.replace(table, id: id.id, before)
+    } else {
+      try transaction.evict(table, id: id.id)
+    }
+    try end(entry, noted, in: transaction)
+    guard let next = try later(of: id, above: entry.revision, limit: 1, in: transaction).first,
+      next.base.map({ Content($0, id.type) }) != before.map({ Content($0, table) })
+    else { return nil }
+    return next
   }
 
-  /// True if any of a record's changes up to `revision` is a draft. No change is sent before an earlier draft.
-  static func isHeld(
-    _ id: RecordID, upTo revision: Int64 = .max, in transaction: ReadTransaction
+  /// Makes the next change of a record its entry, after the first has ended. Returns true if a value had to be filled
+  /// in or left out.
+  ///
+  /// If the server has the state that the next change was made on, or the record whose deletion it follows, the change
+  /// continues from there. Otherwise its conflict with the server's version is decided when it is sent.
+  static func advance(
+    _ ended: Outbox.Entry, told answer: ServerRecord?, isPulling: Bool, in transaction: WriteTransaction
   ) throws -> Bool {
-    guard let first = try entry(id, in: transaction) else { return false }
-    if first.state == .held || !first.isBeneath { return first.state == .held }
-    return try !laterEntries(
-      where: "type = ? AND id = ? AND revision <= ? AND state = 1",
-      [id, revision], limit: 1, in: transaction
-    ).isEmpty
+    let id = ended.id
+    let told = try answer == nil ? Self.told(of: ended, in: transaction) : ended.told(since: answer)
+    let live = told?.live
+    var rest = try later(of: id, limit: 2, in: transaction)
+    let isOver =
+      try told == nil && !later(of: id, in: transaction).contains { try edits($0, in: transaction) }
+    while let next = rest.first, live == nil, next.change == .delete || isOver {
+      let noted = try Journal.note(
+        next, told == nil ? .withdrawn : .accepted, told == nil ? .takenBack : .agreed, in: transaction)
+      try end(next, noted, in: transaction)
+      rest = try later(of: id, limit: 2, in: transaction)
+    }
+    guard var next = rest.first else {
+      return try show(ended, told: answer, isPulling: isPulling, in: transaction)
+    }
+    let isSame =
+      live.map { live in
+        next.base.map { Content($0, id.type) } == Content(Outbox.Entry.Base(live), id.type)
+      } ?? false
+    if let live, isSame || next.base == nil && live.version == ended.base?.version {
+      next.base = Outbox.Entry.Base(live)
+      if next.change == .insert { next.change = .update }
+    } else if told == nil {
+      // The server never had the record, so the local content is new there.
+      (next.base, next.change) = (nil, .insert)
+    }
+    try begin(next, isLast: rest.count == 1, isLeaving: ended.isLeaving, in: transaction)
+    // An answer that doesn't know the record says nothing about a later time.
+    if let told, !isSame, next.base?.version != told.version, told.version != String(Int64.max) {
+      try hear(told, in: transaction)
+    }
+    if let told = ended.told(since: answer) {
+      try AudienceTable.set(told.isDeleted ? .nobody : told.sharing, of: id, in: transaction)
+    }
+    if rest.count == 1, let live {
+      try know(Outbox.Entry.Base(live), of: id, transaction.catalog.table(id.type), in: transaction)
+    }
+    // The change was sent on top of one that ended otherwise, so the server's result is requested.
+    if next.operationID != nil && !isSame {
+      try Refetch.mark(id, in: live?.container ?? ended.container, in: transaction)
+    }
+    return false
   }
 
-  /// Makes all drafts of a record ready to be sent. Returns false if it has none.
-  static func release(_ id: RecordID, in transaction: WriteTransaction) throws -> Bool {
-    let drafts = try changes(of: id, in: transaction).filter { $0.state == .held }
-    for draft in drafts { try setState(.pending, of: draft, in: transaction) }
-    return !drafts.isEmpty
+  /// True if a later change is one of fields. Moving and sharing alone don't recreate a missing record.
+  static func edits(_ next: Outbox.Entry, in transaction: ReadTransaction) throws -> Bool {
+    guard let base = next.base, next.change != .delete else { return next.change != .delete }
+    let table = try transaction.catalog.table(next.id.type)
+    return try local(next, table, in: transaction).map { table.document($0) != base.fields } ?? true
   }
 
-  private static func setState(
-    _ state: Outbox.Entry.State, of entry: Outbox.Entry, in transaction: WriteTransaction
+  private static func begin(
+    _ next: Outbox.Entry, isLast: Bool, isLeaving: Bool, in transaction: WriteTransaction
   ) throws {
-    try update(entry, "SET state = ?4", state.rawValue, in: transaction)
+    try transaction.run(
+      """
+      INSERT INTO bothy_outbox (\(columns), sent, last)
+      SELECT \(columns), sent, last FROM bothy_later WHERE type = ?1 AND id = ?2 AND revision = ?3
+      """, next.id, next.revision)
+    try delete(next, in: transaction)
+    try transaction.run(
+      """
+      UPDATE bothy_outbox SET kind = ?3, base_version = ?4, base = ?5, container = ?6, leaving = ?7, awaiting = ?8,
+        base_created = ?9, base_modified = ?10, base_owner = ?11
+      WHERE type = ?1 AND id = ?2
+      """, next.id, next.change.number, next.base?.version, next.base?.fields,
+      next.base == nil ? next.container : next.base?.container, isLeaving,
+      isLast ? 0 : Outbox.Entry.Awaited.Keeping.beneath.rawValue, next.base?.metadata)
+  }
+
+  /// Ends all changes stacked on a record's entry.
+  ///
+  /// - Parameter note: notes the end of each change in the journal.
+  static func endLater(
+    of id: RecordID, in transaction: WriteTransaction, _ note: (Outbox.Entry) throws -> Journal.Noted
+  ) throws {
+    for entry in try later(of: id, in: transaction) { _ = try note(entry) }
+    try transaction.run("DELETE FROM bothy_later WHERE type = ? AND id = ?", id)
+  }
+
+  /// Removes the effect of a change from those stacked on it, which continue from the state that it was made on.
+  static func takeOut(_ entry: Outbox.Entry, in transaction: WriteTransaction) throws {
+    guard entry.isBeneath, let base = entry.base else { return }
+    let table = try transaction.catalog.table(entry.id.type)
+    let before = try table.row(base.fields, in: base.container ?? entry.container)
+    let local = try local(entry, table, in: transaction)
+    try rebase(entry.id, from: local, to: before, in: transaction)
+  }
+
+  /// Rebases changes from the state that they were made on to another. They keep what they changed and take the rest
+  /// from the new state.
+  ///
+  /// Stops at a change of a field that differs between the two states. The server answers that change with a conflict,
+  /// and the merge policy decides. Counters and the like keep both changes.
+  ///
+  /// - Parameter movesDoubt: true to rebase changes in doubt too, false if the state that they were sent on is undone
+  ///   here.
+  static func rebase(
+    _ id: RecordID, from former: StoredRow?, to current: StoredRow?, above revision: Int64 = .min,
+    movesDoubt: Bool = false, in transaction: WriteTransaction
+  ) throws {
+    guard let former, let current else { return }
+    let table = try transaction.catalog.table(id.type)
+    var (old, new) = (Content(former, table), Content(current, table))
+    guard old != new else { return }
+    for entry in try later(of: id, above: revision, in: transaction) where old != new {
+      guard let base = entry.base, Content(base, id.type) == old, movesDoubt || entry.operationID == nil
+      else { return }
+      // The merge policy decides about a deletion of a record that others changed meanwhile.
+      guard entry.change != .delete, let row = try local(entry, table, in: transaction) else { return }
+      let mine = Content(row, table)
+      guard let fields = try moved(mine, from: old, to: new, table.schema) else { return }
+      try setBase(of: entry, new, in: transaction)
+      let moved = try table.row(
+        fields, in: mine.container == old.container ? new.container : mine.container, version: row.version)
+      try setLocal(entry, table, moved, in: transaction)
+      (old, new) = (mine, Content(moved, table))
+    }
+  }
+
+  /// Returns the result of a change on another state, or `nil` if it changed what differs there.
+  private static func moved(
+    _ mine: Content, from old: Content, to new: Content, _ schema: TypeSchema
+  ) throws -> FieldsDocument? {
+    if mine.container != old.container && new.container != old.container { return nil }
+    let (before, after) = try (old.fields.members(), new.fields.members())
+    let members = try mine.fields.members()
+    for name in Set(before.keys).union(after.keys) where before[name] != after[name] {
+      let isChanged = members[name] != before[name]
+      if members[name] == after[name] { continue }
+      guard !isChanged || schema[name]?.merge.ofOnePerson != .local && schema[name] != nil else {
+        return nil
+      }
+    }
+    return FieldsDocument(members.laid(on: after, since: before, schema))
+  }
+
+  static func setBase(
+    of entry: Outbox.Entry, _ content: Content, in transaction: WriteTransaction
+  ) throws {
+    try update(
+      entry, "SET base = ?4, container = ?5", content.fields,
+      content.container == entry.id.type ? nil : content.container, in: transaction)
+  }
+
+  // MARK: fusing several transactions into one
+
+  /// Ties a change that wasn't sent to a group.
+  static func join(_ entry: Outbox.Entry, to group: String, in transaction: WriteTransaction) throws {
+    if entry.group == group { return }
+    try update(entry, "SET together = ?4", group, in: transaction)
+  }
+
+  /// Fuses the changes of each record that are stacked on each other in one group.
+  static func fuse(_ group: String, in transaction: WriteTransaction) throws {
+    let later = try laterEntries(
+      where: "together = ? ORDER BY type, id, revision", [group], in: transaction)
+    for entry in later {
+      // A record that was created and deleted has ended, and then the next change is its first.
+      guard let now = try current(entry, in: transaction), now.isLater,
+        let beneath = try beneath(now, in: transaction), beneath.group == group
+      else { continue }
+      try fuse(now, into: beneath, in: transaction)
+    }
+  }
+
+  /// Fuses a single change into the rejected change that it is stacked on, as an edit that is made after the rejection.
+  ///
+  /// The merge policy decides about values that it changed from a state that no longer holds, as about any value that
+  /// was read before newer versions arrived.
+  static func absorb(_ id: RecordID, at time: Int64, in transaction: WriteTransaction) throws {
+    guard let entry = try entry(id, in: transaction), let group = entry.group, entry.isBeneath,
+      let next = try later(of: id, limit: 1, in: transaction).first,
+      next.group == nil || next.group == group, next.operationID == nil, next.stage == .pending
+    else { return }
+    let table = try transaction.catalog.table(id.type)
+    let stale = try stale(next, on: entry, table, in: transaction)
+    try fuse(next, into: entry, in: transaction)
+    if !stale.isEmpty {
+      let change = Change.Stale(version: agedVersion, values: stale)
+      if let entry = try self.entry(id, in: transaction) {
+        try rebase(entry, to: change, table, at: time, in: transaction)
+      }
+    }
+    try forgive(group, in: transaction)
+  }
+
+  /// Returns the base values of the fields that `next` changed and that have another value in the change beneath it.
+  private static func stale(
+    _ next: Outbox.Entry, on entry: Outbox.Entry, _ table: TypeTable, in transaction: ReadTransaction
+  ) throws -> [Int: FieldValue] {
+    guard let base = next.base, let beneath = try local(entry, table, in: transaction),
+      let row = try local(next, table, in: transaction)
+    else { return [:] }
+    let before = try table.row(base.fields)
+    return conflicts(of: row.values, readAs: before.values, with: beneath.values, table.schema)
+  }
+
+  /// Fuses two changes, of which the later is stacked on the other. Neither is in doubt.
+  private static func fuse(
+    _ next: Outbox.Entry, into entry: Outbox.Entry, in transaction: WriteTransaction
+  ) throws {
+    let last = ChangeCoalescing.Last(entry.change, hasBase: entry.base != nil)
+    guard case .become(let kind) = try ChangeCoalescing(last, then: next.change) else {
+      // Created and deleted: nothing of either remains.
+      try takeBack(next, in: transaction)
+      return try takeBack(entry, in: transaction)
+    }
+    try lay(next, on: entry, in: transaction)
+    let sharing = next.sharing.map { entry.sharing?.then($0) ?? $0 } ?? entry.sharing
+    let (kept, gone) = entry.isLater ? (next, entry) : (entry, next)
+    let columns =
+      entry.isLater
+      ? "base_version, base, container"
+      : "revision, edited, edited_unsure, last, awaiting, awaited, awaited_in"
+    try update(
+      kept,
+      """
+      SET kind = ?4, share = ?5, (\(columns)) =
+        (SELECT \(columns) FROM bothy_later WHERE type = ?1 AND id = ?2 AND revision = ?6)
+      """, kind.number, sharing?.json, gone.revision, in: transaction)
+    try delete(gone, in: transaction)
+    guard entry.change == .delete, kind != .delete else { return }
+    if let made = try change(of: next.id, at: next.revision, in: transaction) {
+      try carry(into: made, in: transaction)
+    }
+  }
+
+  /// Rebases a change on the result of the change beneath it, if it was made on another state.
+  private static func lay(
+    _ next: Outbox.Entry, on entry: Outbox.Entry, in transaction: WriteTransaction
+  ) throws {
+    let table = try transaction.catalog.table(next.id.type)
+    guard let base = next.base, let beneath = try local(entry, table, in: transaction),
+      let row = try local(next, table, in: transaction),
+      Content(base, next.id.type) != Content(beneath, table)
+    else { return }
+    let (mine, old, new) = (Content(row, table), Content(base, next.id.type), Content(beneath, table))
+    let members = try mine.fields.members().laid(
+      on: new.fields.members(), since: old.fields.members(), table.schema)
+    let laid = try table.row(
+      FieldsDocument(members), in: mine.container == old.container ? new.container : mine.container,
+      version: row.version)
+    try setLocal(next, table, laid, in: transaction)
   }
 }

@@ -69,20 +69,20 @@ extension OutboxQueue {
   ) throws -> PreparedStatement {
     try transaction.prepared(
       "\(verb) \(entry.table) \(clause) WHERE type = ?1 AND id = ?2\(entry.isLater ? " AND revision = ?3" : "")",
-      [entry.record, entry.isLater ? entry.revision : nil] + values)
+      [entry.id, entry.isLater ? entry.revision : nil] + values)
   }
 
   static func entry(from row: PreparedStatement) throws -> Outbox.Entry {
     Outbox.Entry(
-      record: row.record(at: 0),
-      kind: ChangeKind(number: row.int(at: 2)), revision: row.int(at: 3), edited: row.int(at: 4),
+      id: row.record(at: 0),
+      change: ChangeKind(number: row.int(at: 2)), revision: row.int(at: 3), editedTime: row.int(at: 4),
       isEditTimeReliable: row.int(at: 15) == 0,
       base: row.text(at: 8).map {
         Outbox.Entry.Base(
           version: $0, fields: FieldsDocument(canonical: row.bytes(at: 9)), container: row.text(at: 13),
           metadata: row.metadata(at: 23))
       },
-      state: Outbox.Entry.State(rawValue: Int(row.int(at: 5))) ?? .pending, attempts: Int(row.int(at: 6)),
+      stage: Outbox.Entry.Stage(rawValue: Int(row.int(at: 5))) ?? .pending, attempts: Int(row.int(at: 6)),
       retryAt: row.int(at: 7) == 1 ? 0 : row.int(at: 7),
       reason: try row.text(at: 12).map(Rejection.init(json:)),
       operationID: row.text(at: 10), sentRevision: row.optionalInt(at: 22),
@@ -164,21 +164,219 @@ struct PendingLookup {
   }
 }
 
-extension Outbox {
-  /// The number of records with pending changes.
-  public struct Counts: Sendable, Hashable {
-    /// The number of records created here that the server isn't known to have.
-    package var insert = 0
-    /// The number of records changed, moved or shared here.
-    package var update = 0
-    /// The number of records deleted here that the server isn't known to have deleted.
-    package var delete = 0
-    /// The number of these records with a draft.
-    package var held = 0
-    /// The number of these records that the server has rejected.
-    package var inbox = 0
+/// The parts of entries, and the changes that are stacked on them.
+extension OutboxQueue {
+  /// The parts of a pending change that decide how another joins it.
+  struct Mark {
+    var last: ChangeCoalescing.Last
+    var awaiting: Outbox.Entry.Awaited.Keeping?
+    var revision: Int64
 
-    /// The total, drafts and rejected changes included.
-    public var total: Int { insert + update + delete }
+    var kind: ChangeKind { last.kind }
+    var isHidden: Bool { awaiting != nil && awaiting != .beneath }
+  }
+
+  static func mark(_ id: RecordID, in transaction: ReadTransaction) throws -> Mark? {
+    try mark(id, "bothy_outbox WHERE type = ? AND id = ?", in: transaction)
+  }
+
+  /// Returns the mark of a record's last change. Two look-ups at most.
+  static func topMark(_ id: RecordID, in transaction: ReadTransaction) throws -> Mark? {
+    let first = try mark(id, in: transaction)
+    guard first?.awaiting == .beneath else { return first }
+    let source = "bothy_later WHERE type = ? AND id = ? ORDER BY revision DESC LIMIT 1"
+    return try mark(id, source, isLater: true, in: transaction) ?? first
+  }
+
+  private static func mark(
+    _ id: RecordID, _ source: String, isLater: Bool = false, in transaction: ReadTransaction
+  ) throws -> Mark? {
+    try transaction.first(
+      """
+      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together, awaiting, revision
+      FROM \(source)
+      """, id
+    ) { row in
+      Mark(
+        last: ChangeCoalescing.Last(
+          ChangeKind(number: row.int(at: 0)), wasSent: row.int(at: 1) != 0, hasBase: row.int(at: 2) != 0,
+          isLater: isLater, group: row.text(at: 3), sentGroup: row.text(at: 4)),
+        awaiting: Outbox.Entry.Awaited.Keeping(rawValue: row.int(at: 5)), revision: row.int(at: 6))
+    }
+  }
+
+  /// Returns all pending changes of a record, its entry first.
+  static func changes(of id: RecordID, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
+    guard let first = try entry(id, in: transaction) else { return [] }
+    return first.isBeneath ? try [first] + later(of: id, in: transaction) : [first]
+  }
+
+  /// Returns the later changes of a record, the earliest first.
+  static func later(
+    of id: RecordID, above revision: Int64 = .min, limit: Int = -1, in transaction: ReadTransaction
+  ) throws -> [Outbox.Entry] {
+    try laterEntries(
+      where: "type = ? AND id = ? AND revision > ? ORDER BY revision",
+      [id, revision], limit: limit, in: transaction)
+  }
+
+  /// Returns the later changes that meet `condition`, which is SQL of this module's own with its order.
+  static func laterEntries(
+    where condition: String, _ arguments: [any StatementValue] = [], limit: Int = -1,
+    in transaction: ReadTransaction
+  ) throws -> [Outbox.Entry] {
+    try entries(
+      "bothy_later WHERE \(condition)", arguments, limit: limit, isLater: true, in: transaction)
+  }
+
+  /// Returns the entries that were later changes before and whose conflict with the server's version isn't decided.
+  static func undecided(in transaction: ReadTransaction) throws -> [Outbox.Entry] {
+    try entries(
+      """
+      bothy_outbox INDEXED BY bothy_outbox_unsent
+      WHERE base_version = '\(unsentVersion)' AND operation IS NULL AND state = 0
+      """, in: transaction)
+  }
+
+  static func hasLater(in transaction: ReadTransaction) throws -> Bool {
+    try transaction.has("SELECT 1 FROM bothy_later LIMIT 1")
+  }
+
+  /// Returns the last change of a record, which the row shows, or `nil` if nothing is pending. Two look-ups at most.
+  static func top(of id: RecordID, in transaction: ReadTransaction) throws -> Outbox.Entry? {
+    let first = try entry(id, in: transaction)
+    return try first?.isBeneath == true ? last(of: id, in: transaction) ?? first : first
+  }
+
+  /// Returns the last change made before `revision` that is stacked on a record's entry, or `nil`.
+  static func last(
+    of id: RecordID, below revision: Int64 = .max, in transaction: ReadTransaction
+  ) throws -> Outbox.Entry? {
+    try laterEntries(
+      where: "type = ? AND id = ? AND revision < ? ORDER BY revision DESC",
+      [id, revision], limit: 1, in: transaction
+    ).first
+  }
+
+  /// Returns the change that a later change is stacked on.
+  static func beneath(_ entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Outbox.Entry? {
+    try last(of: entry.id, below: entry.revision, in: transaction)
+      ?? self.entry(entry.id, in: transaction)
+  }
+
+  /// Returns a record's pending change by its revision, or `nil`.
+  static func change(
+    of id: RecordID, at revision: Int64, in transaction: ReadTransaction
+  ) throws -> Outbox.Entry? {
+    guard let first = try entry(id, in: transaction) else { return nil }
+    if first.revision == revision { return first }
+    return try laterEntries(
+      where: "type = ? AND id = ? AND revision = ?", [id, revision], in: transaction
+    ).first
+  }
+
+  // MARK: the work that is left to send
+
+  /// True if any entry can be sent, now or later. Drafts and quarantined entries don't count.
+  static func hasWork(in transaction: ReadTransaction) throws -> Bool {
+    try transaction.has("SELECT 1 FROM bothy_outbox WHERE state = 0 LIMIT 1")
+  }
+
+  /// A measure of the work to send that differs after changes: the number of entries, and the sum of the times of their
+  /// last changes. The sum is cut so that it can't overflow.
+  struct Extent: Equatable {
+    var entries: Int64
+    var edited: Int64
+    var isEmpty: Bool { entries == 0 }
+  }
+
+  /// Returns the measure by a scan.
+  static func extent(in transaction: ReadTransaction) throws -> Extent {
+    try transaction.first(
+      """
+      SELECT count(*), coalesce(sum(edited & 0x7fffffff), 0)
+      FROM (SELECT edited FROM bothy_outbox WHERE state = 0 UNION ALL SELECT edited FROM bothy_later WHERE state = 0)
+      """
+    ) { Extent(entries: $0.int(at: 0), edited: $0.int(at: 1)) } ?? Extent(entries: 0, edited: 0)
+  }
+
+  /// True if nothing is pending.
+  static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
+    try !transaction.has("SELECT 1 FROM bothy_outbox LIMIT 1")
+  }
+
+  /// Returns the smallest id of the operations whose outcome is unknown, or `nil`.
+  static func oldestOperation(in transaction: ReadTransaction) throws -> String? {
+    try transaction.first(
+      """
+      SELECT min(operation) FROM (SELECT min(operation) AS operation FROM bothy_outbox WHERE operation IS NOT NULL
+        UNION ALL SELECT min(operation) FROM bothy_later WHERE operation IS NOT NULL
+        UNION ALL SELECT min(operation) FROM bothy_doubt)
+      """
+    ) { $0.text(at: 0) }
+  }
+
+  // MARK: pending work by container
+
+  /// Returns the local container of an entry's record. For a record deleted here, returns the server's container.
+  static func container(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> String {
+    let type = entry.id.type
+    if let awaited = entry.awaited, entry.change != .delete { return awaited.container ?? type }
+    guard entry.change != .delete, let table = transaction.catalog.tableIfKnown(type),
+      let row = try transaction.row(table, id: entry.id.id)
+    else { return entry.container ?? type }
+    return row.container ?? type
+  }
+
+  /// Returns the server's container of an entry's record as last reported, or the local one if the server reported
+  /// none. Requests for the record use this container.
+  static func serverContainer(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> String {
+    if let told = entry.told, !told.isDeleted { return told.container }
+    return try container(of: entry, in: transaction)
+  }
+
+  /// Returns the names of the containers with entries to send. Drafts and quarantined entries don't count. Exact, with
+  /// one look at each entry.
+  static func containersToSend(in transaction: ReadTransaction) throws -> [String] {
+    try countsByContainer(where: "entry.state = 0", in: transaction).keys.sorted()
+  }
+
+  /// Returns the number of entries in each container. A moved record counts in its local container, and a record
+  /// deleted here in the server's. `condition` is SQL of this module's own.
+  static func countsByContainer(
+    where condition: String = "1", in transaction: ReadTransaction
+  ) throws -> [String: Int] {
+    var counts: [String: Int] = [:]
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      try transaction.forEach(
+        """
+        SELECT CASE WHEN kind = 2 THEN coalesce(entry.container, ?1) WHEN awaited IS NOT NULL
+          THEN coalesce(entry.awaited_in, ?1) ELSE coalesce(row._container, ?1) END, count(*)
+        FROM bothy_outbox AS entry LEFT JOIN \(table.name) AS row ON row._id = entry.id
+        WHERE entry.type = ?1 AND \(condition) GROUP BY 1
+        """, [table.schema.name]
+      ) { row in
+        if let name = row.text(at: 0) { counts[name, default: 0] += Int(row.int(at: 1)) }
+      }
+    }
+    return counts
+  }
+
+  /// Returns the entries of a scope in the order of sending. New records come after what they refer to, then updates,
+  /// then deletions before what they refer to.
+  static func entries(
+    in scope: SyncScope, includingQuarantined: Bool, in transaction: ReadTransaction
+  ) throws -> [Outbox.Entry] {
+    let order = transaction.catalog.tablesByReference.map(\.schema.name)
+    let rank = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
+    func key(_ entry: Outbox.Entry) -> (Int64, Int, String) {
+      let place = rank[entry.id.type] ?? order.count
+      return (entry.change.number, entry.change == .delete ? -place : place, entry.id.id)
+    }
+    return try entries(in: transaction).filter { entry in
+      guard includingQuarantined || entry.stage != .quarantined else { return false }
+      return try scope == .everything || scope.contains(container(of: entry, in: transaction))
+    }
+    .sorted { key($0) < key($1) }
   }
 }

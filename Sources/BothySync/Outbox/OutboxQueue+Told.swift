@@ -3,10 +3,11 @@ import BothyStore
 /// Stores what the server last reported about each record with pending changes, whatever the source. That may be an
 /// answer, a page, a snapshot, a query, a pushed change or a save that was sent to the server first.
 ///
-/// The columns of the record's entry hold it, and this file alone writes them once the entry has begun. `base_version`,
-/// `base` and `container` have the state that the changes were made against. `remoteVersion` has what was reported since,
-/// deletions and absences included, and `leaving` says if the record left the scopes of this device. When the changes
-/// end, in any way, the row becomes what was reported last.
+/// The columns of the record's entry hold it. `base_version`, `base` and `container` have the state that the changes were
+/// made against. `remoteVersion` has what was reported since, deletions and absences included, and `leaving` says if the
+/// record left the scopes of this device. Once the entry has begun, this file alone writes them, except for the bases of
+/// changes that are stacked or of values that were read before. When the changes end, in any way, the row becomes what was
+/// reported last.
 extension OutboxQueue {
   /// Notes the server's version of a record. Only a version that can be read is noted like this.
   static func hear(_ record: ServerRecord, in transaction: WriteTransaction) throws {
@@ -71,14 +72,17 @@ extension OutboxQueue {
   /// isn't known to have it.
   static func told(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> ServerRecord? {
     guard entry.remoteVersion == nil, var told = entry.told else { return entry.remoteVersion }
-    told.sharing = try AudienceTable.sharing(of: entry.record, in: transaction)
+    told.sharing = try AudienceTable.sharing(of: entry.id, in: transaction)
     return told
   }
 
   // MARK: the end
 
-  /// Ends the pending changes of a record. Its row becomes what the server last reported, or is evicted. Returns true
-  /// if a value had to be filled in or left out.
+  /// Ends a change, which is the only way to end pending work beside `remove` and `endLater`. Each of them requires a row
+  /// of the journal. Returns true if a value had to be filled in or left out.
+  ///
+  /// After the first change of a record the next one becomes its entry. After the last the row becomes what the server
+  /// last reported, or is evicted. A change on top of others leaves the record as the change beneath it does.
   ///
   /// - Parameters:
   ///   - answer: what an answer has just reported, or `nil` if it had nothing new about the record.
@@ -88,9 +92,18 @@ extension OutboxQueue {
     _ entry: Outbox.Entry, told answer: ServerRecord? = nil, isPulling: Bool = false, _ noted: Journal.Noted,
     in transaction: WriteTransaction
   ) throws -> Bool {
-    try remove(entry.record, noted, in: transaction)
+    if entry.isLater {
+      try removeLater(entry, noted, in: transaction)
+      return false
+    }
+    try remove(entry.id, noted, in: transaction)
     if entry.isBeneath { return try advance(entry, told: answer, isPulling: isPulling, in: transaction) }
     return try show(entry, told: answer, isPulling: isPulling, in: transaction)
+  }
+
+  /// Ends a change that was undone here before the server decided about it.
+  static func takeBack(_ entry: Outbox.Entry, in transaction: WriteTransaction) throws {
+    try end(entry, Journal.note(entry, .withdrawn, .takenBack, in: transaction), in: transaction)
   }
 
   /// Makes the row of an ended entry what the server last reported, or evicts it. Returns true if a value had to be
@@ -99,29 +112,29 @@ extension OutboxQueue {
     _ entry: Outbox.Entry, told answer: ServerRecord?, isPulling: Bool = false,
     in transaction: WriteTransaction
   ) throws -> Bool {
-    let table = try transaction.catalog.table(entry.record.type)
+    let table = try transaction.catalog.table(entry.id.type)
     if try showHidden(entry, told: answer, isPulling: isPulling, table, in: transaction) { return false }
     if let told = entry.told(since: answer), !entry.isLeaving || told.isDeleted {
       let own = entry.isHidden && answer != nil ? try sent(entry, table, in: transaction) : [:]
-      let isOwnDeletion = entry.isHidden && entry.kind == .delete && answer != nil
+      let isOwnDeletion = entry.isHidden && entry.change == .delete && answer != nil
       if let repaired = try place(told, own: own, isOwnDeletion: isOwnDeletion, table, in: transaction) {
         return repaired
       }
     } else if let base = entry.base, !entry.isLeaving {
-      if try restore(base, entry.record, table, in: transaction) { return false }
+      if try restore(base, entry.id, table, in: transaction) { return false }
     }
-    try transaction.evict(table, id: entry.record.id)
+    try transaction.evict(table, id: entry.id.id)
     return false
   }
 
   /// Returns the fields that a hidden change set, by position, as they were before merges with others' changes. Leaves
   /// out fields for which that isn't known.
-  private static func sent(
+  static func sent(
     _ entry: Outbox.Entry, _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> [Int: FieldValue] {
     guard let row = try local(entry, table, in: transaction) else { return [:] }
     let base = entry.base.flatMap { try? table.row($0.fields, in: entry.container) }
-    guard let base, let shown = try transaction.row(table, id: entry.record.id) else {
+    guard let base, let shown = try transaction.row(table, id: entry.id.id) else {
       return Dictionary(uniqueKeysWithValues: row.values.enumerated().map { ($0, $1) })
     }
     var sent: [Int: FieldValue] = [:]
@@ -178,9 +191,8 @@ extension OutboxQueue {
     _ record: ServerRecord, own: [Int: FieldValue] = [:], isOwnDeletion: Bool = false, _ table: TypeTable,
     in transaction: WriteTransaction
   ) throws -> Bool? {
-    var known = try AudienceTable(transaction)
+    try AudienceTable.set(record.isDeleted ? .nobody : record.sharing, of: record.id, in: transaction)
     if record.isDeleted {
-      try known.set(.nobody, of: record.id)
       if isOwnDeletion {
         try transaction.forget(table, id: record.id.id)
       } else {
@@ -189,13 +201,120 @@ extension OutboxQueue {
       try UnreadableTable.remove(record.id, in: transaction)
       return false
     }
-    try known.set(record.sharing, of: record.id)
     var repaired = false
     guard let row = try UnreadableTable.row(record, table, repaired: &repaired, in: transaction) else {
       return nil
     }
     try transaction.replace(table, id: record.id.id, row, own: own)
     return repaired
+  }
+
+  // MARK: the sending of an entry, from its operation to a retry
+
+  /// Notes that the entry was sent as it was at `revision`, and that its outcome is unknown.
+  static func setSent(
+    _ operation: SyncOperation, of entry: Outbox.Entry, revision: Int64, in transaction: WriteTransaction
+  ) throws {
+    var writer = JSONWriter(reserving: 256)
+    operation.write(to: &writer)
+    try update(
+      entry, "SET operation = ?4, sent_revision = ?5, sent = ?6, sent_together = ?7, together = NULL",
+      operation.id, revision, writer.bytes, operation.group?.id, in: transaction)
+  }
+
+  /// Keeps the entry in the inbox, and retries it after `time` unless its state says otherwise.
+  ///
+  /// - Parameter staysInDoubt: true if the sent operation may have been applied after all. It is then sent again
+  ///   unchanged.
+  static func postpone(
+    _ id: RecordID, _ rejection: Rejection, _: Journal.Noted, until time: Int64, state: Outbox.Entry.Stage,
+    staysInDoubt: Bool = false, in transaction: WriteTransaction
+  ) throws {
+    if !staysInDoubt { try recall(id, in: transaction) }
+    try transaction.run(
+      """
+      UPDATE bothy_outbox SET attempts = attempts + 1, retry_at = ?3, reason = ?4, state = ?5
+      WHERE type = ?1 AND id = ?2
+      """, id, time, rejection.json, state.rawValue)
+  }
+
+  /// Moves a change in doubt behind the others in doubt. Readers of the entry don't see this.
+  static func putLast(_ id: RecordID, in transaction: WriteTransaction) throws {
+    try transaction.run(
+      "UPDATE bothy_outbox SET retry_at = max(retry_at, 1) WHERE type = ?1 AND id = ?2", id)
+  }
+
+  /// Allows entries that wait after a rejection to be sent at once. Those in doubt are sent after the others in doubt.
+  ///
+  /// - Parameter records: the records whose entries are meant, or `nil` for all.
+  static func clearRetryTimes(of records: [RecordID]?, in transaction: WriteTransaction) throws {
+    let sql = "UPDATE bothy_outbox SET retry_at = 1 WHERE retry_at > 1 AND state = 0"
+    guard let records else { return try transaction.run(sql) }
+    for record in records { try transaction.run(sql + " AND type = ? AND id = ?", record) }
+  }
+
+  /// Returns the operation that was sent for a change and whose outcome is unknown. Also returns `nil` if it is nested
+  /// too deeply to be read, because no server has read it either.
+  static func sentOperation(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> SyncOperation?
+  {
+    let select = try statement("SELECT sent FROM", entry, in: transaction)
+    defer { select.reset() }
+    guard try select.step(), !select.isNull(at: 0) else { return nil }
+    // Operations that this module wrote are readable, unless the file is damaged.
+    return try? JSONReader.read(select.bytes(at: 0)) { try SyncOperation(from: &$0) }
+  }
+
+  /// Ends the doubt about an entry whose sent operation wasn't applied, so that a new operation sends it again. What
+  /// the server has reported about the record stays known.
+  ///
+  /// - Parameter operation: the operation to recall, of the entry or of a change on top of it, or `nil` for the
+  ///   entry's.
+  static func recall(_ id: RecordID, _ operation: String? = nil, in transaction: WriteTransaction) throws {
+    for table in operation == nil ? ["bothy_outbox"] : ["bothy_outbox", "bothy_later"] {
+      try transaction.run(
+        """
+        UPDATE \(table) SET operation = NULL, sent = NULL, sent_revision = NULL,
+          together = coalesce(together, sent_together), sent_together = NULL
+        WHERE type = ?1 AND id = ?2\(operation == nil ? "" : " AND operation = ?3")
+        """, id, operation)
+    }
+  }
+
+  /// Copies the parts of the server's record that this schema can't read into a change.
+  ///
+  /// - Parameter server: the server's fields, or `nil` for those of the change's base if the record was created again.
+  static func carry(
+    _ server: FieldsDocument? = nil, into change: Outbox.Entry, in transaction: WriteTransaction
+  ) throws {
+    let table = try transaction.catalog.table(change.id.type)
+    let base = change.base?.fields
+    guard let server = server ?? base, let row = try local(change, table, in: transaction) else { return }
+    // The caller keeps a record aside that can't be read at all.
+    guard let carried = try? table.carrying(server, in: row, since: base) else { return }
+    try setLocal(change, table, carried, in: transaction)
+  }
+
+  /// Removes the entry of a record, and leaves its row as it is.
+  static func remove(_ id: RecordID, _: Journal.Noted, in transaction: WriteTransaction) throws {
+    transaction.endHidden(id)
+    try transaction.run("DELETE FROM bothy_outbox WHERE type = ? AND id = ?", id)
+  }
+
+  // MARK: the sharing of an entry
+
+  /// Reduces the pending sharing of an entry to what remains after the server has applied `sent`.
+  static func reduceSharing(of entry: Outbox.Entry, by sent: SharingChange?, in transaction: WriteTransaction)
+    throws
+  {
+    guard let pending = entry.sharing, sent != nil else { return }
+    try setSharing(pending.remaining(after: sent), of: entry.id, in: transaction)
+  }
+
+  /// Sets the pending sharing of an entry.
+  static func setSharing(_ change: SharingChange, of id: RecordID, in transaction: WriteTransaction) throws {
+    try transaction.run(
+      "UPDATE bothy_outbox SET share = ?3 WHERE type = ?1 AND id = ?2", id, change.isEmpty ? nil : change.json
+    )
   }
 }
 
@@ -205,7 +324,7 @@ extension Outbox.Entry {
     remoteVersion
       ?? base.map {
         ServerRecord(
-          id: record, container: $0.container ?? container, version: $0.version,
+          id: id, container: $0.container ?? container, version: $0.version,
           metadata: $0.metadata, fields: $0.fields)
       }
   }
@@ -237,4 +356,42 @@ extension ServerRecord {
 
   /// True if this is such a note and not a deletion that the server reported. Those have a time.
   var isAbsence: Bool { isDeleted && modified == 0 }
+}
+
+/// The audience of each record, as far as the server has reported it to this device. Pending changes aren't part of it.
+///
+/// Records without an audience cost one look-up a transaction.
+struct AudienceTable {
+  private let transaction: WriteTransaction
+  private var isEmpty: Bool
+
+  init(_ transaction: WriteTransaction) throws {
+    self.transaction = transaction
+    isEmpty = try !transaction.has("SELECT 1 FROM bothy_sharing LIMIT 1")
+  }
+
+  mutating func set(_ sharing: Audience, of id: RecordID) throws {
+    guard !sharing.isEmpty else {
+      return isEmpty ? () : try transaction.run("DELETE FROM bothy_sharing WHERE type = ? AND id = ?", id)
+    }
+    try transaction.run("INSERT OR REPLACE INTO bothy_sharing VALUES (?, ?, ?)", id, sharing.json)
+    isEmpty = false
+  }
+
+  static func set(_ sharing: Audience, of id: RecordID, in transaction: WriteTransaction) throws {
+    var known = try AudienceTable(transaction)
+    try known.set(sharing, of: id)
+  }
+
+  /// Applies a change that the server has made to the known sharing.
+  static func apply(_ change: SharingChange?, to id: RecordID, in transaction: WriteTransaction) throws {
+    guard let change, !change.isEmpty else { return }
+    try set(change.applied(to: sharing(of: id, in: transaction)), of: id, in: transaction)
+  }
+
+  static func sharing(of id: RecordID, in transaction: ReadTransaction) throws -> Audience {
+    try transaction.first("SELECT sharing FROM bothy_sharing WHERE type = ? AND id = ?", id) {
+      try $0.text(at: 0).map { try Audience(json: $0) }
+    } ?? .nobody
+  }
 }

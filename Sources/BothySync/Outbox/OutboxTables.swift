@@ -8,6 +8,7 @@ import BothyStore
 ///   don't see yet, see `OutboxQueue+Awaited`, and to those with others stacked on them.
 /// - `bothy_later`: changes that are stacked on others of their record, with the columns of the outbox, see
 ///   `OutboxQueue+Later`.
+/// - `bothy_doubt`: saves without an answer that are undone here, with the columns of the outbox, see `OutboxQueue+Doubt`.
 /// - `bothy_cursor`: the position to which each scope was pulled.
 /// - `bothy_stage`: pages of a pull that isn't complete.
 /// - `bothy_unknown`: records of types that this schema doesn't know, kept for a later one.
@@ -16,7 +17,7 @@ import BothyStore
 /// - `bothy_given`: records that a server gets back, see `GivenBack`.
 /// - `bothy_blob`: the state of each blob, see `BlobTable`.
 /// - `bothy_coverage`: the queries that the server has answered in full, with the time.
-/// - `bothy_stale`: rows that a save left behind because its answer isn't shown, with their versions and that answer.
+/// - `bothy_stale`: answers to saves that no row shows, with the versions of the rows, or none without a row.
 /// - `bothy_sharing`: the audience of each record, as far as the server reported it.
 /// - `bothy_sync_log`: the results of past syncs, see `SyncLog`.
 /// - `bothy_replaced`: content that newer versions replaced, see `ReplacedFields`.
@@ -36,6 +37,7 @@ enum OutboxTables {
     [
       "CREATE TABLE IF NOT EXISTS bothy_outbox (\(columns), PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID",
       "CREATE TABLE IF NOT EXISTS bothy_later (\(columns), PRIMARY KEY (type, id, revision)) STRICT, WITHOUT ROWID",
+      "CREATE TABLE IF NOT EXISTS bothy_doubt (\(columns), PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID",
       """
       CREATE INDEX IF NOT EXISTS bothy_outbox_unsent ON bothy_outbox (type, id)
       WHERE base_version = '\(OutboxQueue.unsentVersion)'

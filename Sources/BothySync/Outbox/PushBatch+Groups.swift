@@ -25,26 +25,26 @@ extension PushBatchBuilder {
     groups.insert(group)
     if holdsGroups, let first = members.first {
       batch.holdsGroups = true
-      return wait(Set(members.map(\.record)), for: first.record)
+      return wait(Set(members.map(\.id)), for: first.id)
     }
-    if let obstacle = members.first(where: { !isReady($0) }) { return block(members, by: obstacle.record) }
-    let records = Set(members.map(\.record))
+    if let obstacle = members.first(where: { !isReady($0) }) { return block(members, by: obstacle.id) }
+    let records = Set(members.map(\.id))
     for record in records where links[record] == nil { visited[record] = .open }
     var contents: [(entry: Outbox.Entry, row: StoredRow?, fields: [String: JSONValue])] = []
     var waiting: RecordID?
     for member in members {
-      guard member.kind != .delete else {
+      guard member.change != .delete else {
         contents.append((member, nil, [:]))
         continue
       }
-      let table = try transaction.catalog.table(member.record.type)
+      let table = try transaction.catalog.table(member.id.type)
       guard let (row, fields) = try content(of: member, table) else {
-        if case .blocked? = visited[member.record] { return block(members, by: member.record) }
+        if case .blocked? = visited[member.id] { return block(members, by: member.id) }
         continue
       }
       contents.append((member, row, fields))
-      if try needsBlobs(member.record, member.kind, member.revision, fields, table) {
-        waiting = member.record
+      if try needsBlobs(member.id, member.change, member.revision, fields, table) {
+        waiting = member.id
       }
       for target in try newRecords(in: fields, table) where !records.contains(target) {
         if try isSent(target) { continue }
@@ -61,7 +61,7 @@ extension PushBatchBuilder {
     let size = contents.count
     for (entry, row, fields) in try inSendingOrder(contents) {
       try send(
-        entry, transaction.catalog.table(entry.record.type), fields: fields, isPartial: false,
+        entry, transaction.catalog.table(entry.id.type), fields: fields, isPartial: false,
         container: row?.container, group: size > 1 ? SyncOperation.Group(id: group, size: size) : nil)
     }
   }
@@ -73,13 +73,13 @@ extension PushBatchBuilder {
       try OutboxQueue.sentOperation(of: entry, in: transaction).map { (operation: $0, entry: entry) }
     }
     guard found.count == members.count else {
-      for member in members { try OutboxQueue.recall(member.record, member.operationID, in: transaction) }
+      for member in members { try OutboxQueue.recall(member.id, member.operationID, in: transaction) }
       return
     }
     if let records, !found.contains(where: { records.contains($0.operation.record) }) { return }
     guard try members.allSatisfy({ try goesBeneath($0) }) else {
       // The server didn't apply what one of them was made on, so it applied none of them.
-      for member in members { try OutboxQueue.recall(member.record, member.operationID, in: transaction) }
+      for member in members { try OutboxQueue.recall(member.id, member.operationID, in: transaction) }
       return
     }
     var waiting: RecordID?
@@ -101,8 +101,8 @@ extension PushBatchBuilder {
   }
 
   func isReady(_ entry: Outbox.Entry) -> Bool {
-    entry.state == .pending && entry.operationID == nil && entry.retryAt <= now
-      && !heldTypes.contains(entry.record.type)
+    entry.stage == .pending && entry.operationID == nil && entry.retryAt <= now
+      && !heldTypes.contains(entry.id.type)
   }
 
   /// Returns the records that the fields refer to and that the server doesn't have yet.
@@ -114,9 +114,7 @@ extension PushBatchBuilder {
   /// Sends first what a group needs. Returns false if that can't be sent now.
   private mutating func isSent(_ target: RecordID) throws -> Bool {
     guard let entry = try OutboxQueue.entry(target, in: transaction) else { return true }
-    if visited[target] == nil, entry.state == .pending, entry.retryAt <= now, entry.operationID == nil,
-      depth < Self.depthLimit
-    {
+    if visited[target] == nil, isReady(entry), depth < Self.depthLimit {
       depth += 1
       defer { depth -= 1 }
       try add(entry)
@@ -132,11 +130,11 @@ extension PushBatchBuilder {
 
   /// Blocks all of the group. Doesn't report an obstacle that is only in doubt, because this request resolves it.
   private mutating func block(_ members: [Outbox.Entry], by obstacle: RecordID) {
-    let isInDoubt = members.contains { $0.record == obstacle && $0.operationID != nil }
+    let isInDoubt = members.contains { $0.id == obstacle && $0.operationID != nil }
     for member in members
-    where visited[member.record].map({ if case .sent = $0 { false } else { true } }) ?? true {
-      visited[member.record] = .blocked(by: obstacle)
-      if member.record != obstacle && !isInDoubt { batch.blocked.append((member.record, obstacle)) }
+    where visited[member.id].map({ if case .sent = $0 { false } else { true } }) ?? true {
+      visited[member.id] = .blocked(by: obstacle)
+      if member.id != obstacle && !isInDoubt { batch.blocked.append((member.id, obstacle)) }
     }
   }
 
@@ -145,13 +143,237 @@ extension PushBatchBuilder {
   ) throws -> [(entry: Outbox.Entry, row: StoredRow?, fields: [String: JSONValue])] {
     let order = transaction.catalog.tablesByReference.map(\.schema.name)
     func rank(_ entry: Outbox.Entry) -> Int {
-      let position = order.firstIndex(of: entry.record.type) ?? 0
-      switch entry.kind {
+      let position = order.firstIndex(of: entry.id.type) ?? 0
+      switch entry.change {
       case .insert: return position
       case .update: return order.count + position
       case .delete: return 3 * order.count - position
       }
     }
     return contents.map { (rank($0.entry), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+  }
+}
+
+/// Sends stacked changes in the same request, each on top of the operation before it. So a record that many
+/// transactions changed doesn't cost a round trip for each.
+extension PushBatchBuilder {
+  /// The last operation of a record in this batch that others may follow.
+  struct Link {
+    /// The operation's id.
+    var operation: String
+    /// The revision that it was made from.
+    var revision: Int64
+    /// The record after the operation, or `nil` for a deletion.
+    var base: Outbox.Entry.Base?
+  }
+
+  /// Returns the entries of some records. For an entry with a transaction or stacked changes, also returns the entries
+  /// of all records that its transactions changed.
+  func needed(by records: [RecordID]) throws -> [Outbox.Entry] {
+    var needed: [Outbox.Entry] = []
+    var seen: Set<RecordID> = []
+    for record in records {
+      guard let entry = try OutboxQueue.entry(record, in: transaction) else { continue }
+      let closure =
+        try entry.group != nil || entry.isBeneath ? OutboxQueue.closure(of: record, in: transaction) : [entry]
+      needed += closure.filter { seen.insert($0.id).inserted }
+    }
+    return needed
+  }
+
+  /// Notes that the changes stacked on an entry may follow its operation.
+  mutating func link(_ entry: Outbox.Entry, _ operation: String) throws {
+    guard entry.isBeneath else { return }
+    let table = try transaction.catalog.table(entry.id.type)
+    let base = try OutboxQueue.local(entry, table, in: transaction).map { row in
+      Outbox.Entry.Base(
+        version: OutboxQueue.unsentVersion, fields: table.document(row), container: row.container)
+    }
+    links[entry.id] = Link(operation: operation, revision: entry.revision, base: base)
+    if !following.contains(entry.id) { following.append(entry.id) }
+  }
+
+  /// Returns the operation that a stacked change follows. Returns `nil` if the change beneath isn't sent in this batch,
+  /// or leaves the record in another state than the change was made on.
+  func predecessor(of entry: Outbox.Entry) throws -> String? {
+    guard entry.isLater, let link = links[entry.id], link.base == entry.base,
+      try OutboxQueue.later(of: entry.id, above: link.revision, limit: 1, in: transaction).first?.revision
+        == entry.revision
+    else { return nil }
+    return link.operation
+  }
+
+  /// Sends the changes that may follow the operations so far.
+  mutating func addFollowing() throws {
+    while let record = following.popLast(), !isFull, batch.items.count < limit {
+      guard let link = links[record],
+        let next = try OutboxQueue.later(of: record, above: link.revision, limit: 1, in: transaction).first
+      else { continue }
+      if next.operationID != nil {
+        try addInDoubt(next)
+      } else if let group = next.group {
+        try add(group: group)
+      } else {
+        try add(later: next)
+      }
+    }
+  }
+
+  /// Adds the change that a change in doubt was made on before it. Returns false if that one is no longer in doubt,
+  /// because the server hasn't applied it.
+  mutating func goesBeneath(_ entry: Outbox.Entry) throws -> Bool {
+    guard entry.isLater else { return true }
+    guard let beneath = try OutboxQueue.beneath(entry, in: transaction), let operation = beneath.operationID
+    else {
+      return false
+    }
+    if batch.items.contains(where: { $0.operation.id == operation }) { return true }
+    if let group = beneath.sentGroup {
+      try addGroupInDoubt(group, nil)
+    } else if try goesBeneath(beneath), batch.items.count < limit,
+      let sent = try OutboxQueue.sentOperation(of: beneath, in: transaction)
+    {
+      try addInDoubt(sent, of: beneath)
+    }
+    return true
+  }
+
+  /// Reports the members of transactions that can't be sent yet.
+  mutating func noteWaiting() throws {
+    guard !isFull, batch.items.count < limit, try OutboxQueue.hasLater(in: transaction) else { return }
+    for group in try OutboxQueue.groups(in: transaction) where !groups.contains(group) {
+      let members = try OutboxQueue.members(of: group, in: transaction)
+      guard let obstacle = members.first(where: \.isLater) else { continue }
+      batch.blocked += members.filter { !$0.isLater }.map { ($0.id, obstacle.id) }
+    }
+  }
+
+  /// Adds a stacked change in doubt again just as it was sent.
+  private mutating func addInDoubt(_ entry: Outbox.Entry) throws {
+    if let group = entry.sentGroup { return try addGroupInDoubt(group, nil) }
+    guard let operation = try OutboxQueue.sentOperation(of: entry, in: transaction) else {
+      return try OutboxQueue.recall(entry.id, entry.operationID, in: transaction)
+    }
+    try addInDoubt(operation, of: entry)
+  }
+
+  private mutating func add(later entry: Outbox.Entry) throws {
+    let record = entry.id
+    guard isReady(entry), try predecessor(of: entry) != nil else { return }
+    let table = try transaction.catalog.table(record.type)
+    guard entry.change != .delete else { return try send(entry, table, fields: [:], isPartial: false) }
+    let sent = visited[record]
+    guard let (row, fields) = try content(of: entry, table) else {
+      visited[record] = sent
+      return
+    }
+    if try needsBlobs(record, entry.change, entry.revision, fields, table) {
+      visited[record] = sent
+      return
+    }
+    for target in try newRecords(in: fields, table) where target != record {
+      guard case .sent? = visited[target] else { return }
+    }
+    try send(entry, table, fields: fields, isPartial: false, container: row.container)
+  }
+}
+
+/// Fuses transactions that need each other into one, because none of them could be sent before the others.
+extension PushBatchBuilder {
+  /// The changes that are sent as one.
+  enum Unit: Hashable {
+    case group(String)
+    case single(RecordID, revision: Int64)
+
+    init(_ entry: Outbox.Entry) {
+      self = entry.group.map { .group($0) } ?? .single(entry.id, revision: entry.revision)
+    }
+  }
+
+  /// Fuses the cycles among the units that need a record that wasn't sent. Returns true if any were fused.
+  ///
+  /// A transaction needs the new records that it refers to, and the changes that its own are stacked on. The first of a
+  /// cycle was made before all that it needs, so it needs a record of a later one. The search begins only at such
+  /// needs.
+  mutating func fuseCycles() throws -> Bool {
+    let roots = needing
+    needing = []
+    guard !roots.isEmpty else { return false }
+    let builder = self
+    let cycles = try Components.cycles(from: roots) { try builder.needs(of: $0) }
+    var isFused = false
+    for cycle in cycles {
+      let groups = cycle.compactMap { if case .group(let group) = $0 { group } else { nil } }
+      guard let group = groups.min() else { continue }
+      isFused = true
+      for member in try cycle.flatMap({ try members(of: $0) }) {
+        try OutboxQueue.join(member, to: group, in: transaction)
+        if case .sent? = visited[member.id] { continue }
+        visited[member.id] = nil
+        deferred.remove(member.id)
+        batch.blocked.removeAll { $0.record == member.id }
+      }
+      try OutboxQueue.fuse(group, in: transaction)
+      self.groups.subtract(groups)
+    }
+    return isFused
+  }
+
+  private func members(of unit: Unit) throws -> [Outbox.Entry] {
+    switch unit {
+    case .group(let group): return try OutboxQueue.members(of: group, in: transaction)
+    case .single(let record, let revision):
+      return try OutboxQueue.change(of: record, at: revision, in: transaction).map { [$0] } ?? []
+    }
+  }
+
+  /// Returns the units that have to be sent before or with a unit. Empty if the unit itself can't be sent now.
+  private func needs(of unit: Unit) throws -> [Unit] {
+    let members = try members(of: unit)
+    guard members.allSatisfy(isReady) else { return [] }
+    var needs: Set<Unit> = []
+    for member in members {
+      if member.isLater, let beneath = try OutboxQueue.beneath(member, in: transaction),
+        beneath.operationID == nil
+      {
+        needs.insert(Unit(beneath))
+      }
+      for target in try newRecords(neededBy: member) {
+        guard let entry = try OutboxQueue.entry(target, in: transaction), entry.operationID == nil else {
+          continue
+        }
+        needs.insert(Unit(entry))
+      }
+    }
+    needs.remove(unit)
+    return Array(needs)
+  }
+
+  private func newRecords(neededBy entry: Outbox.Entry) throws -> [RecordID] {
+    let table = try transaction.catalog.table(entry.id.type)
+    guard entry.change != .delete, let row = try OutboxQueue.local(entry, table, in: transaction) else {
+      return []
+    }
+    let fields =
+      try entry.base == nil
+      ? table.members(row) : Self.changedFields(table.document(row), since: entry.base)
+    let needed = try newRecords(in: fields, table)
+    guard entry.group == nil && !entry.isLater && !needed.isEmpty else { return needed }
+    // A single change is first sent without its optional references, except for those into a transaction, which may
+    // wait for it.
+    let required = fields.filter { table.schema[$0.key]?.isOptional == false }
+    return try newRecords(in: required, table)
+      + needed.filter { try OutboxQueue.entry($0, in: transaction)?.group != nil }
+  }
+
+  /// True if a transaction that creates records is stacked on a change that needs new records itself, perhaps those.
+  func isNeededBeneath(_ members: [Outbox.Entry]) throws -> Bool {
+    guard members.contains(where: { !$0.isLater && $0.change == .insert }) else { return false }
+    return try members.contains { member in
+      guard member.isLater, let beneath = try OutboxQueue.beneath(member, in: transaction),
+        beneath.group == nil, beneath.operationID == nil
+      else { return false }
+      return try !newRecords(neededBy: beneath).isEmpty
+    }
   }
 }

@@ -52,7 +52,7 @@ struct PushBatchBuilder {
   /// The current time. Entries with a later retry time aren't sent.
   let now: Int64
   /// The types whose changes aren't sent now. Changes that refer to unsent records of these types wait too.
-  let heldTypes: Set<String>
+  private(set) var heldTypes: Set<String>
   /// True if transactions aren't sent now. Pages are staged, and conflicts can be decided only when they are shown.
   let holdsGroups: Bool
   let sendsTimes: Bool
@@ -95,8 +95,15 @@ struct PushBatchBuilder {
     self.makeID = makeID
   }
 
-  /// - Parameter records: the records whose ready changes are sent, or `nil` for all that is ready.
-  mutating func build(only records: [RecordID]? = nil) throws -> PushBatch {
+  /// Builds one batch. Other records' operations in doubt may be under way, so they don't fill a batch of some records.
+  ///
+  /// - Parameters:
+  ///   - records: the records whose ready changes are sent, or `nil` for all that is ready.
+  ///   - held: the types that stay out when other changes fill the batch after those of the records, or `nil` to send
+  ///     no others.
+  mutating func build(
+    only records: [RecordID]? = nil, thenBut held: Set<String>? = nil
+  ) throws -> PushBatch {
     givesBack = try GivenBack.isUsed(in: transaction)
     try addOperationsInDoubt(records.map(Set.init))
     if let records {
@@ -104,7 +111,8 @@ struct PushBatchBuilder {
         try add(entry)
         try addFollowing()
       }
-      return batch
+      guard let held, !batch.items.isEmpty else { return batch }
+      heldTypes = held
     }
     try addFollowing()
     try addGroups()
@@ -148,7 +156,7 @@ struct PushBatchBuilder {
     guard let table = transaction.catalog.tableIfKnown(operation.record.type) else { return false }
     for field in table.schema.fields {
       for target in field.targets(of: operation.fields[field.name]) where target != operation.record {
-        guard let entry = try OutboxQueue.entry(target, in: transaction), entry.kind == .insert else {
+        guard let entry = try OutboxQueue.entry(target, in: transaction), entry.change == .insert else {
           continue
         }
         if case .sent? = visited[target] { continue }
@@ -175,44 +183,44 @@ struct PushBatchBuilder {
       let entries = try OutboxQueue.entries(
         where: "type = ? AND id > ? AND kind = ? AND state = 0 AND operation IS NULL AND retry_at <= ?",
         [type, last, kind.number, now], limit: limit, in: transaction)
-      for entry in entries where batch.items.count < limit && visited[entry.record] == nil {
+      for entry in entries where batch.items.count < limit && visited[entry.id] == nil {
         try add(entry)
         if !following.isEmpty { try addFollowing() }
       }
       guard entries.count == limit, let next = entries.last else { return }
-      last = next.record.id
+      last = next.id.id
     }
   }
 
   mutating func add(_ entry: Outbox.Entry) throws {
-    guard visited[entry.record] == nil else { return }
+    guard visited[entry.id] == nil else { return }
     if let group = entry.group { return try add(group: group) }
-    let table = try transaction.catalog.table(entry.record.type)
+    let table = try transaction.catalog.table(entry.id.type)
     if depth == 0 { deferred = [] }
-    visited[entry.record] = .open
-    if entry.kind == .delete {
+    visited[entry.id] = .open
+    if entry.change == .delete {
       try send(entry, table, fields: [:], isPartial: false)
       return
     }
     guard let (row, all) = try content(of: entry, table) else { return }
     var fields = all
-    if try needsBlobs(entry.record, entry.kind, entry.revision, fields, table) { return }
+    if try needsBlobs(entry.id, entry.change, entry.revision, fields, table) { return }
     var isPartial = false
     for field in table.schema.fields where field.kind.target != nil {
-      guard let value = fields[field.name], let blocker = try firstUnsent(value, field, entry.record) else {
+      guard let value = fields[field.name], let blocker = try firstUnsent(value, field, entry.id) else {
         continue
       }
       guard isOpen(blocker) || deferred.contains(blocker) else {
-        visited[entry.record] = .blocked(by: blocker)
-        batch.blocked.append((entry.record, blocker))
+        visited[entry.id] = .blocked(by: blocker)
+        batch.blocked.append((entry.id, blocker))
         return
       }
       if field.isOptional {
         fields[field.name] = nil
         isPartial = true
       } else if depth > 0 {
-        visited[entry.record] = nil
-        deferred.insert(entry.record)
+        visited[entry.id] = nil
+        deferred.insert(entry.id)
         return
       }
     }
@@ -251,25 +259,22 @@ struct PushBatchBuilder {
     guard let row = try OutboxQueue.local(entry, table, in: transaction) else {
       // A broken invariant: an entry without its row. The record becomes what the server last reported.
       let noted = try Journal.note(entry, .withdrawn, .unsendable, in: transaction)
-      if entry.isLater {
-        try OutboxQueue.removeLater(entry, in: transaction)
-      } else {
-        try OutboxQueue.end(entry, noted, in: transaction)
-      }
+      try OutboxQueue.end(entry, noted, in: transaction)
       batch.repaired += 1
       return nil
     }
     let fields =
       entry.base == nil
       ? try table.members(row) : try Self.changedFields(table.document(row), since: entry.base)
-    if let rejection = Rejection(tooDeep: fields, of: entry.record.type) {
-      batch.refused.append((entry, rejection))
-      visited[entry.record] = .blocked(by: entry.record)
+    if let rejection = Rejection(tooDeep: fields, of: entry.id.type) {
+      // A change on top of another is refused when it is the record's first.
+      if !entry.isLater { batch.refused.append((entry, rejection)) }
+      visited[entry.id] = .blocked(by: entry.id)
       return nil
     }
-    if fields.isEmpty && entry.kind == .update && entry.destination(row.container) == nil
+    if fields.isEmpty && entry.change == .update && entry.destination(row.container) == nil
       && entry.sharing == nil && !entry.isLater,
-      try SecretAttachment.secrets(of: entry.record, table, transaction.secretStore).isEmpty
+      try SecretAttachment.secrets(of: entry.id, table, transaction.secretStore).isEmpty
     {
       let noted = try Journal.note(
         entry, .accepted, entry.isHidden ? .online : .agreed, version: entry.base?.version, in: transaction)
@@ -289,15 +294,11 @@ struct PushBatchBuilder {
     _ value: JSONValue, _ field: FieldSchema, _ owner: RecordID
   ) throws -> RecordID? {
     for target in field.targets(of: value) where target != owner {
-      guard let entry = try OutboxQueue.entry(target, in: transaction), entry.kind == .insert else {
+      guard let entry = try OutboxQueue.entry(target, in: transaction), entry.change == .insert else {
         continue
       }
       if deferred.contains(target) { return target }
-      if visited[target] == nil, !heldTypes.contains(target.type), entry.state == .pending,
-        entry.retryAt <= now,
-        entry.operationID == nil,
-        batch.items.count < limit - 1, depth < Self.depthLimit
-      {
+      if visited[target] == nil, isReady(entry), batch.items.count < limit - 1, depth < Self.depthLimit {
         depth += 1
         defer { depth -= 1 }
         try add(entry)
@@ -317,16 +318,16 @@ struct PushBatchBuilder {
     if base == nil && givesBack { base = try GivenBack.state(of: entry, in: transaction)?.position }
     if entry.isLater { base = nil }
     var operation = SyncOperation(
-      id: makeID(), kind: entry.kind, record: entry.record,
-      container: entry.kind == .insert
-        ? container : entry.kind == .update ? entry.destination(container) : nil, base: base,
+      id: makeID(), kind: entry.change, record: entry.id,
+      container: entry.change == .insert
+        ? container : entry.change == .update ? entry.destination(container) : nil, base: base,
       fields: fields,
-      modified: sendsTimes && entry.isEditTimeReliable && !entry.isHidden ? entry.edited : nil,
-      sharing: entry.kind == .delete ? nil : entry.sharing, group: group)
+      modified: sendsTimes && entry.isEditTimeReliable && !entry.isHidden ? entry.editedTime : nil,
+      sharing: entry.change == .delete ? nil : entry.sharing, group: group)
     operation.after = try predecessor(of: entry)
     try OutboxQueue.setSent(
       operation, of: entry, revision: isPartial ? entry.revision - 1 : entry.revision, in: transaction)
-    visited[entry.record] = .sent
+    visited[entry.id] = .sent
     batch.items.append(.init(operation: operation, revision: entry.revision, isPartial: isPartial))
     if !isPartial { try link(entry, operation.id) }
   }

@@ -30,7 +30,7 @@ extension PushResultApplier {
       for member in members { try postpone(member.entry, doubt) }
       return
     }
-    for member in members { try OutboxQueue.recall(member.entry.record, in: transaction) }
+    for member in members { try OutboxQueue.recall(member.entry.id, in: transaction) }
     // Changes that were edited since are sent as they are now, and decided then.
     let isAsSent =
       members.count == sent.count
@@ -61,7 +61,7 @@ extension PushResultApplier {
       guard case .conflict(let current?) = member.verdict,
         let decision = decisions.pushed[member.item.operation.id]
       else { continue }
-      decisions.pulled[member.entry.record] = PullDecision(version: current.version, decision: decision)
+      decisions.pulled[member.entry.id] = PullDecision(version: current.version, decision: decision)
     }
     undecided.append(members)
   }
@@ -72,7 +72,7 @@ extension PushResultApplier {
     for members in undecided {
       let isOpen = try members.contains { member in
         guard case .conflict(let current) = member.verdict,
-          let entry = try OutboxQueue.entry(member.entry.record, in: transaction)
+          let entry = try OutboxQueue.entry(member.entry.id, in: transaction)
         else { return false }
         // A deletion of a record that the server never had is open until it is decided.
         let isDecided = current != nil && entry.base?.version == current?.version
@@ -84,19 +84,21 @@ extension PushResultApplier {
   }
 
   private func isPulled(_ entry: Outbox.Entry) throws -> Bool {
-    let table = try transaction.catalog.table(entry.record.type)
-    let row = try transaction.row(table, id: entry.record.id)
-    let container = row?.container ?? entry.container ?? entry.record.type
+    let table = try transaction.catalog.table(entry.id.type)
+    let row = try transaction.row(table, id: entry.id.id)
+    let container = row?.container ?? entry.container ?? entry.id.type
     return try (pulls + PullState.scopes(in: transaction)).contains { $0.contains(container) }
   }
 
   /// Treats a change that can't be sent like one that the server has rejected, with all of its transaction.
-  mutating func refuse(unsent entry: Outbox.Entry, _ rejection: Rejection) throws {
+  ///
+  /// - Parameter isForGood: true if no server accepts the change as it is. It then waits for an edit or a decision.
+  mutating func refuse(unsent entry: Outbox.Entry, _ rejection: Rejection, isForGood: Bool = false) throws {
     if entry.isHidden {
       return try OutboxQueue.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
     }
-    let unit = try entry.group == nil ? [entry] : OutboxQueue.unit(of: entry.record, in: transaction)
-    try refuse([(entry, rejection)], unit, isAsSent: true)
+    let unit = try entry.group == nil ? [entry] : OutboxQueue.unit(of: entry.id, in: transaction)
+    try refuse([(entry, rejection)], unit, isAsSent: true, isForGood: isForGood)
     try absorbRefused()
   }
 
@@ -108,26 +110,25 @@ extension PushResultApplier {
 
   /// Stores the reasons with the rejected members. The others wait with them.
   private mutating func refuse(
-    _ refused: [(entry: Outbox.Entry, rejection: Rejection)], _ members: [Outbox.Entry], isAsSent: Bool
+    _ refused: [(entry: Outbox.Entry, rejection: Rejection)], _ members: [Outbox.Entry], isAsSent: Bool,
+    isForGood: Bool = false
   ) throws {
     let isDiscarded = refused.contains {
-      configuration.rejectionPolicy(for: $0.entry.record.type) == .discardAndRefetch
+      configuration.rejectionPolicy(for: $0.entry.id.type) == .discardAndRefetch
     }
     for (entry, rejection) in refused {
       if !isAsSent {
-        try tell(SyncReport.Failure(entry, rejection, nextRetry: clock.now(), in: transaction))
-      } else if isDiscarded {
-        try report.failures.append(SyncReport.Failure(entry, rejection, nextRetry: nil, in: transaction))
-      } else {
-        try postpone(entry, rejection)
+        try tell(entry, rejection, nextRetry: clock.now())
+      } else if !isDiscarded {
+        try postpone(entry, rejection, isForGood: isForGood)
       }
     }
     guard isAsSent else { return }
-    if !isDiscarded { return refusedTogether += members.map(\.record) }
-    let reasons = Dictionary(refused.map { ($0.entry.record, $0.rejection) }, uniquingKeysWith: { $1 })
+    if !isDiscarded { return refusedTogether += members.map(\.id) }
+    let reasons = Dictionary(refused.map { ($0.entry.id, $0.rejection) }, uniquingKeysWith: { $1 })
     for entry in members {
-      guard let reason = reasons[entry.record] ?? refused.first?.rejection else { continue }
-      try discard(entry, transaction.catalog.table(entry.record.type), reason)
+      guard let reason = reasons[entry.id] ?? refused.first?.rejection else { continue }
+      try discard(entry, reason)
     }
   }
 
@@ -148,7 +149,7 @@ extension PushResultApplier {
     }
     for (entry, error) in failures {
       if let found = error as? UnreadableRecord {
-        let current = members.first { $0.entry.record == entry.record }?.verdict.current
+        let current = members.first { $0.entry.id == entry.id }?.verdict.current
         try setAside(found, current)
       }
       try postpone(entry, Rejection(mergeError: error))
@@ -160,30 +161,17 @@ extension PushResultApplier {
   mutating func carryOut(
     _ choices: [(entry: Outbox.Entry, current: ServerRecord?, choice: MergeDecision)], of unit: [Outbox.Entry]
   ) throws {
-    if try choices.contains(where: { try keepsServer($0.choice, $0.entry, $0.current) }) {
-      let known = Dictionary(
-        choices.map { ($0.entry.record, $0.current ?? .unknown($0.entry.record)) }, uniquingKeysWith: { $1 })
-      for entry in unit { try giveWay(entry, known[entry.record]) }
-      return
+    if try unit.count > 1 && choices.contains(where: { try keepsServer($0.choice, $0.entry, $0.current) }) {
+      let known = choices.map { ($0.entry.id, $0.current ?? .unknown($0.entry.id)) }
+      return try giveWay(unit, to: Dictionary(known, uniquingKeysWith: { $1 }))
     }
-    for (entry, current, choice) in choices {
-      let live = current?.live
-      let table = try transaction.catalog.table(entry.record.type)
-      switch choice {
-      case .client where entry.kind == .delete && live == nil:
-        try wasDeleted(entry, current)
-      case .merged(let fields):
-        try take(merged: fields, entry, table, live, current)
-      case .client: try takeClient(entry, table, live, current)
-      case .server: try takeServer(entry, table, live, current)
-      }
-    }
+    for (entry, current, choice) in choices { try carryOut(choice, entry, current) }
   }
 
   private func keepsServer(
     _ choice: MergeDecision, _ entry: Outbox.Entry, _ current: ServerRecord?
   ) throws -> Bool {
-    let table = try transaction.catalog.table(entry.record.type)
+    let table = try transaction.catalog.table(entry.id.type)
     let row = try OutboxQueue.local(entry, table, in: transaction)
     switch choice {
     case .server: return isEdited(entry, row, table)
@@ -192,34 +180,8 @@ extension PushResultApplier {
       guard let current, !current.isDeleted, current.fields == FieldsDocument(fields) else { return false }
       guard let row else { return true }
       return try entry.destination(row.container) == nil
-        && Self.losesEdit(table.document(row), entry.base, current.fields)
+        && Self.losesEdit(table.document(row), entry.base, current, current.fields, table.schema)
     }
-  }
-
-  /// Undoes the local change. The record becomes the newest version that the server has reported, because a pull
-  /// doesn't report it again.
-  private mutating func giveWay(_ entry: Outbox.Entry, _ current: ServerRecord?) throws {
-    // A change that gave way with another of its transaction has already ended.
-    guard let entry = try OutboxQueue.current(entry, in: transaction) else { return }
-    let table = try transaction.catalog.table(entry.record.type)
-    let lost = try OutboxQueue.local(entry, table, in: transaction).map { table.document($0) }
-    report.overwritten.append(SyncReport.ReplacedContent(record: entry.record, fields: lost))
-    let told = try entry.told(since: current) ?? OutboxQueue.told(of: entry, in: transaction)
-    let version = current.flatMap { $0.isAbsence ? nil : $0.version }
-    let noted = try journal(entry, .overwritten, .atomic, loses: true, to: told, version: version)
-    if entry.isLater {
-      // Changes stacked on it by another transaction have lost their base.
-      guard let next = try OutboxQueue.undo(later: entry, noted, in: transaction), let group = next.group
-      else {
-        return
-      }
-      for entry in try OutboxQueue.members(of: group, in: transaction) { try giveWay(entry, nil) }
-      return
-    }
-    try OutboxQueue.takeOut(entry, in: transaction)
-    try InboxDecision.revert(entry, told: current, noted, in: transaction)
-    report.note(
-      entry.record, try transaction.exists(entry.record) ? .updatedCache : .removedFromCache)
   }
 }
 
@@ -270,7 +232,7 @@ extension PushResultApplier {
     let conflicts = try Self.pullConflicts(page, in: transaction)
     if conflicts.isEmpty { return true }
     for conflict in conflicts {
-      let unit = try OutboxQueue.unit(of: conflict.entry.record, in: transaction)
+      let unit = try OutboxQueue.unit(of: conflict.entry.id, in: transaction)
       if unit.contains(where: { $0.operationID != nil }) { return false }
       if try decision(on: conflict.entry, conflict.change) == nil { return false }
     }
@@ -278,8 +240,8 @@ extension PushResultApplier {
     var done: [RecordID: Int64] = [:]
     while true {
       let open = Dictionary(
-        try Self.pullConflicts(page, in: transaction).filter { done[$0.entry.record] != $0.entry.revision }
-          .map { ($0.entry.record, $0) }, uniquingKeysWith: { $1 })
+        try Self.pullConflicts(page, in: transaction).filter { done[$0.entry.id] != $0.entry.revision }
+          .map { ($0.entry.id, $0) }, uniquingKeysWith: { $1 })
       guard let first = open.first?.value else { return true }
       try settle(first, open, &done)
     }
@@ -288,12 +250,12 @@ extension PushResultApplier {
   private mutating func settle(
     _ first: PullConflict, _ open: [RecordID: PullConflict], _ done: inout [RecordID: Int64]
   ) throws {
-    let unit = try OutboxQueue.unit(of: first.entry.record, in: transaction)
+    let unit = try OutboxQueue.unit(of: first.entry.id, in: transaction)
     var choices: [(entry: Outbox.Entry, current: ServerRecord?, choice: MergeDecision)] = []
     var isFailed = false
     for entry in unit where !entry.isLater {
-      guard let conflict = open[entry.record] else { continue }
-      done[entry.record] = entry.revision
+      guard let conflict = open[entry.id] else { continue }
+      done[entry.id] = entry.revision
       switch try decision(on: entry, conflict.change) {
       case .success(let choice)?: choices.append((entry, conflict.change, choice))
       // The policy decides again when the change is sent. Until then the record stays as it is.
@@ -307,13 +269,13 @@ extension PushResultApplier {
   private func decision(
     on entry: Outbox.Entry, _ change: ServerRecord
   ) throws -> Result<MergeDecision, any Error>? {
-    if let known = decisions.pulled[entry.record], known.version == change.version,
+    if let known = decisions.pulled[entry.id], known.version == change.version,
       known.decision.revision == entry.revision
     {
       return known.decision.result
     }
-    guard try Conflicts.unreadable(entry.record, change, in: transaction) == nil,
-      case .success(let context)? = try Conflicts.context(entry.record, change, true, in: transaction)?.0
+    guard try Conflicts.unreadable(entry.id, change, in: transaction) == nil,
+      case .success(let context)? = try Conflicts.context(entry.id, change, true, in: transaction)?.0
     else { return nil }
     return Conflicts.decided(context, configuration).map { .success($0) }
   }

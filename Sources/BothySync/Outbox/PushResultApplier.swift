@@ -41,12 +41,22 @@ struct PushResultApplier {
     let id = item.operation.record
     guard var entry = try OutboxQueue.entry(id, in: transaction), entry.operationID == item.operation.id
     else {
+      switch verdict {
+      case .applied(let version, _, let record), .duplicate(let version, _, let record):
+        return try settle(ended: item.operation, version, record)
       // The operation belongs to a change on top of another that wasn't accepted.
-      return verdict.isApplied ? () : try OutboxQueue.recall(id, item.operation.id, in: transaction)
+      case .conflict, .rejected, .waiting:
+        return try OutboxQueue.recall(id, item.operation.id, in: transaction)
+      }
     }
     let table = try transaction.catalog.table(id.type)
     // Read before the journal is trimmed, because its limits may leave nothing of the entry.
-    defer { if entry.isHidden { outcomes[id] = try? decided(id, entry.revision) } }
+    defer {
+      if entry.isHidden {
+        outcomes[id] = (try? Journal.outcome(of: id, at: entry.revision, in: transaction))
+          .map { SentValues.Decided(revision: entry.revision, outcome: $0) }
+      }
+    }
     if try entry.isLeaving && isInSight(verdict, item.operation, entry) {
       try OutboxQueue.leave(id, isLeaving: false, in: transaction)
       entry.isLeaving = false
@@ -75,7 +85,8 @@ struct PushResultApplier {
       }
     }
     try absorbRefused()
-    if !batch.items.isEmpty { try Journal.trim(to: configuration.journal, at: clock.now(), in: transaction) }
+    guard !batch.items.isEmpty else { return }
+    try Journal.trim(to: configuration.journal, at: clock.learnedNow, in: transaction)
   }
 
   // MARK: applied
@@ -87,11 +98,6 @@ struct PushResultApplier {
     let id = item.operation.record
     report.pushed += 1
     let noted = try journal(accepted: item, entry, version: version)
-    switch item.operation.kind {
-    case .insert: report.note(id, .insertedOnServer)
-    case .update: report.note(id, .updatedOnServer)
-    case .delete: report.note(id, .deletedFromServer)
-    }
     // The version that a pull reported after the operation was first applied, if the outcome arrives only now.
     let newer = entry.remoteVersion.flatMap { $0.version.isNewer(than: version) ? $0 : nil }
     let tombstone = ServerRecord(
@@ -119,7 +125,7 @@ struct PushResultApplier {
     if isDeletion {
       // Deleted there as requested, and created again here since.
       try OutboxQueue.reopen(
-        id, base: nil, told: tombstone, kind: entry.kind == .delete ? .delete : .insert, in: transaction)
+        id, base: nil, told: tombstone, kind: entry.change == .delete ? .delete : .insert, in: transaction)
     } else {
       let fields = try record?.fields ?? Self.result(of: item.operation, on: entry.base)
       try OutboxQueue.reopen(
@@ -127,7 +133,7 @@ struct PushResultApplier {
         base: Outbox.Entry.Base(
           version: version, fields: fields, container: record?.container ?? item.operation.container,
           metadata: record?.metadata ?? metadata(of: item.operation, modified)),
-        kind: entry.kind == .delete ? .delete : .update, in: transaction)
+        kind: entry.change == .delete ? .delete : .update, in: transaction)
       try know(item.operation)
       try OutboxQueue.reduceSharing(of: entry, by: item.operation.sharing, in: transaction)
     }
@@ -149,219 +155,74 @@ struct PushResultApplier {
     return FieldsDocument(members)
   }
 
-  // MARK: conflicts
+  /// Returns the record after an operation that the server answered without fields.
+  func made(
+    _ operation: SyncOperation, _ entry: Outbox.Entry, _ version: String, _ modified: Int64
+  ) throws -> ServerRecord {
+    let isNew = operation.kind == .insert
+    let known = isNew ? .nobody : try AudienceTable.sharing(of: entry.id, in: transaction)
+    return ServerRecord(
+      id: entry.id,
+      container: operation.container ?? (isNew ? nil : entry.base?.container ?? entry.container)
+        ?? entry.id.type,
+      version: version, modified: modified, created: isNew ? modified : entry.origin.createdTime,
+      owner: isNew ? principal : entry.origin.owner,
+      fields: try Self.result(of: operation, on: entry.base),
+      sharing: operation.sharing?.applied(to: known) ?? known)
+  }
 
-  private mutating func conflict(
-    _ item: PushBatch.Item, _ entry: Outbox.Entry, _ table: TypeTable, _ current: ServerRecord?
+  /// Settles a change that the server has accepted. The next one continues from the record that the server made of it.
+  ///
+  /// - Parameter newer: the version that was reported since, or `nil`.
+  mutating func settle(
+    beneath entry: Outbox.Entry, _ made: ServerRecord, _ newer: ServerRecord?, _ noted: Journal.Noted
   ) throws {
-    let id = item.operation.record
-    let live = current?.live
-    if entry.kind == .delete && live == nil { return try wasDeleted(entry, current) }
-    if let live, entry.isWhole { return try lay(entry, on: live, table) }
-    if let live, entry.kind != .delete, let row = try OutboxQueue.local(entry, table, in: transaction),
-      table.document(row) == live.fields, row.container ?? id.type == live.container,
-      try !Self.countsUp(row, entry.base, table)
-    {
-      report.note(id, .updatedCache)
-      return try become(live, entry, journal(entry, .accepted, .agreed, version: live.version))
+    let table = try transaction.catalog.table(entry.id.type)
+    if newer == nil, !made.isDeleted {
+      let local = try OutboxQueue.local(entry, table, in: transaction)
+      try OutboxQueue.rebase(
+        entry.id, from: local, to: table.row(made), movesDoubt: true, in: transaction)
     }
-    guard let decision = decisions.pushed[item.operation.id], decision.revision == entry.revision else {
-      // Edited while the policy ran: the change is sent and decided again.
-      return try OutboxQueue.recall(id, in: transaction)
+    // The change was sent on top of one that was undone here, so the server's result of both is requested.
+    if entry.base?.version == OutboxQueue.unsentVersion {
+      try Refetch.mark(entry.id, in: made.container, in: transaction)
     }
-    switch decision.result {
-    case .failure(let error):
-      if let found = error as? UnreadableRecord { try setAside(found, current) }
-      let rejection = Rejection(mergeError: error)
-      if entry.isHidden {
-        return try OutboxQueue.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
-      }
-      try postpone(entry, rejection)
-    case .success(.server): try takeServer(entry, table, live, current)
-    case .success(.client): try takeClient(entry, table, live, current)
-    case .success(.merged(let fields)): try take(merged: fields, entry, table, live, current)
-    }
+    try end(entry, newer ?? made, noted)
   }
 
-  /// Settles a record that both sides deleted.
-  mutating func wasDeleted(_ entry: Outbox.Entry, _ current: ServerRecord?) throws {
-    report.note(entry.record, .alreadyDeleted)
-    try end(entry, current ?? .unknown(entry.record), journal(entry, .accepted, .agreed))
-  }
-
-  /// True if a counter was changed here. Then equal content doesn't mean that both sides made the same change.
-  private static func countsUp(_ row: StoredRow, _ base: Outbox.Entry.Base?, _ table: TypeTable) throws
-    -> Bool
-  {
-    let counters = table.schema.fields.filter { $0.merge == .counter }
-    guard !counters.isEmpty else { return false }
-    let changed = try PushBatchBuilder.changedFields(table.document(row), since: base)
-    return counters.contains { changed[$0.name] != nil }
-  }
-
-  /// True if anything but the sharing of the record was changed here.
-  func isEdited(_ entry: Outbox.Entry, _ row: StoredRow?, _ table: TypeTable) -> Bool {
-    guard let row else { return true }
-    return table.document(row) != entry.base?.fields || entry.destination(row.container) != nil
-  }
-
-  mutating func takeServer(
-    _ entry: Outbox.Entry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
-  ) throws {
-    let id = entry.record
-    let row = try OutboxQueue.local(entry, table, in: transaction)
-    let isSame =
-      row.map { table.document($0) } == live?.fields && row?.container ?? id.type == live?.container
-    let noted: Journal.Noted
-    // Sharing alone doesn't concern fields. It stays pending while a record exists to share.
-    if live != nil && (isSame || !isEdited(entry, row, table)) {
-      noted = try journal(entry, .accepted, .agreed, version: live?.version)
-    } else {
-      let lost = row.map { table.document($0) }
-      if isEdited(entry, row, table) {
-        report.overwritten.append(SyncReport.ReplacedContent(record: id, fields: lost))
-      }
-      noted = try journal(entry, .overwritten, .merge, loses: true, to: current, version: live?.version)
-      try OutboxQueue.takeOut(entry, in: transaction)
+  /// True if any of these operations belongs to a change on top of one that wasn't accepted. Then all of them wait
+  /// again. If the server has applied them nevertheless, they stay in doubt.
+  func waitsBeneath(_ sent: [(item: PushBatch.Item, verdict: Outcome.Verdict)]) throws -> Bool {
+    let isBlocked = try sent.contains { item, _ in
+      let id = item.operation.record
+      guard let entry = try OutboxQueue.entry(id, in: transaction), entry.isBeneath,
+        entry.operationID != item.operation.id
+      else { return false }
+      return try !OutboxQueue.laterEntries(
+        where: "type = ? AND id = ? AND operation = ?",
+        [id, item.operation.id], limit: 1, in: transaction
+      ).isEmpty
     }
-    if let live {
-      try become(live, entry, noted)
-      report.note(id, .updatedCache)
-    } else if entry.isBeneath {
-      try end(entry, current ?? .unknown(id), noted)
-    } else {
-      var orphans = MissingParents(transaction, configuration.orphans)
-      // Removes the entry first, because one that recreates the record may follow it.
-      try OutboxQueue.remove(id, noted, in: transaction)
-      if try orphans.deletes(id) {
-        if try OutboxQueue.show(entry, told: current ?? .unknown(id), in: transaction) {
-          report.repaired += 1
-        }
-        report.note(id, .removedFromCache)
-      }
-      report.overwritten += orphans.overwritten
-    }
-  }
-
-  /// Keeps the local state pending, now against the server's version.
-  mutating func takeClient(
-    _ entry: Outbox.Entry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
-  ) throws {
-    if let live, var row = try OutboxQueue.local(entry, table, in: transaction),
-      entry.base != nil && entry.destination(row.container) == nil
-    {
-      // The record wasn't moved here, so the server decides about its container.
-      row.container = live.container == table.schema.name ? nil : live.container
-      if entry.awaited != nil {
-        try OutboxQueue.setLocal(entry, table, row, in: transaction)
-      } else {
-        try transaction.setContainer(live.container, table, id: entry.record.id)
+    guard isBlocked else { return false }
+    if !sent.contains(where: \.verdict.isApplied) {
+      for (item, _) in sent {
+        try OutboxQueue.recall(item.operation.record, item.operation.id, in: transaction)
       }
     }
-    if let live { try know(live) }
-    let kind: ChangeKind = entry.kind == .delete ? .delete : live == nil ? .insert : .update
-    try reopen(entry, live, current, kind)
-  }
-
-  /// Makes a change pending against the server's version. A record that is created again after others deleted it
-  /// remembers the base of its edits. If others create it again too, it is merged against that base, and fields that
-  /// weren't edited here are theirs.
-  private mutating func reopen(
-    _ entry: Outbox.Entry, _ live: ServerRecord?, _ current: ServerRecord?, _ kind: ChangeKind
-  ) throws {
-    let id = entry.record
-    try OutboxQueue.reopen(
-      id, base: live.map { Outbox.Entry.Base($0) }, told: live == nil ? current : nil, kind: kind,
-      in: transaction)
-    if live == nil, let base = entry.base {
-      try GivenBack.note(id, GivenBack.State(base: base, position: nil), in: transaction)
-    }
-  }
-
-  mutating func take(
-    merged fields: [String: JSONValue], _ entry: Outbox.Entry, _ table: TypeTable, _ live: ServerRecord?,
-    _ current: ServerRecord?
-  ) throws {
-    let id = entry.record
-    var document = FieldsDocument(fields)
-    if let live {
-      if let carried = try table.carrying(live.fields, in: table.row(document), since: live.fields) {
-        document = table.document(carried)
-      }
-    }
-    let before = try OutboxQueue.local(entry, table, in: transaction)
-    let isMovedThere = live.map { $0.container != entry.container ?? id.type } ?? false
-    let moved = isMovedThere ? nil : before.flatMap { entry.destination($0.container) }
-    let container = moved ?? live?.container ?? before?.container ?? id.type
-    let lost = try before.flatMap { before in
-      // The container is lost too if it was chosen here, for a record that was created or moved here.
-      let isPlaced = entry.base == nil || entry.destination(before.container) != nil
-      let losesPlace = isPlaced && before.container ?? id.type != container
-      let mine = table.document(before)
-      return try losesPlace || Self.losesEdit(mine, entry.base, document) ? mine : nil
-    }
-    if let lost { report.overwritten.append(SyncReport.ReplacedContent(record: id, fields: lost)) }
-    if let live, live.fields == document && container == live.container {
-      let isAsWritten = before.map { table.document($0) == document } ?? false
-      let verdict: Journal.Verdict = lost != nil ? .overwritten : isAsWritten ? .accepted : .merged
-      let noted = try journal(
-        entry, verdict, isAsWritten ? .agreed : .merge, loses: lost != nil, to: live, version: live.version)
-      try become(live, entry, noted)
-      return report.note(id, .updatedCache)
-    }
-    try journal(entry, .merging, .merge, loses: lost != nil, to: live, merged: document)
-    let row = try table.row(document, in: container, version: live?.version)
-    try OutboxQueue.setLocal(entry, table, row, in: transaction)
-    if entry.isBeneath {
-      try OutboxQueue.rebase(id, from: before, to: row, movesDoubt: true, in: transaction)
-    }
-    if let live { try know(live) }
-    try reopen(entry, live, current, live == nil ? .insert : .update)
-  }
-
-  /// True if a field edited here ends with another value than the local edit gave it.
-  static func losesEdit(
-    _ local: FieldsDocument, _ base: Outbox.Entry.Base?, _ merged: FieldsDocument
-  ) throws -> Bool {
-    let result = try merged.members()
-    return try PushBatchBuilder.changedFields(local, since: base).contains {
-      result[$0.key] ?? .null != $0.value
-    }
+    return true
   }
 
   // MARK: shared
 
-  /// Makes the record the server's version. Sharing that the server lacks stays pending, because a conflict over fields
-  /// or containers doesn't decide about it.
-  private mutating func become(_ live: ServerRecord, _ entry: Outbox.Entry, _ noted: Journal.Noted) throws {
-    guard entry.sharing?.rest(over: live.sharing) != nil, entry.kind != .delete else {
-      return try end(entry, live, noted)
-    }
-    if entry.awaited == nil {
-      try put(live)
-    } else {
-      let table = try transaction.catalog.table(entry.record.type)
-      let before = try OutboxQueue.local(entry, table, in: transaction)
-      try hide(live, entry)
-      if entry.isBeneath, let now = try OutboxQueue.entry(entry.record, in: transaction) {
-        let current = try OutboxQueue.local(now, table, in: transaction)
-        try OutboxQueue.rebase(entry.record, from: before, to: current, movesDoubt: true, in: transaction)
-      }
-    }
-    try OutboxQueue.reopen(entry.record, base: Outbox.Entry.Base(live), kind: .update, in: transaction)
-  }
-
   private func know(_ operation: SyncOperation) throws {
     if operation.kind == .insert && operation.sharing != nil {
-      var known = try AudienceTable(transaction)
-      try known.set(.nobody, of: operation.record)
+      try AudienceTable.set(.nobody, of: operation.record, in: transaction)
     }
     try AudienceTable.apply(operation.sharing, to: operation.record, in: transaction)
   }
 
   func know(_ live: ServerRecord) throws {
-    var known = try AudienceTable(transaction)
-    try known.set(live.sharing, of: live.id)
+    try AudienceTable.set(live.sharing, of: live.id, in: transaction)
   }
 
   /// Ends the record's pending changes. The record becomes the newest version that was reported.
@@ -370,7 +231,149 @@ struct PushResultApplier {
     if isRepaired { report.repaired += 1 }
   }
 
-  mutating func put(_ record: ServerRecord) throws {
-    if try OutboxQueue.apply(record, in: transaction) { report.repaired += 1 }
+}
+
+/// Handles records that leave the scopes of this device by the server's answers, and those that return.
+extension PushResultApplier {
+  /// True if the verdict shows that the record is visible, in a scope that this device pulls. The result of an operation
+  /// that was applied before doesn't show it, because the record may have left since.
+  func isInSight(
+    _ verdict: Outcome.Verdict, _ operation: SyncOperation, _ entry: Outbox.Entry
+  ) throws -> Bool {
+    let container: String
+    switch verdict {
+    case .applied(_, _, let record):
+      container = record?.container ?? operation.container ?? entry.container ?? entry.id.type
+    case .conflict(let current?) where !current.isDeleted: container = current.container
+    case .duplicate, .conflict, .rejected, .waiting: return false
+    }
+    return try PullState.scopes(in: transaction).contains { $0.contains(container) }
+  }
+
+  /// True if an operation moved the record out of all scopes that this device pulls, or a conflict shows that others
+  /// did.
+  func isMovedAway(
+    _ operation: SyncOperation, _ verdict: Outcome.Verdict, _ entry: Outbox.Entry
+  ) throws -> Bool {
+    var destination = operation.kind == .update ? operation.container : nil
+    if case .conflict(let current?) = verdict { destination = current.isDeleted ? nil : current.container }
+    guard let container = destination else { return false }
+    let scopes = try PullState.scopes(in: transaction)
+    return scopes.contains { $0.contains(entry.container ?? entry.id.type) }
+      && !scopes.contains { $0.contains(container) }
+  }
+
+  /// Evicts the record. If changes of it are still pending, it is evicted when they are settled.
+  func letGo(_ id: RecordID, _ table: TypeTable) throws {
+    guard let left = try OutboxQueue.entry(id, in: transaction) else {
+      try transaction.evict(table, id: id.id)
+      return
+    }
+    let here = try OutboxQueue.local(left, table, in: transaction)
+    let isMoved = here.map { left.destination($0.container) != nil } ?? false
+    if !isMoved { try OutboxQueue.leave(id, in: transaction) }
+  }
+}
+
+/// Handles changes that the server rejects, and those that can't be decided.
+extension PushResultApplier {
+  /// Keeps a server's version that can't be read here. Nothing is decided about it.
+  mutating func setAside(_ found: UnreadableRecord, _ current: ServerRecord?) throws {
+    try UnreadableTable.keep(found, current, in: transaction)
+    report.unreadable.append(found)
+  }
+
+  mutating func reject(
+    _ item: PushBatch.Item, _ entry: Outbox.Entry, _ table: TypeTable, _ rejection: Rejection
+  ) throws {
+    if entry.isHidden && !rejection.leavesDoubt {
+      return try OutboxQueue.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
+    }
+    guard entry.revision == item.revision else {
+      // Edited since: it is sent as it is now, unless the rejection leaves it in doubt.
+      try tell(entry, rejection, nextRetry: clock.now())
+      return rejection.leavesDoubt ? () : try OutboxQueue.recall(entry.id, in: transaction)
+    }
+    if configuration.rejectionPolicy(for: entry.id.type) == .discardAndRefetch && !rejection.leavesDoubt {
+      return try discard(entry, rejection)
+    }
+    try postpone(entry, rejection)
+  }
+
+  /// Undoes the local change. The row becomes what the server last reported, and the next pull requests the record.
+  mutating func discard(_ entry: Outbox.Entry, _ rejection: Rejection) throws {
+    let noted = try journal(
+      entry, .rejected, .rejectionPolicy, loses: true, to: entry.told, reason: rejection)
+    let container = try OutboxQueue.serverContainer(of: entry, in: transaction)
+    try OutboxDecision.undo(entry, noted, in: transaction)
+    try Refetch.mark(entry.id, in: container, in: transaction)
+  }
+
+  /// Keeps the entry with the reason and retries it later. An entry that was rejected as often as its type allows is
+  /// quarantined until a decision. A change on which the server failed inside wasn't rejected, and is always retried.
+  mutating func postpone(_ entry: Outbox.Entry, _ rejection: Rejection, isForGood: Bool = false) throws {
+    var state = isForGood ? Outbox.Entry.Stage.quarantined : .pending
+    if case .quarantine(let limit) = configuration.rejectionPolicy(for: entry.id.type),
+      entry.attempts + 1 >= limit,
+      rejection.code != Rejection.mergeFailed && !rejection.leavesDoubt
+    {
+      state = .quarantined
+    }
+    let retryAt = clock.now() + configuration.backoff.milliseconds(attempt: entry.attempts + 1)
+    let noted = try tell(entry, rejection, nextRetry: state == .pending ? retryAt : nil)
+    try OutboxQueue.postpone(
+      entry.id, rejection, noted, until: retryAt, state: state, staysInDoubt: rejection.leavesDoubt,
+      in: transaction)
+  }
+
+  /// Notes a rejection that leaves the change pending.
+  @discardableResult
+  mutating func tell(_ entry: Outbox.Entry, _ rejection: Rejection, nextRetry: Int64?) throws -> Journal.Noted
+  {
+    var row = Journal.Row(entry.id, entry.change, .refused, .refused, revision: entry.revision)
+    (row.reason, row.attempts, row.retryAt) = (rejection, entry.attempts + 1, nextRetry)
+    return try note(row)
+  }
+}
+
+/// Notes the results of a settlement in the journal, and with the same value in the report.
+extension PushResultApplier {
+  private mutating func note(_ row: Journal.Row) throws -> Journal.Noted {
+    try report.add(JournalEntry(row), in: transaction)
+    return try Journal.note(row, at: clock.correctedNow(), in: transaction)
+  }
+
+  /// Notes the result for an entry as it is here.
+  ///
+  /// - Parameters:
+  ///   - loses: true if local content gives way, to `merged` or to `current`. That is the server's version, or `nil` if
+  ///     the server doesn't have the record.
+  @discardableResult
+  mutating func journal(
+    _ entry: Outbox.Entry, _ verdict: Journal.Verdict, _ cause: JournalEntry.Cause, loses: Bool = false,
+    to current: ServerRecord? = nil, merged: FieldsDocument? = nil, version: String? = nil,
+    reason: Rejection? = nil
+  ) throws -> Journal.Noted {
+    let (kind, type) = (entry.change, entry.id.type)
+    let schema = try transaction.catalog.table(type).schema
+    var row = Journal.Row(
+      entry.id, kind, verdict, entry.isHidden ? .online : cause, revision: entry.revision)
+    (row.version, row.reason, row.attempts) = (version, reason, reason == nil ? 0 : entry.attempts + 1)
+    row.group = entry.group ?? entry.sentGroup
+    if loses { row.loss = try Journal.Loss(entry, now: current, fields: merged, in: transaction) }
+    if cause == .merge { row.policy = Conflicts.policy(for: kind, of: type, schema, configuration).name }
+    return try note(row)
+  }
+
+  /// Notes that the server has what was sent. After an operation that sent a part, the rest is still pending.
+  mutating func journal(
+    accepted item: PushBatch.Item, _ entry: Outbox.Entry, version: String
+  ) throws -> Journal.Noted {
+    let operation = item.operation
+    let cause = entry.isHidden ? JournalEntry.Cause.online : .acknowledged
+    var row = Journal.Row(operation.record, operation.kind, .accepted, cause)
+    row.revision = item.isPartial ? item.revision - 1 : item.revision
+    row.version = operation.kind == .delete ? "" : version
+    return try note(row)
   }
 }

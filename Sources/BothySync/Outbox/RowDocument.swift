@@ -154,6 +154,26 @@ extension TypeTable {
   }
 }
 
+extension OutboxQueue {
+  /// Returns the record as the entry has it here, hidden or not, or `nil` for a deletion.
+  static func local(
+    _ entry: Outbox.Entry, _ table: TypeTable, in transaction: ReadTransaction
+  ) throws -> StoredRow? {
+    guard let awaited = entry.awaited else { return try transaction.row(table, id: entry.id.id) }
+    if entry.change == .delete { return nil }
+    return try table.row(awaited.fields, in: awaited.container, version: entry.base?.version)
+  }
+
+  /// Replaces the record that `local(_:_:in:)` returns.
+  static func setLocal(
+    _ entry: Outbox.Entry, _ table: TypeTable, _ row: StoredRow, in transaction: WriteTransaction
+  ) throws {
+    guard entry.awaited != nil else { return try transaction.replace(table, id: entry.id.id, row) }
+    try update(
+      entry, "SET awaited = ?4, awaited_in = ?5", table.document(row), row.container, in: transaction)
+  }
+}
+
 extension StoredRow {
   /// The row as the base of a change, or `nil` for a row that no server has.
   func base(_ table: TypeTable) -> Outbox.Entry.Base? {

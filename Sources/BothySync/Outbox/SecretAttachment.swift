@@ -97,7 +97,10 @@ struct SecretAttachment {
   /// being written stays.
   static func sweep(in transaction: WriteTransaction) throws {
     guard let secrets = transaction.secretStore, areKept(by: transaction.catalog) else { return }
-    for key in try secrets.keys() where try OutboxQueue.mark(key.record, in: transaction) == nil {
+    for key in try secrets.keys()
+    where try OutboxQueue.mark(key.record, in: transaction) == nil
+      && OutboxQueue.doubt(about: key.record, in: transaction) == nil
+    {
       try secrets.remove(key)
     }
   }

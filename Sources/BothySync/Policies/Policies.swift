@@ -10,6 +10,9 @@ public enum WritePolicy: String, Sendable, Hashable, CaseIterable {
   case remote
   /// The local file; not sent before `Outbox.release`.
   case draft
+
+  /// True if a write reaches the server before anything changes here.
+  var sendsFirst: Bool { self == .remote || self == .remoteThenLocal }
 }
 
 extension SyncOptions {
@@ -42,6 +45,8 @@ extension SyncOptions {
     case throwError
     /// The save is tried on the server. The receipt states that it isn't stored on the device. If the server rejects it or
     /// has other changes of the same fields, that is thrown. If the server decides nothing, the store's failure is.
+    ///
+    /// Of several records each is tried for itself, one after the other. A transaction of the app isn't tried.
     case tryRemote
   }
 }
@@ -77,7 +82,7 @@ extension SyncOptions {
 }
 
 /// The options of one call that differ from the store's configuration. `nil` leaves the configuration's value.
-package struct RequestOptions: Sendable, Hashable {
+package struct RequestOptions: Sendable {
   /// The source of a read. Types that are not synced are always read from the local store.
   package var readPolicy: ReadPolicy?
   /// The destination that a write reaches first. Changes of server-only types are always sent to the server, and types
@@ -89,6 +94,8 @@ package struct RequestOptions: Sendable, Hashable {
   package var assumesRemote: Bool
   /// The longest time a read under `.syncThenLocal` waits for its sync. The sync continues after that.
   package var timeout: Duration?
+  /// The failure of the local store to take the write, so that the server alone gets it.
+  var storeFailure: BothyError?
 
   /// Makes options that differ from the configuration in the given values.
   package init(

@@ -1,4 +1,4 @@
-public import BothyStore
+import BothyStore
 
 /// Compares one scope with the server and repairs what differs. Digests find the parts that differ, hashes find the
 /// records in them, and only these records are fetched.
@@ -130,7 +130,7 @@ struct Comparison: Sendable {
     guard let base = entry.base, base.version == record.version, entry.operationID == nil else {
       return try OutboxQueue.hear(record, in: transaction)
     }
-    if entry.kind != .delete, let row = try OutboxQueue.local(entry, table, in: transaction) {
+    if entry.change != .delete, let row = try OutboxQueue.local(entry, table, in: transaction) {
       var members = try record.fields.members()
       for (name, value) in try PushBatchBuilder.changedFields(table.document(row), since: base) {
         members[name] = value.isNull ? nil : value
@@ -138,7 +138,7 @@ struct Comparison: Sendable {
       let new = try table.row(FieldsDocument(members), in: row.container, version: record.version)
       try OutboxQueue.setLocal(entry, table, new, in: transaction)
     }
-    try OutboxQueue.reopen(record.id, base: Outbox.Entry.Base(record), kind: entry.kind, in: transaction)
+    try OutboxQueue.reopen(record.id, base: Outbox.Entry.Base(record), kind: entry.change, in: transaction)
   }
 
   /// True if the record still has the version that was compared.
@@ -152,13 +152,13 @@ struct Comparison: Sendable {
 
 extension StoreMaintenance {
   /// The result of a comparison with the server.
-  public struct Repair: Sendable, Hashable {
+  package struct Repair: Sendable, Hashable {
     /// The scope that was compared.
-    public var scope: SyncScope
+    package var scope: SyncScope
     /// True if the local records, without pending changes, equal the server's.
     package var isEqual = false
     /// Records that were replaced by the server's versions, or removed because the server has none.
-    public var repaired: [RecordID] = []
+    package var repaired: [RecordID] = []
     /// Records that differ and have pending work. They stay, and the next sync settles them.
     package var kept: [RecordID] = []
     /// The number of records that were compared one by one.
@@ -169,5 +169,67 @@ extension StoreMaintenance {
     var isBehind = false
     /// True if the next pull brings the scope as a whole.
     var needsPull = false
+  }
+}
+
+/// The records of a scope as the server last reported them, without pending changes, but with the versions noted beside
+/// these. Equal to the server's records if nothing changed there since.
+enum ServerView {
+  struct Entry {
+    var id: RecordID
+    var version: String
+    var fields: [UInt8]
+  }
+
+  /// Reads every row. Memory grows with the pending changes only.
+  static func forEach(
+    in scope: SyncScope, _ transaction: ReadTransaction, _ body: (Entry) throws -> Void
+  ) throws {
+    let pending = try OutboxQueue.entries(in: transaction)
+    let unreadable = try UnreadableTable.records(in: transaction)
+    let dirty = Set(pending.map(\.id)).union(unreadable.keys)
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      try transaction.forEach(table.selectSQL) { select in
+        let id = RecordID(type: table.schema.name, id: select.text(at: 0) ?? "")
+        if !dirty.isEmpty && dirty.contains(id) { return }
+        let row = try StoredRow(from: select, table)
+        guard let version = row.version, scope.contains(row.container ?? id.type) else { return }
+        try body(Entry(id: id, version: version, fields: table.document(row).bytes))
+      }
+    }
+    for record in unreadable.values where scope.contains(record.container) {
+      try body(Entry(id: record.id, version: record.version, fields: record.fields.bytes))
+    }
+    for entry in pending where !entry.isLeaving && unreadable[entry.id] == nil {
+      guard let told = entry.told, !told.isDeleted && scope.contains(told.container) else { continue }
+      try body(Entry(id: entry.id, version: told.version, fields: told.fields.bytes))
+    }
+    try UnrecognizedRecords.forEach(in: transaction) { record in
+      guard scope.contains(record.container) else { return }
+      try body(Entry(id: record.id, version: record.version, fields: record.fields.bytes))
+    }
+  }
+
+  static func digest(_ scope: SyncScope, parts: Int, in transaction: ReadTransaction) throws -> ScopeDigest {
+    var sum = DigestSum(parts: parts)
+    let names = transaction.catalog.wireNames
+    try forEach(in: scope, transaction) { entry in
+      sum.add(names.wire(entry.id), fields: names.wire(entry.fields, of: entry.id.type))
+    }
+    return sum.digest(of: scope)
+  }
+
+  static func stamps(
+    _ scope: SyncScope, parts: Int, in chosen: Set<Int>, _ transaction: ReadTransaction
+  ) throws -> [RecordID: RecordStamp] {
+    var stamps: [RecordID: RecordStamp] = [:]
+    let names = transaction.catalog.wireNames
+    try forEach(in: scope, transaction) { entry in
+      let id = names.wire(entry.id)
+      guard chosen.contains(id.part(of: parts)) else { return }
+      let hash = DigestSum.hash(id, fields: names.wire(entry.fields, of: entry.id.type))
+      stamps[entry.id] = RecordStamp(id: entry.id, version: entry.version, hash: hash)
+    }
+    return stamps
   }
 }

@@ -1,4 +1,5 @@
 import BothyStore
+import GRDB
 
 /// Records that a server had acknowledged and no longer has, and that this device returns to it. They are pending work
 /// like any other. They are merged against the state that was acknowledged.
@@ -13,6 +14,17 @@ enum GivenBack {
       type TEXT NOT NULL, id TEXT NOT NULL, revision INTEGER NOT NULL, base_version TEXT, version TEXT NOT NULL,
       fields TEXT NOT NULL, container TEXT, position TEXT, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """
+
+  /// The names of the columns.
+  static let columns: Set<String> = [
+    "type", "id", "revision", "base_version", "version", "fields", "container", "position",
+  ]
+
+  /// Returns the row of a record, or `nil`. One look-up.
+  static func row(of id: RecordID, in database: Database) throws -> Row? {
+    try Row.fetchOne(
+      database, sql: "SELECT * FROM bothy_given WHERE type = ? AND id = ?", arguments: [id.type, id.id])
+  }
 
   /// The most by which the revision of an entry exceeds that of its row.
   private static let span: Int64 = 1 << 20
@@ -62,7 +74,7 @@ enum GivenBack {
       """
       SELECT version, fields, container, position FROM bothy_given
       WHERE type = ?1 AND id = ?2 AND revision BETWEEN ?3 - \(span) AND ?3 AND base_version IS ?4
-      """, entry.record, entry.revision, entry.base?.version
+      """, entry.id, entry.revision, entry.base?.version
     ) { row in
       State(
         base: Outbox.Entry.Base(
@@ -77,7 +89,7 @@ enum GivenBack {
     var seen = entry
     seen.base = state.base
     seen.container = state.base.container ?? entry.container
-    if entry.kind == .insert { seen.kind = .update }
+    if entry.change == .insert { seen.change = .update }
     return seen
   }
 

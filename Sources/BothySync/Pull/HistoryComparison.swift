@@ -10,8 +10,10 @@ struct HistoryComparison {
   private var isShown = false
   private var isCompared = false
   private var decision: ServerBinding.Decision?
-  /// True if the local versions come from the server of the snapshot.
+  /// True if the local versions can be compared with those of the snapshot.
   private var isSameServer = true
+  /// True if the server lacks a position of its own present epoch, so that it has lost changes for certain.
+  private var isDenied = false
   private var position: String?
   /// The highest known position of the history that the file followed.
   private var known: Int64 = 0
@@ -27,24 +29,41 @@ struct HistoryComparison {
   /// Records that the server lacks, or has in an older version, and gets back.
   private(set) var givenBack: [RecordID] = []
   /// Acknowledged states that the snapshot replaces by what others wrote since.
-  private var replaced: [(record: RecordID, version: Int64, loss: Journal.Loss)] = []
+  private var replaced: [Replaced] = []
+  /// Such states without a decision, with their versions.
+  private var doubtful: [RecordID: Int64] = [:]
   /// Records with pending work that the snapshot mentions.
   private var mentioned: Set<RecordID> = []
+
+  private struct Replaced {
+    var record: RecordID
+    var version: Int64
+    var loss: Journal.Loss
+    /// True if the snapshot has other content in the same version, which was then written to another history.
+    var isRewritten: Bool
+  }
 
   init(_ transaction: WriteTransaction) { self.transaction = transaction }
 
   /// The records that the server had acknowledged and no longer has.
   var lost: [RecordID] { missing + resent }
-  private var missing: [RecordID] { gone + older.keys.sorted { ($0.type, $0.id) < ($1.type, $1.id) } }
+  private var missing: [RecordID] {
+    let outdated = Array(older.keys) + doubtful.filter { $0.value > kept }.keys
+    return gone + outdated.sorted { ($0.type, $0.id) < ($1.type, $1.id) }
+  }
 
   private var givesBack: Bool { isOn && decision == .uploadMine }
 
   /// True if a snapshot is of another history than the one that the file has followed.
+  ///
+  /// The server has the position of the file, in the request or its cursor, and says if it never was there. In the same
+  /// history it has lost nothing: others have deleted what the snapshot lacks.
   func isOther(_ page: SyncResponse.Page, _ history: ServerHistory?) throws -> Bool {
+    if page.isOtherHistory { return true }
     let binding = try ServerBinding.load(in: transaction)
-    guard !page.isOtherHistory, !binding.isAdopting else { return true }
-    guard let known = binding.history else { return false }
-    return history.map { !known.isContinued(by: $0) } ?? true
+    guard let known = binding.followed else { return binding.isAdopting }
+    guard let history, history.isOfServer(of: known) else { return true }
+    return !known.isContinued(by: history)
   }
 
   mutating func begin(_ page: SyncResponse.Page, _ history: ServerHistory?, isOtherHistory: Bool) throws {
@@ -56,11 +75,13 @@ struct HistoryComparison {
     let binding = try ServerBinding.load(in: transaction)
     decision =
       binding.decision ?? (policy == .giveBack ? .uploadMine : policy == .adopt ? .adopt : nil)
-    // While a decision is being carried out, the file may already be bound to the server that answers.
-    let former = binding.former ?? binding.history
-    isSameServer = former == nil || former?.server == history?.server && former?.space == history?.space
     position = Cursor(token: page.cursor).map { String($0.position) }
-    known = max(known, former?.position ?? 0)
+    guard let former = binding.followed else { return }
+    known = max(known, former.position)
+    let isOfServer = history?.isOfServer(of: former) ?? false
+    isDenied = isOfServer && history?.epoch == former.epoch
+    // A space that was removed and begun again counts from one. An epoch that goes on from a copy skips positions.
+    isSameServer = isDenied || isOfServer && history.map { $0.position >= former.position } ?? false
   }
 
   /// Compares a change of the snapshot with the local record that it replaces. Returns true if the local record stays,
@@ -70,60 +91,106 @@ struct HistoryComparison {
     if let version = Int64(change.version), version <= known { kept = max(kept, version) }
     guard givesBack else {
       if let version = older[change.id] {
-        if change.version.isNewer(than: version) { older[change.id] = nil }
+        if !isDenied && change.version.isNewer(than: version) { older[change.id] = nil }
       } else if let version = try SnapshotReplacement.lost(change, table, in: transaction) {
         older[change.id] = version
+      } else if let (row, version) = try SnapshotReplacement.replaced(change.id, table, in: transaction) {
+        if !isSame(row, change, table) { doubt(change, version) }
       }
       return false
     }
     guard let (row, version) = try SnapshotReplacement.replaced(change.id, table, in: transaction) else {
       return false
     }
+    if isSame(row, change, table) { return false }
     let mine = table.document(row)
-    if !change.isDeleted && mine == change.fields && row.container ?? change.id.type == change.container {
-      return false
-    }
     guard isSameServer else {
       if change.isDeleted { return false }
       let common = try Self.common(mine, change.fields, table)
       try offer(change.id, table, row, version, fields: common, over: nil)
       return true
     }
-    if change.version.isNewer(than: version) {
-      if !change.isDeleted, let number = Int64(version) {
-        let loss = try Journal.Loss(mine, since: nil, now: change, in: table.schema)
-        replaced.append((change.id, number, loss))
-      }
+    guard version.isNewer(than: change.version) else {
+      try replace(version, mine, change, table)
       return false
     }
     try offer(change.id, table, row, version, fields: mine, over: change.isDeleted ? nil : change)
     return true
   }
 
+  /// Notes an acknowledged state that the snapshot has in a newer version, which others may have made of a state before
+  /// it.
+  private mutating func doubt(_ change: ServerRecord, _ version: String) {
+    if isDenied && !change.isDeleted, let number = Int64(version) { doubtful[change.id] = number }
+  }
+
+  /// True if a row is what the server has. Values that don't fit the schema are compared as the row shows them.
+  private func isSame(_ row: StoredRow, _ change: ServerRecord, _ table: TypeTable) -> Bool {
+    guard !change.isDeleted, row.container ?? change.id.type == change.container else { return false }
+    let mine = table.document(row)
+    if mine == change.fields { return true }
+    // A change that is unreadable here isn't what the row shows.
+    guard let theirs = try? table.row(change) else { return false }
+    return mine == table.document(theirs)
+  }
+
+  /// Notes an acknowledged state that gives way to what others wrote since.
+  private mutating func replace(
+    _ version: String, _ mine: FieldsDocument, _ change: ServerRecord, _ table: TypeTable
+  ) throws {
+    guard !change.isDeleted, let number = Int64(version) else { return }
+    let loss = try Journal.Loss(mine, since: nil, now: change, in: table.schema)
+    replaced.append(
+      Replaced(record: change.id, version: number, loss: loss, isRewritten: version == change.version))
+  }
+
   /// Like the comparison of a record without pending work, but of an entry, whose base is the acknowledged state.
   mutating func keeps(_ change: ServerRecord, _ entry: Outbox.Entry) throws -> Bool {
     guard isOn else { return false }
     mentioned.insert(change.id)
-    guard let base = entry.base, base.version.isNewer(than: change.version),
-      change.isDeleted || base.fields != change.fields
-    else { return false }
+    guard let base = entry.base, change.isDeleted || base.fields != change.fields else { return false }
+    guard base.version.isNewer(than: change.version) else { return try rebases(entry, base, change) }
     guard givesBack else {
       older[change.id] = base.version
       return false
     }
     guard isSameServer else { return false }
-    if change.isDeleted && entry.kind == .delete {
+    if change.isDeleted && entry.change == .delete {
       try end(entry, change)
       return true
     }
-    try OutboxQueue.setTold(nil, of: entry.record, in: transaction)
+    try OutboxQueue.setTold(nil, of: entry.id, in: transaction)
     try OutboxQueue.reopen(
-      entry.record, base: change.isDeleted ? nil : Outbox.Entry.Base(change),
-      kind: change.isDeleted ? .insert : entry.kind, in: transaction)
-    if entry.kind != .delete {
-      try GivenBack.note(entry.record, GivenBack.State(base: base, position: position), in: transaction)
-      givenBack.append(entry.record)
+      entry.id, base: change.isDeleted ? nil : Outbox.Entry.Base(change),
+      kind: change.isDeleted ? .insert : entry.change, in: transaction)
+    if entry.change != .delete {
+      try GivenBack.note(entry.id, GivenBack.State(base: base, position: position), in: transaction)
+      givenBack.append(entry.id)
     }
+    return true
+  }
+
+  /// Handles pending work whose acknowledged state gives way to what others wrote since. Returns true if the snapshot
+  /// has other content in the version that the work is based on. The server must then not take it for the same version,
+  /// so that the merge policy decides.
+  private mutating func rebases(
+    _ entry: Outbox.Entry, _ base: Outbox.Entry.Base, _ change: ServerRecord
+  ) throws -> Bool {
+    let isRewritten = base.version == change.version && !change.isDeleted
+    if givesBack {
+      let isLoss = isRewritten || isDenied
+      if isLoss { try replace(base.version, base.fields, change, transaction.catalog.table(entry.id.type)) }
+    } else if isRewritten {
+      older[change.id] = base.version
+    } else {
+      doubt(change, base.version)
+    }
+    guard isRewritten else { return false }
+    var base = base
+    base.version = OutboxQueue.agedVersion
+    // Reports of the former history since its base no longer count.
+    try OutboxQueue.setTold(nil, of: entry.id, in: transaction)
+    try OutboxQueue.reopen(entry.id, base: base, told: change, kind: entry.change, in: transaction)
     return true
   }
 
@@ -146,7 +213,7 @@ struct HistoryComparison {
     guard let permissions = table.schema.permissions, permissions.knowsOwners,
       let owner = row.metadata.owner
     else { return true }
-    return try ServerBinding.load(in: transaction).owner?.principal ?? owner == owner
+    return try ServerBinding.load(in: transaction).owner?.user ?? owner == owner
   }
 
   private mutating func offer(
@@ -181,9 +248,9 @@ struct HistoryComparison {
     if entry.isBeneath {
       try OutboxQueue.end(entry, told: told, noted, in: transaction)
     } else {
-      try OutboxQueue.remove(entry.record, noted, in: transaction)
+      try OutboxQueue.remove(entry.id, noted, in: transaction)
       guard entry.isHidden else { return }
-      try transaction.evict(transaction.catalog.table(entry.record.type), id: entry.record.id)
+      try transaction.evict(transaction.catalog.table(entry.id.type), id: entry.id.id)
     }
   }
 
@@ -193,20 +260,20 @@ struct HistoryComparison {
     guard isOn else { return }
     self.gone += gone
     for entry in try OutboxQueue.entries(where: "base_version IS NOT NULL AND leaving = 0", in: transaction) {
-      guard scope.contains(entry.container ?? entry.record.type), !mentioned.contains(entry.record) else {
+      guard scope.contains(entry.container ?? entry.id.type), !mentioned.contains(entry.id) else {
         continue
       }
-      if entry.kind == .delete {
-        try end(entry, .unknown(entry.record))
+      if entry.change == .delete {
+        try end(entry, .unknown(entry.id))
         continue
       }
-      try OutboxQueue.reopen(entry.record, base: nil, kind: .insert, in: transaction)
+      try OutboxQueue.reopen(entry.id, base: nil, kind: .insert, in: transaction)
       // The record may have moved out of the scopes of this file. Then fields that weren't edited here are as they are
       // there.
       if let base = entry.base {
-        try GivenBack.note(entry.record, GivenBack.State(base: base, position: position), in: transaction)
+        try GivenBack.note(entry.id, GivenBack.State(base: base, position: position), in: transaction)
       }
-      if givesBack { givenBack.append(entry.record) } else { resent.append(entry.record) }
+      if givesBack { givenBack.append(entry.id) } else { resent.append(entry.id) }
     }
   }
 
@@ -219,14 +286,14 @@ struct HistoryComparison {
     guard isShown else { return [] }
     let isDecided = try ServerBinding.isAdopting(in: transaction)
     guard missing.isEmpty || isDecided || decision == .adopt else { throw HistoryLoss(count: missing.count) }
-    if givesBack && isDecided { try offerRest() }
+    if isCompared && isDecided && decision == .uploadMine { try offerRest() }
     if isDecided || isCompared { try ServerBinding.take(history, in: transaction) }
-    guard !givenBack.isEmpty else { return [] }
-    return try replaced.filter { $0.version > kept }.map { record, _, loss in
-      var row = Journal.Row(record, .update, .overwritten, .otherHistory)
-      row.loss = loss
+    let isLoss = isDenied || !givenBack.isEmpty
+    return try replaced.filter { $0.isRewritten || isLoss && $0.version > kept }.map { found in
+      var row = Journal.Row(found.record, .update, .overwritten, .otherHistory)
+      row.loss = found.loss
       try Journal.note(row, in: transaction)
-      return SyncReport.ReplacedContent(record: record, fields: loss.local)
+      return SyncReport.ReplacedContent(record: found.record, fields: found.loss.local)
     }
   }
 
@@ -256,3 +323,16 @@ struct HistoryComparison {
 
 /// The number of records that a snapshot of another history lacks, or has in older versions.
 struct HistoryLoss: Error { var count: Int }
+
+extension SyncOptions {
+  /// The treatment of a server that was restored or emptied, and lacks content that it had acknowledged.
+  package enum RestorePolicy: String, Sendable, Hashable, CaseIterable {
+    /// Removes and sends nothing until a decision is made. The sync ends with `SyncObstacle.otherServer`. The default.
+    case ask
+    /// Returns content to the server that it lacks, or has in an older version, as `maintenance.uploadMine` does. Several
+    /// devices may do so. One of them creates the record, and the others find it there.
+    case giveBack
+    /// Replaces the local content by the server's, as `maintenance.adoptServer` does.
+    case adopt
+  }
+}

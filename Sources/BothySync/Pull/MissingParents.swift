@@ -4,12 +4,12 @@ extension SyncOptions {
   /// The treatment of an unsent record that refers to a record which others have deleted meanwhile.
   public enum MissingParentPolicy: String, Sendable, Hashable, CaseIterable {
     /// Follows the delete rule of the reference. Under `cascade` a record created here is deleted too, and the report
-    /// lists it. Under `nullify` its reference is cleared. Under `deny` it stays, and the inbox shows why the server
+    /// lists it. Under `nullify` its reference is cleared. Under `deny` it stays, and its entry says why the server
     /// rejects it. The default.
     case deleteRule
     /// Recreates the deleted record with its local content, for the sake of those that refer to it.
     case resurrect
-    /// Keeps the record as it is. The inbox shows why the server rejects it.
+    /// Keeps the record as it is. Its entry of the outbox says why the server rejects it.
     case keepPending
   }
 }
@@ -38,11 +38,11 @@ struct MissingParents {
           try resurrect(id)
           return false
         }
-        switch (rule, entry.kind) {
+        switch (rule, entry.change) {
         case (.cascade, .insert):
           try drop(entry)
-          queue.append(entry.record)
-        case (.nullify, _): try clear(field, of: entry.record, target.id)
+          queue.append(entry.id)
+        case (.nullify, _): try clear(field, of: entry.id, target.id)
         case (.cascade, _), (.deny, _): continue
         }
       }
@@ -62,7 +62,7 @@ struct MissingParents {
       let field = owner.schema.fields[incoming.field]
       for id in try transaction.referrers(of: target, from: owner, field, isList: incoming.isList) {
         let record = RecordID(type: owner.schema.name, id: id)
-        guard let entry = try OutboxQueue.entry(record, in: transaction), entry.kind != .delete,
+        guard let entry = try OutboxQueue.entry(record, in: transaction), entry.change != .delete,
           !entry.isHidden
         else { continue }
         found.append((entry, field, incoming.rule))
@@ -72,7 +72,7 @@ struct MissingParents {
   }
 
   private mutating func drop(_ entry: Outbox.Entry) throws {
-    let id = entry.record
+    let id = entry.id
     let table = try transaction.catalog.table(id.type)
     var lost: [SyncReport.ReplacedContent] = []
     if entry.operationID == nil {
@@ -91,9 +91,9 @@ struct MissingParents {
 
   private func note(_ entry: Outbox.Entry, _ lost: inout [SyncReport.ReplacedContent]) throws -> Journal.Noted
   {
-    let table = try transaction.catalog.table(entry.record.type)
+    let table = try transaction.catalog.table(entry.id.type)
     let local = try OutboxQueue.local(entry, table, in: transaction)
-    lost.append(SyncReport.ReplacedContent(record: entry.record, fields: local.map { table.document($0) }))
+    lost.append(SyncReport.ReplacedContent(record: entry.id, fields: local.map { table.document($0) }))
     return try Journal.note(
       entry, .overwritten, .orphaned, loss: Journal.Loss(entry, now: entry.told, in: transaction),
       in: transaction)
@@ -120,7 +120,7 @@ struct MissingParents {
       former = (OutboxQueue.Content(row, table), OutboxQueue.Content(cleared, table))
       guard cleared.values[index] != row.values[index] else { continue }
       try OutboxQueue.setLocal(entry, table, cleared, in: transaction)
-      try change(entry, kind: entry.kind)
+      try change(entry, kind: entry.change)
     }
   }
 

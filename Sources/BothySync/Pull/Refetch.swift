@@ -33,6 +33,14 @@ enum Refetch {
     try note(id.type, id.id, container, transaction)
   }
 
+  /// Returns the container that a record was marked in, or `nil` without a mark. One look-up.
+  static func container(of id: RecordID, in transaction: ReadTransaction) throws -> String? {
+    try transaction.first("SELECT coalesce(container, type) FROM bothy_refetch WHERE type = ? AND id = ?", id)
+    {
+      $0.text(at: 0)
+    } ?? nil
+  }
+
   static func mark(type: String, in transaction: WriteTransaction) throws {
     try note(type, "", nil, transaction)
   }
@@ -130,6 +138,180 @@ enum Refetch {
       Row(
         mark: Mark(type: row.text(at: 0) ?? "", id: row.text(at: 1) ?? "", number: row.int(at: 3)),
         container: row.text(at: 2) ?? "", isUnplaced: row.int(at: 4) != 0)
+    }
+  }
+}
+
+/// Requests the records that are marked as unknown here, at the end of a sync that pulls, and ends the marks.
+///
+/// Costs one look at the marks. Then it costs one round trip and two transactions for each five hundred records of a
+/// type. An interrupted run continues with the next sync.
+struct Refetching: Sendable {
+  let store: LocalStore
+  let remote: any RemoteStorage
+  /// The scopes that the sync pulls. Records elsewhere wait for a sync that pulls there.
+  let scopes: [SyncScope]
+  /// True if these are all scopes of the store.
+  let isWhole: Bool
+
+  /// The results so far.
+  struct Done: Sendable {
+    var requests = 0
+    var pulled = 0
+    /// The highest position of a record that arrived.
+    var position: Int64 = 0
+    /// True if the server doesn't answer by id, so that the scopes are pulled again from the beginning.
+    var needsPull = false
+  }
+
+  /// Throws `RemoteError`, `BothyError`, `CancellationError`.
+  func run() async throws -> Done {
+    var done = Done()
+    while true {
+      try Task.checkCancellation()
+      let marks = try await store.read {
+        try Refetch.records(in: scopes, limit: Comparison.fetchLimit, in: $0)
+      }
+      guard let type = marks.first?.type else { break }
+      guard try await asking(&done, { try await fetch(marks, of: type, &$0) }) else { return done }
+    }
+    guard isWhole else { return done }
+    for mark in try await store.read({ try Refetch.types(in: $0) }) {
+      for scope in scopes {
+        guard try await asking(&done, { try await fetchAll(mark.type, in: scope, &$0) }) else { return done }
+      }
+      try await store.write(origin: .remote) { try Refetch.end([mark], in: $0) }
+    }
+    return done
+  }
+
+  /// Runs a query. If the server rejects queries, resets the scopes so that everything is pulled, and returns false.
+  private func asking(_ done: inout Done, _ body: (inout Done) async throws -> Void) async throws -> Bool {
+    do {
+      try await body(&done)
+      return true
+    } catch let error as RemoteError where error.isRefusalOfQueries {
+      try await store.write(origin: .remote) { transaction in
+        for scope in scopes { try PullState.reset(scope, in: transaction) }
+      }
+      done.needsPull = true
+      return false
+    }
+  }
+
+  private func fetch(_ marks: [Refetch.Mark], of type: String, _ done: inout Done) async throws {
+    let versions = try await versions(of: marks.map(\.record))
+    let found = try await remote.records(of: type, ids: marks.map(\.id))
+    done.requests += 1
+    let present = Set(found.map(\.id))
+    let absent = marks.map(\.record).filter { !present.contains($0) }
+    try await bring(found, absent, versions, ending: marks, &done)
+  }
+
+  /// Fetches all records of a type in a scope, by id, so that inserts and deletions meanwhile move none from page to
+  /// page.
+  private func fetchAll(_ type: String, in scope: SyncScope, _ done: inout Done) async throws {
+    var last: String?
+    while true {
+      try Task.checkCancellation()
+      var query = AnyQuery(
+        type, where: last.map { .compare(field: "id", .greater, .text($0)) } ?? .all,
+        order: [SortKey("id")], limit: Comparison.fetchLimit)
+      if scope != .everything {
+        (query.container, query.includesChildren) = (scope.container, scope.includesChildren)
+      }
+      let here = try await ids(query)
+      let versions = try await versions(of: here)
+      let found = try await remote.query(query)
+      done.requests += 1
+      let isLast = found.count < Comparison.fetchLimit
+      let present = Set(found.map(\.id))
+      let highest = found.last?.id.id ?? ""
+      let absent = here.filter { !present.contains($0) && (isLast || $0.id <= highest) }
+      try await bring(found, absent, versions, ending: [], &done)
+      if isLast { return }
+      last = highest
+    }
+  }
+
+  private func ids(_ query: AnyQuery) async throws -> [RecordID] {
+    var all = query
+    all.limit = nil
+    let final = all
+    return try await store.read { try $0.ids(final).map { RecordID(type: final.type, id: $0) } }
+  }
+
+  private func versions(of records: [RecordID]) async throws -> [RecordID: String] {
+    try await store.read { transaction in
+      var versions: [RecordID: String] = [:]
+      for id in records {
+        guard let table = transaction.catalog.tableIfKnown(id.type) else { continue }
+        versions[id] = try transaction.row(table, id: id.id)?.version
+      }
+      return versions
+    }
+  }
+
+  private func bring(
+    _ found: [ServerRecord], _ absent: [RecordID], _ versions: [RecordID: String],
+    ending marks: [Refetch.Mark], _ done: inout Done
+  ) async throws {
+    let pulled = try await store.write(origin: .remote) { transaction in
+      let scopes = try PullState.scopes(in: transaction)
+      var difference = Comparison.Difference(versions: versions)
+      // A record that the server never had stays, because it was created here and accepted as it is.
+      difference.extra = absent.filter { versions[$0] != nil }
+      var wanted: [ServerRecord] = []
+      for record in found {
+        switch try place(of: record, scopes, in: transaction) {
+        case .here: wanted.append(record)
+        case .left: difference.extra.append(record.id)
+        case .elsewhere, .asKnown: continue
+        }
+      }
+      let (brought, _) = try Comparison.bring(wanted, difference, in: transaction)
+      try Refetch.end(marks, in: transaction)
+      return brought.count
+    }
+    done.pulled += pulled
+    done.position = max(done.position, found.compactMap { Int64($0.version) }.max() ?? 0)
+  }
+
+  private enum Place { case here, left, elsewhere, asKnown }
+
+  /// Decides if a record belongs on this device, because it is in a pulled scope or was kept here outside all of them.
+  private func place(
+    of record: ServerRecord, _ scopes: [SyncScope], in transaction: ReadTransaction
+  ) throws -> Place {
+    let isFollowed = scopes.contains { $0.contains(record.container) }
+    guard let table = transaction.catalog.tableIfKnown(record.id.type),
+      let row = try transaction.row(table, id: record.id.id)
+    else { return isFollowed ? .here : .elsewhere }
+    let container = row.container ?? record.id.type
+    if !isFollowed && scopes.contains(where: { $0.contains(container) }) { return .left }
+    let isSame =
+      row.version == record.version && container == record.container
+      && table.document(row) == record.fields
+    return try isSame && OutboxQueue.mark(record.id, in: transaction) == nil ? .asKnown : .here
+  }
+}
+
+extension RemoteStorage {
+  /// Returns the records of a type with these ids that the user may see, at most a thousand of them. One round trip.
+  func records(of type: String, ids: [String]) async throws(RemoteError) -> [ServerRecord] {
+    var query = AnyQuery(type, where: .oneOf(field: "id", ids.map { .text($0) }))
+    query.limit = ids.count
+    return try await self.query(query)
+  }
+}
+
+extension RemoteError {
+  /// True if the server answers no such query, now or later.
+  fileprivate var isRefusalOfQueries: Bool {
+    switch errorClass {
+    case .rejected, .notFound, .forbidden:
+      code != BoundRemote.otherServer && code != BoundRemote.signedOutCode
+    case .unreachable, .unauthenticated, .throttled, .serverError, .conflict: false
     }
   }
 }

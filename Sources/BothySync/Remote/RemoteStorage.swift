@@ -1,18 +1,41 @@
-public import BothyStore
+package import BothyStore
+
+package import struct Foundation.URL
 
 /// The seam to a server: Bothy's own over HTTP, the `SyncService` in this process, or another protocol.
 ///
 /// Every method may be called from any task, throws `RemoteError` only, and stops soon after its task is
 /// cancelled. None changes local data.
+///
+/// A remote of an app's own syncs records. It answers no queries, so a read that needs the server throws
+/// `BothyError` `.rejected`, and it stores no blobs. Sensitive fields are sent to it, so it needs an encrypted
+/// connection.
 public protocol RemoteStorage: Sendable {
   /// Sends operations and pulls changes in one round trip.
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse
 
+  /// Returns a stream with an element, without data, each time something changed. Ends when the connection is lost.
+  func notifications() -> AsyncThrowingStream<Void, any Error>
+}
+
+extension RemoteStorage {
+  /// Returns a stream that has ended, for a server without notifications. `SyncOptions.pollInterval` makes up for it.
+  public func notifications() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
+}
+
+/// A remote that also answers queries, computes digests, has a history and stores blobs.
+package protocol CompleteRemote: RemoteStorage {
   /// True if no other party can read the traffic. Sensitive fields are sent only then.
   var isConfidential: Bool { get }
 
   /// Returns the records that a query selects, at most `limit` of them. One round trip.
   func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord]
+
+  /// Returns a page of the records that a query selects, at most `limit` of them, after the page before. One round trip.
+  ///
+  /// - Parameter cursor: the `next` of the page before, with which the query's offset is ignored. A remote without
+  ///   cursors ignores it, and answers by the offset. `nil` for the first page.
+  func page(_ query: AnyQuery, after cursor: String?) async throws(RemoteError) -> RemotePage
 
   /// Returns the number of records that a query selects. One round trip.
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int
@@ -31,37 +54,211 @@ public protocol RemoteStorage: Sendable {
   /// Returns the changes with their authors and times, newest first. One round trip.
   func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory
 
-  /// True if `hints()` reports changes. A remote that doesn't is polled every `SyncOptions.pollInterval`.
-  var givesHints: Bool { get }
-
-  /// Returns a stream with an element, without data, each time something changed. Ends when the connection is lost.
-  func hints() -> AsyncThrowingStream<Void, any Error>
+  /// True if `notifications()` reports changes. A remote that doesn't is polled every `SyncOptions.pollInterval`.
+  var hasNotifications: Bool { get }
 
   /// The remote for the bytes of blobs, or `nil` if the server has none. By default `nil`.
   var blobs: (any BlobRemote)? { get }
 }
 
-extension RemoteStorage {
+/// A page of the answer to a query.
+package struct RemotePage: Sendable {
+  /// The records, in the query's order.
+  package var records: [ServerRecord]
+  /// The cursor after which others follow. It is missing if none do, or if the server has no cursor for the query.
+  package var next: String?
+  /// True if the answer had no room for others. False at the query's limit.
+  package var more: Bool
+
+  package init(_ records: [ServerRecord], next: String? = nil, more: Bool = false) {
+    self.records = records
+    self.next = next
+    self.more = more
+  }
+}
+
+extension CompleteRemote {
+  /// Returns the answer to the query by its offset, for a remote without cursors.
+  package func page(_ query: AnyQuery, after cursor: String?) async throws(RemoteError) -> RemotePage {
+    RemotePage(try await self.query(query))
+  }
+
+  /// Throws `.rejected`, for a remote without queries.
+  package func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+    throw .notOffered("queries")
+  }
+
+  /// Throws `.rejected`, for a remote without queries.
+  package func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw .notOffered("queries") }
+
+  /// Throws `.rejected`, for a remote without digests.
+  package func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
+    throw .notOffered("digests")
+  }
+
   /// True by default.
-  public var givesHints: Bool { true }
+  package var hasNotifications: Bool { true }
 
   /// Throws `.rejected` with the code `noHistory`, for a remote without a history.
-  public func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+  package func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
     throw RemoteError(.rejected, "This server does not tell who changed what.", code: "noHistory")
   }
 
   /// Returns the digest of the whole scope, for a remote without parts.
-  public func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  package func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     try await digest(scope)
   }
 
   /// Returns `nil`, for a remote that can't compute stamps.
-  public func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+  package func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
     -> [RecordStamp]?
   {
     nil
   }
 
   /// True by default, for a remote that never leaves this process or uses TLS.
-  public var isConfidential: Bool { true }
+  package var isConfidential: Bool { true }
+
+  /// `nil`, unless the remote stores blobs. Records that name blobs then count as rejected.
+  package var blobs: (any BlobRemote)? { nil }
+}
+
+/// The calls of a `CompleteRemote`, on any remote. Another one refuses them, or answers for want of a better answer.
+extension RemoteStorage {
+  package var isConfidential: Bool { (self as? any CompleteRemote)?.isConfidential ?? true }
+
+  package func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+    try await complete("queries").query(query)
+  }
+
+  package func page(_ query: AnyQuery, after cursor: String?) async throws(RemoteError) -> RemotePage {
+    try await complete("queries").page(query, after: cursor)
+  }
+
+  package func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
+    try await complete("queries").count(query)
+  }
+
+  package func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
+    try await complete("digests").digest(scope)
+  }
+
+  package func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+    try await complete("digests").digest(scope, parts: parts)
+  }
+
+  package func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+    -> [RecordStamp]?
+  {
+    try await complete("digests").stamps(scope, parts: parts, in: chosen)
+  }
+
+  package func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+    try await complete("history").history(query)
+  }
+
+  package var hasNotifications: Bool { (self as? any CompleteRemote)?.hasNotifications ?? true }
+
+  package var blobs: (any BlobRemote)? { (self as? any CompleteRemote)?.blobs }
+
+  private func complete(_ feature: String) throws(RemoteError) -> any CompleteRemote {
+    if let remote = self as? any CompleteRemote { return remote }
+    throw .notOffered(feature)
+  }
+}
+
+extension RemoteError {
+  fileprivate static func notOffered(_ feature: String) -> RemoteError {
+    RemoteError(.rejected, "This remote has no \(feature).", code: "notOffered")
+  }
+}
+
+/// The operations of a remote that also stores the bytes of blobs.
+///
+/// Every method is one round trip, may be called from any task, and throws `RemoteError` only. It may be repeated
+/// without effect, because a blob is named by its content.
+package protocol BlobRemote: Sendable {
+  /// Returns how much of a blob the server has.
+  func holding(of sha256: String) async throws(RemoteError) -> BlobHolding
+
+  /// Like `holding(of:)`, but the server first reads all of the blob's bytes. Called after a download whose bytes don't
+  /// match the name. A server that can't do this answers like `holding(of:)`.
+  func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding
+
+  /// Sends a part of a blob. Returns how much the server has then. It accepts the part only if it continues the earlier
+  /// ones, so a request whose answer was lost may be repeated.
+  func upload(_ part: BlobPart) async throws(RemoteError) -> BlobHolding
+
+  /// Returns the bytes of a range, fewer only at the end of the blob. Throws `.notFound` if the server doesn't have the
+  /// blob.
+  func download(_ sha256: String, _ range: Range<Int64>) async throws(RemoteError) -> [UInt8]
+
+  /// Returns the blob's address, without a request.
+  func url(of sha256: String) -> URL
+}
+
+extension BlobRemote {
+  /// Calls `holding(of:)`.
+  package func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding {
+    try await holding(of: sha256)
+  }
+}
+
+/// A remote for blobs with a time limit for each call.
+struct BoundedBlobs: BlobRemote {
+  let remote: any BlobRemote
+  let limit: Duration
+  let clock: SyncClock
+
+  func holding(of sha256: String) async throws(RemoteError) -> BlobHolding {
+    try await Bounded.ask(within: limit, clock) { () throws(RemoteError) in
+      try await remote.holding(of: sha256)
+    }
+  }
+
+  func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding {
+    try await Bounded.ask(within: limit, clock) { () throws(RemoteError) in
+      try await remote.verifiedHolding(of: sha256)
+    }
+  }
+
+  func upload(_ part: BlobPart) async throws(RemoteError) -> BlobHolding {
+    try await Bounded.ask(within: limit, clock) { () throws(RemoteError) in try await remote.upload(part) }
+  }
+
+  func download(_ sha256: String, _ range: Range<Int64>) async throws(RemoteError) -> [UInt8] {
+    try await Bounded.ask(within: limit, clock) { () throws(RemoteError) in
+      try await remote.download(sha256, range)
+    }
+  }
+
+  func url(of sha256: String) -> URL { remote.url(of: sha256) }
+}
+
+/// No server: every change stays pending, and every request fails with `.unreachable`.
+///
+/// ```swift
+/// let store = try SyncedStore.inMemory([Todo.self])  // `.none` is the default remote there
+/// ```
+public struct NoRemote: RemoteStorage {
+  /// Has nothing to configure.
+  public init() {}
+
+  private var error: RemoteError {
+    RemoteError(.unreachable, "This store has no server. Open it with a remote to sync it.")
+  }
+
+  public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw error }
+}
+
+extension NoRemote: CompleteRemote {
+  package var hasNotifications: Bool { false }
+  package func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { throw error }
+  package func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw error }
+  package func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { throw error }
+}
+
+extension RemoteStorage where Self == NoRemote {
+  /// No server: every change stays pending.
+  public static var none: NoRemote { NoRemote() }
 }

@@ -45,9 +45,12 @@ public protocol BlobFileStorage: Sendable {
   /// collection that finds it unnamed after it was named or requested. Forgets wanted blobs that are not named.
   func release(_ release: BlobRelease, in space: String) async throws -> BlobRelease.Done
 
-  /// Returns true if `sweep` is due, because no process has taken it for `period` milliseconds. The caller has taken it
-  /// then.
-  func takeSweep(at time: Int64, every period: Int64) async throws -> Bool
+  /// Returns true if `sweep` is due: none was noted as done for `period` milliseconds, and no process took it within
+  /// `lease` milliseconds. The caller has taken it then, and calls `noteSweep` after it.
+  func takeSweep(at time: Int64, every period: Int64, lease: Int64) async throws -> Bool
+
+  /// Notes that a sweep that was taken at `time` is done. One that isn't noted is due again at the end of its lease.
+  func noteSweep(at time: Int64) async throws
 
   /// Deletes all blobs of a space, also unfinished uploads.
   func remove(space: String) async throws

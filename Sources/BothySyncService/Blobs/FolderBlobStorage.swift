@@ -217,7 +217,8 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
   }
 
-  public func takeSweep(at time: Int64, every period: Int64) async throws -> Bool {
+  /// The file's time is that of the last sweep. While one is taken, the period after it ends with the lease.
+  public func takeSweep(at time: Int64, every period: Int64, lease: Int64) async throws -> Bool {
     let root = root
     return try await FileWork.run {
       // Without a folder there is nothing to sweep.
@@ -228,9 +229,14 @@ public final class FolderBlobStorage: BlobFileStorage {
       guard flock(file.descriptor, LOCK_EX) == 0 else { throw ContentFile.failure(path) }
       if file.size > 0, let last = ContentFile.used(path), last <= time, time - last < period { return false }
       try file.write([UInt8(ascii: "1")], at: 0)
-      ContentFile.touch(path, at: time)
+      ContentFile.touch(path, at: max(0, time - period + min(lease, period)))
       return true
     }
+  }
+
+  public func noteSweep(at time: Int64) async throws {
+    let path = root + "/swept"
+    try await FileWork.run { ContentFile.touch(path, at: time) }
   }
 
   public func remove(space: String) async throws {

@@ -5,7 +5,8 @@ import BothyStore
 /// One process at a time delivers the changes of a space to a webhook. It claims the space until a time, by the clocks
 /// of the processes. The test suite `FeedConformance` has the requirements of a storage.
 public protocol FeedStorage: ServerStorage {
-  /// Returns the heads of at most `limit` spaces after a name, by name. Reads as many rows.
+  /// Returns the heads of at most `limit` spaces after a name, by name. Leaves out those without any change, which the
+  /// first refused request makes. Reads as many rows, and those of the spaces that it leaves out.
   func heads(after name: String, limit: Int) async throws -> [SpaceHead]
   /// Returns the names of the webhooks with progress in any space, by name. Reads the progress of all spaces.
   func webhooks() async throws -> [String]

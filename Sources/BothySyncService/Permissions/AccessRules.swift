@@ -26,6 +26,10 @@ public struct AccessRules: Sendable {
   public var pageLimit: Int
   /// The most bytes of one record's fields.
   public var recordSizeLimit: Int
+  /// The most rows by which one request may change who sees what. A user who gains or loses access to a record is a row, a
+  /// list being a record of its members. A list that is alone in its request may lose any members, and a record any one
+  /// list.
+  public var sharingRowLimit = 50_000
   /// The most scopes that one request pulls from.
   public var pullLimit = 64
   /// The approximate number of bytes of records in one answer. The rest follows with the next request. A single record
@@ -40,8 +44,14 @@ public struct AccessRules: Sendable {
   /// The lowest accepted schema version. Operations of devices with a lower one are refused, and those must update.
   public var minimumSchemaVersion: Int
   /// Receives the values of sensitive fields, which are never part of a record: the space, the record and the values.
-  /// An error that it throws refuses the whole request. `nil` rejects operations that have such values.
+  /// It is called within the transaction, for each operation. An error that it throws refuses the whole request. `nil`
+  /// rejects operations that have such values.
+  ///
+  /// The values aren't taken back if the transaction isn't committed. The device then sends the operation again, with
+  /// the same values, so a call may be repeated.
   public var receiveSecrets: (@Sendable (String, RecordID, Secrets) throws -> Void)?
+  /// Takes all values of a request at once, in place of `receiveSecrets`, which only says then that they are taken.
+  package var secretStaging: (any SecretStaging)?
   /// The team's own decision about writes of devices and other clients, or `nil`. It costs such a request one read more
   /// than a write without a rule, and the time of the rule. Imports by operators pass it by.
   public var writeRule: (any WriteRule)?
@@ -53,6 +63,9 @@ public struct AccessRules: Sendable {
   public var secretVault: (any SecretVault)?
   /// The most hidden changes that a storage reads instead of its indexes. Tests set it to 0.
   package var fewHiddenChanges = 64
+  /// The most hidden changes and moves that the pages of one answer read. A little more may be read, because each read
+  /// has several. The rest follows with the next request. Tests set it to less.
+  package var hiddenRowLimit = 20_000
 
   /// Makes rules. By default they have no schema and accept a thousand operations in a request, five thousand changes
   /// in an answer, a mebibyte for a record and every version of the app. References are checked if a schema is set.
@@ -86,8 +99,8 @@ struct Viewer: Sendable {
   /// Returns true if this sharing includes the user.
   func isIncluded(in sharing: Audience) -> Bool {
     guard !sharing.isEmpty else { return false }
-    return principal.names.contains(where: sharing.users.contains)
-      || !sharing.lists.isDisjoint(with: lists)
+    return principal.names.contains(where: sharing.users.hasName)
+      || sharing.lists.contains(where: lists.hasName)
   }
 }
 
@@ -110,6 +123,11 @@ extension AccessRules {
   /// Returns true if only the audience of a record of the type can see it.
   func hidesUnshared(_ type: String) -> Bool { declared(type)?.permissions?.read == .shared }
 
+  /// The types whose records only their audience can see.
+  var typesHidingUnshared: [String] {
+    schema?.types.filter { $0.permissions?.read == .shared }.map(\.name) ?? []
+  }
+
   /// Returns true if the viewer may do `action` to a record of `type` owned by `owner`. Returns false if a condition
   /// decides the action. Pure.
   func allows(
@@ -129,7 +147,8 @@ extension AccessRules {
     case .authenticated: return viewer.principal.name != nil
     case .owner, .shared:
       guard let name = viewer.principal.name else { return false }
-      return action == .create || owner == name || access == .shared && viewer.isIncluded(in: sharing)
+      return action == .create || owner.isSameName(as: name)
+        || access == .shared && viewer.isIncluded(in: sharing)
     case .nobody: return false
     }
   }
@@ -167,7 +186,9 @@ extension AccessRules {
     for field in declared.fields where !field.isOptional && (fields[field.name] ?? .null).isNull {
       errors.append(.init(field: field.name, code: "required", message: "\(type).\(field.name) is required."))
     }
-    if isList, errors.isEmpty, let error = UserList.problem(with: fields) { errors.append(error) }
+    if isList, errors.isEmpty, let error = UserList.problem(with: fields) ?? Self.problemOfForm(fields) {
+      errors.append(error)
+    }
     guard !errors.isEmpty else { return nil }
     // A rejection is remembered, so it has a limited size.
     let named = errors.prefix(Self.namedProblems)
@@ -176,6 +197,13 @@ extension AccessRules {
       code: "invalid",
       message: "\(type) is not valid: " + named.map(\.message).joined(separator: " ")
         + (rest > 0 ? " And \(rest) other problems." : ""), fields: Array(named))
+  }
+
+  private static func problemOfForm(_ list: [String: JSONValue]) -> Rejection.FieldError? {
+    if UserList.members(in: list).allSatisfy(\.isNormalName) { return nil }
+    return .init(
+      field: "members", code: "invalid",
+      message: "The members' names are in Unicode's normal form C (NFC), like those of tokens.")
   }
 
   /// Rejects the value of a sensitive field in an ordinary one, which is sent to every device.

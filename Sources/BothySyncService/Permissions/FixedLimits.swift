@@ -12,7 +12,7 @@ package enum FixedLimits {
   package static let containerPath = 512
   /// The most users and lists in the audience of one record.
   package static let audience = 1000
-  /// The most secrets of one record, and of one request. Each is a file that is written while others wait.
+  /// The most secrets of one record, and of one request. Each becomes a file.
   package static let secretsOfRecord = 64
   package static let secretsOfRequest = 500
   /// The most times that a rule for writes is consulted in one request.

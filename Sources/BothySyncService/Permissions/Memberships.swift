@@ -6,11 +6,11 @@ import BothyStore
 struct Memberships: Sendable {
   /// The links of a search, by the ids of the records that have them.
   private struct Found: Sendable {
-    var links: [String: [UInt8]] = [:]
+    var links: [RecordID: [UInt8]] = [:]
     /// The number of records with equal links.
     var counts: [[UInt8]: Int] = [:]
 
-    mutating func set(_ link: [UInt8]?, of id: String) {
+    mutating func set(_ link: [UInt8]?, of id: RecordID) {
       if let old = links[id], let count = counts[old] { counts[old] = count > 1 ? count - 1 : nil }
       links[id] = link
       if let link { counts[link, default: 0] += 1 }
@@ -31,7 +31,7 @@ struct Memberships: Sendable {
       var some = Found()
       try storage.select(query, schema: rules.schema(for: query.type)) { entry in
         let links = membership.links(entry.record, principal, rules)
-        some.set(links.flatMap(Self.text), of: entry.record.id.id)
+        some.set(links.flatMap(Self.text), of: entry.record.id)
         return true
       }
       found[membership.id] = some
@@ -42,7 +42,7 @@ struct Memberships: Sendable {
   mutating func follow(_ record: ServerRecord, _ rules: AccessRules) {
     for membership in rules.conditions.memberships where membership.type.name == record.id.type {
       let links = membership.links(record, principal, rules)
-      found[membership.id, default: Found()].set(links.flatMap(Self.text), of: record.id.id)
+      found[membership.id, default: Found()].set(links.flatMap(Self.text), of: record.id)
     }
   }
 
@@ -55,6 +55,20 @@ struct Memberships: Sendable {
   /// Returns the different links of a search, as sorted texts.
   func texts(of membership: PermissionCondition.Membership) -> [String] {
     (found[membership.id]?.counts.keys).map { $0.map { String(decoding: $0, as: UTF8.self) }.sorted() } ?? []
+  }
+
+  /// Returns the different links of a search as values of these kinds. Returns `nil` if they are more than `limit`, or
+  /// if one isn't of its kind.
+  func values(
+    of membership: PermissionCondition.Membership, _ kinds: [ValueKind], limit: Int
+  ) -> [[FieldValue]]? {
+    guard let counts = found[membership.id]?.counts else { return [] }
+    guard counts.count <= limit else { return nil }
+    // A text that can't be read is of no kind.
+    return try? counts.keys.map { text in
+      let values = try JSONValue(parsing: text).arrayValue ?? []
+      return try zip(values, kinds).map { try FieldValue(json: $0, kind: $1) }
+    }
   }
 
   /// Returns the bytes of values, by which they are compared. Returns `nil` if one is missing, because a missing value

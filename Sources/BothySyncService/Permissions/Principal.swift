@@ -1,3 +1,5 @@
+import BothyStore
+
 /// A user of the server, as authentication identified it.
 public struct Principal: Sendable, Hashable {
   /// The name that owns records; `nil` for a request without a token.
@@ -24,5 +26,16 @@ public struct Principal: Sendable, Hashable {
   public var names: [String] {
     guard let name else { return [] }
     return [name] + groups.sorted().map { Self.groupPrefix + $0 }
+  }
+
+  /// Compares names byte by byte, like storages. Swift's own `==` treats canonically equivalent texts as equal.
+  public static func == (left: Principal, right: Principal) -> Bool {
+    left.name.isSameName(as: right.name) && left.groups.count == right.groups.count
+      && left.groups.allSatisfy(right.groups.hasName)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    // Equal names have equal hashes, whatever else has.
+    hasher.combine(name)
   }
 }

@@ -142,10 +142,10 @@ struct IndexConditions {
   }
 
   /// Returns ranges of keys that every record of the condition has one of, or `nil` if no index has them.
-  private func ranges(of condition: ConditionTree) -> [FieldEntryRange]? {
+  func ranges(of condition: ConditionTree) -> [FieldEntryRange]? {
     switch condition {
     case .none: return []
-    case .all, .not, .contains, .relates, .exists: return nil
+    case .all, .not, .contains, .compareFields, .relates, .exists: return nil
     case .and(let parts):
       for part in parts { if let found = ranges(of: part) { return found } }
       return nil

@@ -84,7 +84,8 @@ extension SyncService {
   ) throws -> ServerSelection {
     let (rules, viewer) = (rules, try viewer(principal, in: storage))
     return try ServerSelection(
-      query, rules.schema(for: query.type), isRestricted: readersDiffer(of: query.type),
+      rules.narrowed(query, for: viewer), rules.schema(for: query.type),
+      isRestricted: readersDiffer(of: query.type),
       seenBy: rules.visibility(of: viewer)
     ) { rules.shows($0, to: viewer) }
   }

@@ -14,7 +14,8 @@ extension SQLiteServerStorage: FeedStorage {
   public func heads(after name: String, limit: Int) async throws -> [SpaceHead] {
     try await database.read { database in
       let rows = try Row.fetchAll(
-        database, sql: "SELECT name, epoch, head FROM space WHERE name > ? ORDER BY name LIMIT ?",
+        database,
+        sql: "SELECT name, epoch, head FROM space WHERE name > ? AND head > 0 ORDER BY name LIMIT ?",
         arguments: [name, limit])
       return rows.map(Self.head)
     }

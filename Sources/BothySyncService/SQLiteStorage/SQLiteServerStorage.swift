@@ -12,15 +12,15 @@ import GRDB
 public final class SQLiteServerStorage: ServerStorage {
   public let identity: String
   private let path: String
-  /// The name of this object's writes. See `SQLiteServerTransaction.begin`.
-  private let run = UUIDv7.make()
+  /// The writes of this object. See `SQLiteServerTransaction.begin`.
+  private let run: ServerRun
   let database: any DatabaseWriter
   /// Connections for long reads, apart from those of pulls; `nil` in memory, with one connection for all.
   private let searches: (any DatabaseReader)?
   /// A connection for `check` alone; `nil` in memory.
   private let health: (any DatabaseReader)?
   private let lanes: WriteQueues
-  private let searchGate: Gate
+  private let searchPermits: AsyncSemaphore
 
   /// Opens or creates the file, and runs the steps that an older one misses.
   ///
@@ -37,12 +37,15 @@ public final class SQLiteServerStorage: ServerStorage {
     try self.init(at: path, lanes: WriteQueues(), readers: readers, queries: queries, migrates: migrates)
   }
 
-  /// Opens or creates the file with queues of another width, to measure their benefit.
+  /// Opens or creates the file with queues of another width, to measure their benefit, or with a run that a test
+  /// scripts.
   package init(
-    at path: String, lanes: WriteQueues, readers: Int = 4, queries: Int = 4, migrates: Bool = true
+    at path: String, lanes: WriteQueues, readers: Int = 4, queries: Int = 4, migrates: Bool = true,
+    run: ServerRun = ServerRun()
   ) throws {
     self.lanes = lanes
-    searchGate = Gate(width: max(1, queries), queue: 16 * max(1, queries))
+    self.run = run
+    searchPermits = AsyncSemaphore(width: max(1, queries), queue: 16 * max(1, queries))
     self.path = path
     SQLiteLibrary.prepare()
     do {
@@ -76,8 +79,9 @@ public final class SQLiteServerStorage: ServerStorage {
 
   /// Makes a storage in memory, for tests.
   public init() throws {
+    run = ServerRun()
     lanes = WriteQueues()
-    searchGate = Gate(width: 4, queue: 64)
+    searchPermits = AsyncSemaphore(width: 4, queue: 64)
     path = ":memory:"
     (searches, health) = (nil, nil)
     SQLiteLibrary.prepare()
@@ -136,7 +140,7 @@ public final class SQLiteServerStorage: ServerStorage {
   /// Does the work of the writes. If several share the transaction, each has a savepoint, and a failed one is undone
   /// alone.
   private static func work(
-    _ writes: [JoinedWrite], _ database: Database, _ run: String
+    _ writes: [JoinedWrite], _ database: Database, _ run: ServerRun
   ) throws -> [@Sendable () -> Void] {
     func work(_ write: JoinedWrite) throws -> @Sendable () -> Void {
       try write.work(SQLiteServerTransaction(database, space: write.space, run: run))
@@ -184,7 +188,7 @@ public final class SQLiteServerStorage: ServerStorage {
   ) async throws -> Result {
     let watch = SearchWatch(within: limit)
     return try await watch.ending {
-      try await searchGate.withGate {
+      try await searchPermits.withPermit {
         try await (searches ?? database).read { database in
           try database.interrupted(when: { watch.isOver }) {
             try body(SQLiteServerTransaction(database, space: space, run: nil))

@@ -20,11 +20,12 @@ extension SQLiteServerTransaction {
     return found
   }
 
-  func records(sharedWith list: String) throws -> [RecordID] {
+  func records(sharedWith list: String, limit: Int) throws -> [RecordID] {
     let select = try PreparedStatement(
-      "SELECT type, id FROM shared WHERE space = ? AND list = ?", in: database)
+      "SELECT type, id FROM shared WHERE space = ? AND list = ? LIMIT ?", in: database)
     select.bind(space, at: 1)
     select.bind(list, at: 2)
+    select.bind(Int64(limit), at: 3)
     defer { select.reset() }
     var found: [RecordID] = []
     while try select.step() {

@@ -29,7 +29,8 @@ extension SQLiteServerTransaction {
       select.bind(value.field, at: 3)
       select.bind(value.value, at: 4)
       while try select.step() {
-        if let id = select.text(at: 0) { found.ids[value, default: []].insert(id) }
+        guard let id = select.text(at: 0) else { continue }
+        found.records[value, default: []].insert(RecordID(type: value.type, id: id))
       }
       select.reset()
     }

@@ -24,6 +24,10 @@ extension SQLiteServerTransaction {
     for place in sources.shared {
       try add(to: &merge, Self.shared(in: scope), place.type, place.key, after: position, in: scope)
     }
+    for type in sources.chosen {
+      guard let sight = filter.sights[type] else { continue }
+      try addChosen(type, sight, to: &merge, after: position, in: scope)
+    }
     return try records(at: merge.positions, bytes: bytes)
   }
 
@@ -72,13 +76,21 @@ extension SQLiteServerTransaction {
     in scope: SyncScope
   ) throws {
     let select = try PreparedStatement(sql, in: database)
+    if let key { select.bind(key, at: 7) }
+    try add(to: &merge, select, type, after: position, in: scope)
+  }
+
+  /// Adds the positions that a statement finds, whose further parameters are bound.
+  func add(
+    to merge: inout PositionMerge, _ select: PreparedStatement, _ type: String, after position: Int64,
+    in scope: SyncScope
+  ) throws {
     select.bind(space, at: 1)
     select.bind(type, at: 2)
     select.bind(scope.container, at: 3)
     select.bind(position, at: 4)
     select.bind(merge.end, at: 5)
     select.bind(Int64(merge.limit), at: 6)
-    if let key { select.bind(key, at: 7) }
     defer { select.reset() }
     var found: [Int64] = []
     while try select.step() { found.append(select.int(at: 0)) }
@@ -149,7 +161,7 @@ extension SQLiteServerTransaction {
 }
 
 /// The first positions of several ordered ranges.
-private struct PositionMerge {
+struct PositionMerge {
   let limit: Int
   private(set) var positions: [Int64] = []
   /// The last position that may be among the first ones.

@@ -13,9 +13,8 @@ final class SQLiteServerTransaction: ServerTransaction {
   /// True if the space has a time at which it is due.
   private var isListed = true
 
-  /// - Parameter run: the name of the writer, which differs after a restart and between processes; `nil` for a
-  ///   transaction that reads.
-  init(_ database: Database, space: String, run: String?) throws {
+  /// - Parameter run: the writer; `nil` for a transaction that reads.
+  init(_ database: Database, space: String, run: ServerRun?) throws {
     let forWriting = run != nil
     self.database = database
     self.space = space

@@ -1,19 +1,24 @@
 import BothyStore
 
-/// The changes and bytes of records that the pages of one answer may still have.
+/// The changes and bytes of records that the pages of one answer may still have, and the hidden rows that they may read.
 struct PageBudget {
   private(set) var changes: Int
   private(set) var bytes: Int
+  private(set) var hidden: Int
   /// True if a page was made. The first page of an answer is never empty for lack of room.
   private var isBegun = false
 
-  init(changes: Int, bytes: Int) {
+  init(changes: Int, bytes: Int, hidden: Int) {
     self.changes = max(1, changes)
     self.bytes = max(1, bytes)
+    self.hidden = max(1, hidden)
   }
 
   /// True if the answer has no more room.
-  var isSpent: Bool { isBegun && (changes == 0 || bytes == 0) }
+  var isSpent: Bool { isBegun && (changes == 0 || bytes == 0 || hidden == 0) }
+
+  /// Takes off a hidden row that was read.
+  mutating func spendHidden() { if hidden > 0 { hidden -= 1 } }
 
   mutating func spend(_ page: SyncResponse.Page) {
     isBegun = true
@@ -47,6 +52,11 @@ struct OutcomeBudget {
     left = max(0, left - record.fields.bytes.count)
     last = operation
   }
+}
+
+extension Outcome {
+  /// True if an earlier transaction has applied the operation.
+  var isDuplicate: Bool { if case .duplicate = verdict { true } else { false } }
 }
 
 extension Outcome.Verdict {

@@ -80,6 +80,11 @@ private struct FleetSchema {
       return
     }
     let new = fields[position]
+    if new.name != field.name && !field.aliases.contains(new.name) {
+      problems.append(
+        "\(type).\(new.name) has '\(field.name)' as an alias, and devices of schema \(version) read and write it under that "
+          + "name alone: say `\"wire\": \"\(field.name)\"` of \(new.name).")
+    }
     if new.kind.name != field.kind.name || new.kind.target?.type != field.kind.target?.type {
       problems.append(
         "\(type).\(new.name) is \(new.kind.phrase) and was \(field.kind.phrase) in schema \(version), whose devices can't "

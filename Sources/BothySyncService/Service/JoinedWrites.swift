@@ -33,14 +33,15 @@ package struct JoinedWrite: Sendable {
 package final class WriteQueues: Sendable {
   /// The most writes in one transaction. The last of them waits for the work of all.
   private let limit: Int
-  /// The waiting writes of the active queues. A queue that isn't in it is idle.
-  private let waiting = Mutex<[String: [JoinedWrite]]>([:])
+  /// The waiting writes of the active queues, by the bytes of their names. A queue that isn't in it is idle.
+  private let waiting = Mutex<[[UInt8]: [JoinedWrite]]>([:])
 
   package init(limit: Int = 32) { self.limit = max(1, limit) }
 
   /// Adds a write. Returns true if the queue was idle, so that the caller must call `take`.
   package func add(_ write: JoinedWrite, to lane: String) -> Bool {
-    waiting.withLock { waiting in
+    let lane = Array(lane.utf8)
+    return waiting.withLock { waiting in
       let wasIdle = waiting[lane] == nil
       waiting[lane, default: []].append(write)
       return wasIdle
@@ -50,7 +51,8 @@ package final class WriteQueues: Sendable {
   /// Returns the writes of the queue's next transaction. An empty result ends the queue's work. The caller calls again
   /// when they are done.
   package func take(from lane: String) -> [JoinedWrite] {
-    waiting.withLock { waiting in
+    let lane = Array(lane.utf8)
+    return waiting.withLock { waiting in
       let writes = waiting[lane] ?? []
       if writes.isEmpty {
         waiting[lane] = nil

@@ -19,7 +19,7 @@ struct OperationBatch {
   /// The unique fields of the schema, or `nil` if it has none.
   let unique: UniqueFields?
   /// The records that may have a value of a unique field.
-  private var holders: [UniqueFieldValue: Set<String>]
+  private var holders: [UniqueFieldValue: Set<RecordID>]
   /// The decisions of the team's rule, or `nil` on a server without one.
   private let decisions: WriteDecisions?
   /// The writes to ask the rule about, in order. They are applied as if it accepted them, so the batch isn't stored.
@@ -30,7 +30,7 @@ struct OperationBatch {
   init(
     evaluator: OperationEvaluator, head: Int64, records: [RecordID: StoredRecord],
     unique: UniqueFields? = nil,
-    holders: [UniqueFieldValue: Set<String>] = [:], decisions: WriteDecisions? = nil
+    holders: [UniqueFieldValue: Set<RecordID>] = [:], decisions: WriteDecisions? = nil
   ) {
     self.evaluator = evaluator
     self.head = head
@@ -50,7 +50,9 @@ struct OperationBatch {
   var written: [StoredRecord] {
     results.compactMap { result in
       guard var entry = result else { return nil }
-      if let origin = origins[entry.record.id], origin != entry.record.container { entry.leaves = origin }
+      if let origin = origins[entry.record.id], !origin.hasSameBytes(as: entry.record.container) {
+        entry.leaves = origin
+      }
       return entry
     }
   }
@@ -225,14 +227,17 @@ struct OperationBatch {
     history.append(
       HistoryEntry(
         position: head, kind: operation.kind, record: operation.record, container: record.container,
-        movedFrom: before == record.container ? nil : before, principal: evaluator.viewer.principal.name,
+        movedFrom: before.isSameName(as: record.container) ? nil : before,
+        principal: evaluator.viewer.principal.name,
         time: evaluator.now, fields: fields))
   }
 
   private mutating func store(_ record: StoredRecord) throws {
     let id = record.record.id
-    for value in try unique?.values(of: record.record) ?? [] { holders[value, default: []].insert(id.id) }
-    if let before = records[id]?.record.container, before != record.record.container, origins[id] == nil {
+    for value in try unique?.values(of: record.record) ?? [] { holders[value, default: []].insert(id) }
+    if let before = records[id]?.record.container, origins[id] == nil,
+      !before.hasSameBytes(as: record.record.container)
+    {
       origins[id] = before
     }
     if let earlier = changed[id] { results[earlier] = nil }
@@ -250,7 +255,7 @@ struct OperationBatch {
     let known = seen?.sharing.lists ?? []
     return change.add.lists.subtracting(known).sorted().first { id in
       guard let list = records[UserList.recordID(id)]?.record, !list.isDeleted else { return true }
-      return list.owner == nil || list.owner != evaluator.viewer.principal.name
+      return list.owner == nil || !list.owner.isSameName(as: evaluator.viewer.principal.name)
     }
   }
 
@@ -299,8 +304,8 @@ struct OperationBatch {
     guard !values.isEmpty else { return nil }
     let known = Set(try unique.values(of: before))
     for value in values where !known.contains(value) {
-      for id in (holders[value] ?? []).subtracting([record.id.id]).sorted() {
-        guard let other = records[RecordID(type: value.type, id: id)]?.record,
+      for id in (holders[value] ?? []).subtracting([record.id]).sorted(by: { $0.id < $1.id }) {
+        guard let other = records[id]?.record,
           try unique.values(of: other).contains(value)
         else { continue }
         return refusal(of: value, heldBy: other)

@@ -92,7 +92,7 @@ package struct OperationEvaluator {
       sharing: shared(operation, current?.sharing ?? .nobody))
     if !isAmended, let refusal = refusal(of: operation, creating: record) { return .reject(refusal) }
     // The device receives the fields that it can't know of a record that was deleted before.
-    let isOthers = record.owner != viewer.principal.name
+    let isOthers = !record.owner.isSameName(as: viewer.principal.name)
     return .store(
       record, fieldsDiffer: fields.count != sent.count || !(current?.sharing ?? .nobody).isEmpty || isOthers)
   }
@@ -112,7 +112,7 @@ package struct OperationEvaluator {
     let document = FieldsDocument(fields)
     let container = operation.container ?? record.container
     let sharing = shared(operation, record.sharing)
-    let isEdited = document != record.fields || container != record.container
+    let isEdited = document != record.fields || !container.hasSameBytes(as: record.container)
     if !isEdited && sharing == record.sharing { return .unchanged(record) }
     if let problem = rules.problem(with: fields, of: type) { return .reject(problem) }
     if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
@@ -198,12 +198,14 @@ package struct OperationEvaluator {
     guard let change = operation.sharing, changesAudience(operation) else { return nil }
     let type = operation.record.type
     let names = change.add.users.union(change.add.lists)
-    guard names.allSatisfy({ (1...512).contains($0.utf8.count) && !$0.utf8.contains(0) }),
+    guard names.allSatisfy({ (1...512).contains($0.utf8.count) && !$0.utf8.contains(0) && $0.isNormalName }),
       change.applied(to: sharing).count <= FixedLimits.audience
     else {
       return Rejection(
         code: "invalidSharing",
-        message: "A record is shared with at most \(FixedLimits.audience) names, each of 1 to 512 bytes.")
+        message:
+          "A record is shared with at most \(FixedLimits.audience) names, each of 1 to 512 bytes in Unicode's "
+          + "normal form C (NFC).")
     }
     if rules.conditions[.share, type] != nil {
       return allows(.share, type, current, owner: owner, sharing) ? nil : mayNotShare(type)
@@ -271,6 +273,10 @@ package struct OperationEvaluator {
         code: "invalidName",
         message: "A type has 1 to 64 bytes, an id 1 to 512, a container path up to 512 with no empty part, "
           + "none with a zero byte.")
+    }
+    if operation.kind == .insert, type == UserList.typeName, !id.isNormalName {
+      return Rejection(
+        code: "invalidName", message: "The id of a list is in Unicode's normal form C (NFC).")
     }
     return nil
   }

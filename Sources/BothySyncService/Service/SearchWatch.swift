@@ -44,7 +44,7 @@ package final class SearchWatch: Sendable {
       do {
         try Task.checkCancellation()
         return try await body()
-      } catch is Gate.Crowded {
+      } catch is AsyncSemaphore.Crowded {
         throw StorageUnavailable(.busy, "Too many queries wait.")
       } catch  where isInterruption(error) || error is CancellationError {
         if isCancelled { throw CancellationError() }

@@ -1,3 +1,4 @@
+import BothyProtocol
 public import BothyStore
 import Crypto
 import Foundation
@@ -17,9 +18,9 @@ public protocol SecretVault: Sendable {
 
 /// Secrets in a folder that only its owner may read. It has a folder for each space, with one for each record, and in
 /// that a file for each field. Folders are named by the SHA-256 of their space or record, and each file names its field
-/// in JSON.
+/// in JSON. The folder `staged` has values of requests that aren't committed yet. Its file system needs hard links.
 public struct FolderSecrets: SecretVault {
-  private let folder: String
+  let folder: String
 
   /// - Parameter folder: The folder, created with the first secret.
   public init(folder: String) { self.folder = folder }
@@ -40,7 +41,13 @@ public struct FolderSecrets: SecretVault {
 
   public func remove(space: String, _ record: RecordID) throws { try Self.remove(path(space, record)) }
 
-  public func remove(space: String) throws { try Self.remove(path(space)) }
+  public func remove(space: String) throws {
+    try Self.remove(path(space))
+    let staged = SecretBatch.place(in: folder)
+    for name in ContentFile.names(in: staged) where name.hasPrefix(Self.digest(space)) {
+      try Self.remove("\(staged)/\(name)")
+    }
+  }
 
   public func records(of space: String) throws -> [RecordID] {
     let path = path(space)
@@ -76,12 +83,15 @@ public struct FolderSecrets: SecretVault {
 
   private func path(_ space: String) -> String { "\(folder)/\(Self.digest(space))" }
 
-  /// The length distinguishes `ab` + `c` from `a` + `bc`.
-  private func path(_ space: String, _ record: RecordID) -> String {
-    path(space) + "/" + Self.digest("\(record.type.utf8.count):\(record.type)\(record.id)")
+  private func path(_ space: String, _ record: RecordID) -> String { Self.path(record, in: path(space)) }
+
+  /// Returns the folder of a record in that of its space.
+  static func path(_ record: RecordID, in space: String) -> String {
+    // The length distinguishes `ab` + `c` from `a` + `bc`.
+    space + "/" + digest("\(record.type.utf8.count):\(record.type)\(record.id)")
   }
 
-  private static func digest(_ text: String) -> String {
+  static func digest(_ text: String) -> String {
     SHA256.hash(data: Array(text.utf8)).hexadecimal
   }
 

@@ -16,7 +16,8 @@ public protocol ServerStorage: Sendable {
     space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
   ) async throws -> Result
 
-  /// Runs `body` on one consistent state of the space.
+  /// Runs `body` on one consistent state of the space, with every write that any process has answered before. The
+  /// storage may run `body` again on another such state.
   func read<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result
@@ -128,8 +129,8 @@ public protocol ServerSnapshot {
   func lists(of principal: String) throws -> Set<String>
   /// Returns the members of a list, by name, as `setMembers` stored them. Returns none for a missing list.
   func members(of list: String) throws -> Set<String>
-  /// Returns the records that are shared with a list.
-  func records(sharedWith list: String) throws -> [RecordID]
+  /// Returns at most `limit` of the records that are shared with a list, in any order.
+  func records(sharedWith list: String, limit: Int) throws -> [RecordID]
   /// Returns at most `limit` notices for a user after `position`, in position order; `nil` returns all.
   func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice]
 }
@@ -198,9 +199,15 @@ public protocol ServerTransaction: ServerSnapshot {
   func setLists(_ lists: Set<String>, of record: RecordID) throws
   /// Stores notices at their positions, each in place of an earlier one for its user and record, and moves `head`.
   func put(_ notices: [VisibilityNotice]) throws
+  /// Notes that the caller acknowledges what an earlier transaction has committed. The commit of this one is then as
+  /// durable as that of a change, and so is what it follows.
+  func confirm()
 }
 
 extension ServerTransaction {
+  /// Does nothing, for storages in which every visible change is durable.
+  public func confirm() {}
+
   /// Stores records like `put(_:keepsIndexes:)`, without their entries in indexes.
   public func put(_ records: [StoredRecord]) throws { try put(records, keepsIndexes: false) }
 }

@@ -24,10 +24,11 @@ extension SyncService {
   {
     try await storage.search(space: space, within: rules.scanTime) { storage in
       let viewer = try viewer(principal, in: storage)
-      var summaries: [String: ContainerSummary] = [:]
+      var summaries: [ExactText: ContainerSummary] = [:]
       try forEachVisibleRecord(in: scope, viewer, storage) { entry in
-        let name = entry.record.container
-        var summary = summaries[name] ?? ContainerSummary(container: name, count: 0, position: 0)
+        let container = entry.record.container
+        let name = ExactText(container)
+        var summary = summaries[name] ?? ContainerSummary(container: container, count: 0, position: 0)
         summary.count += 1
         summary.position = max(summary.position, entry.position)
         summaries[name] = summary

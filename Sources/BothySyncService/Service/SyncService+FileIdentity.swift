@@ -1,4 +1,5 @@
 import BothyProtocol
+import BothyStore
 
 extension SyncService {
   /// Throws `SyncServiceError` `.otherServer` or `.wrongPrincipal` for a request from a file of another server, space or
@@ -13,7 +14,7 @@ extension SyncService {
       )
       throw SyncServiceError(.otherServer, then.refusal(now))
     }
-    if let owner = file.principal, let name = principal.name, owner != name {
+    if let owner = file.principal, let name = principal.name, !owner.hasSameBytes(as: name) {
       throw SyncServiceError(
         .wrongPrincipal,
         "This is the file of '\(owner)', and the token is that of '\(name)'. Nothing was read.")

@@ -9,7 +9,7 @@ extension SyncService {
 
   /// Returns the last changes with user and time, newest first, of records that the user may see now. Reads remembered
   /// changes until the page has enough visible ones. Hidden ones neither count nor end a page.
-  public func history(space: String, principal: Principal, _ query: HistoryQuery) async throws
+  package func history(space: String, principal: Principal, _ query: HistoryQuery) async throws
     -> ChangeHistory
   {
     let limit = max(1, min(query.limit, Self.historyPageLimit))

@@ -8,7 +8,8 @@ public struct ServerImport: Sendable, Hashable {
   public var updated = 0
   /// The number of records that existed with equal content. Nothing was written for them.
   public var unchanged = 0
-  /// The records that were left out because devices could not read them, with the reasons.
+  /// The records that were left out because devices could not read them, or because a name in them isn't in Unicode's
+  /// normal form C, with the reasons.
   public var refused: [RecordID: Rejection] = [:]
 
   /// Makes an empty result, to add up those of several batches.
@@ -19,10 +20,16 @@ extension SyncService {
   /// Stores records unchanged, with owner, audience and time of change. Checks neither permissions nor
   /// `AccessRules.writeRule`, because only operators import. Meant for records of an export. Versions are assigned
   /// again. Existing records are replaced, and no others are changed. A record with a value that is nested too deeply is
-  /// left out and reported.
+  /// left out and reported. So is one whose owner, audience, list or members have a name that no other call takes,
+  /// because it isn't in Unicode's normal form C.
   ///
-  /// Uses one transaction. Callers send a few hundred at a time.
+  /// Throws `BothyError` `.invalidValue` for such a name of the space, besides the storage's errors. Uses one
+  /// transaction. Callers send a few hundred at a time.
   public func restore(_ records: [ServerRecord], into space: String) async throws -> ServerImport {
+    guard space.isNormalName else {
+      throw BothyError(
+        .invalidValue, "The name of the space isn't in Unicode's normal form C (NFC). Write it in this form.")
+    }
     var last = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     var refused: [RecordID: Rejection] = [:]
     for (id, record) in last where record.fields.bytes.nests(deeperThan: JSONReader.maximumValueDepth + 1) {
@@ -30,6 +37,15 @@ extension SyncService {
         code: "invalid",
         message: "\(id) has a value that is nested deeper than \(JSONReader.maximumValueDepth) levels. "
           + "Make it flatter.")
+      last[id] = nil
+    }
+    for (id, record) in last {
+      guard let name = record.nameOfOtherForm else { continue }
+      refused[id] = Rejection(
+        code: "invalidName",
+        message:
+          "\(id) has the name '\(name.prefix(64))', which isn't in Unicode's normal form C (NFC). Write it in "
+          + "this form, like the names of tokens.")
       last[id] = nil
     }
     if blobs != nil {
@@ -46,21 +62,21 @@ extension SyncService {
       for var record in ordered {
         let before = known[record.id]?.record
         record.version = before?.version ?? ""
-        if record == before {
+        if let before, record == before, record.container.hasSameBytes(as: before.container) {
           done.unchanged += 1
           continue
         }
         if before.map(\.isDeleted) ?? true { done.inserted += 1 } else { done.updated += 1 }
         let position = storage.head + Int64(written.count) + 1
         record.version = String(position)
-        let leaves = before.flatMap { $0.container == record.container ? nil : $0.container }
+        let leaves = before.flatMap { $0.container.hasSameBytes(as: record.container) ? nil : $0.container }
         written.append(StoredRecord(position: position, record: record, leaves: leaves))
         changes.append((before, record))
       }
+      let sight = try VisibilityChange(of: changes, rules, in: storage, limit: .max)
       let keeps = try FieldIndexing(wanted: rules.fieldIndexes).follow(changes, in: storage)
       try storage.put(written, keepsIndexes: keeps)
-      var sight = VisibilityChange(rules, storage)
-      try sight.follow(changes)
+      try sight.store(in: storage)
       return done
     }
   }
@@ -80,10 +96,23 @@ extension SyncService {
   }
 }
 
+extension ServerRecord {
+  /// The first of the names that rights depend on that isn't in Unicode's normal form C, or `nil`.
+  fileprivate var nameOfOtherForm: String? {
+    var names = [owner].compactMap { $0 } + sharing.users.sorted() + sharing.lists.sorted()
+    if id.type == UserList.typeName {
+      // A list that can't be read has no members.
+      let members = (try? fields.members()).map(UserList.members) ?? []
+      names += [id.id] + members
+    }
+    return names.first { !$0.isNormalName }
+  }
+}
+
 /// The result of a check of all data in a space.
 public struct SpaceCheck: Sendable, Hashable {
   /// The digest of all live records, including those with a restricted audience.
-  public var digest: ScopeDigest
+  package var digest: ScopeDigest
   /// The names of blobs that records refer to and that are missing, including damaged ones.
   public var missingBlobs: [String]
   /// The names of blobs that had another checksum than their name. They were quarantined.

@@ -117,7 +117,7 @@ extension SyncService {
     }
     let unique = UniqueFields(rules.schema)
     let holders = try unique?.holders(of: operations, rules, in: storage, completing: transaction) ?? [:]
-    for (value, ids) in holders { needed += ids.map { RecordID(type: value.type, id: $0) } }
+    for records in holders.values { needed += records }
     let viewer = try viewer(principal, in: storage)
     return OperationBatch(
       evaluator: OperationEvaluator(rules: rules, viewer: viewer, now: now),
@@ -134,11 +134,11 @@ extension SyncService {
   ) throws -> [Int64] {
     let written = batch.written
     let changes = batch.changes(written)
+    let sight = try VisibilityChange(of: changes, rules, in: storage, limit: rules.sharingRowLimit)
     let keeps = try FieldIndexing(wanted: rules.fieldIndexes).follow(changes, in: storage)
     try storage.put(written, keepsIndexes: keeps)
     try storage.put(batch.history, keeping: rules.historyLimit)
-    var sight = VisibilityChange(rules, storage)
-    try sight.follow(changes)
+    try sight.store(in: storage)
     try batch.unique?.follow(changes, from: start, in: storage)
     return written.map(\.position)
   }

@@ -29,7 +29,8 @@ extension SyncService {
       var batch = try batch(of: [operation], principal, now, storage, completing: storage, decisions)
       let verdict = try batch.apply(operation)
       guard batch.undecided.isEmpty else { return .undecided(batch.undecided) }
-      try store(batch, in: storage, from: start)
+      // An earlier call may have made the same change.
+      if try store(batch, in: storage, from: start).isEmpty, verdict.isApplied { storage.confirm() }
       guard operation.fields != sent.fields, case .applied(let version, let modified, nil) = verdict else {
         return .done(verdict)
       }
@@ -37,6 +38,7 @@ extension SyncService {
       return .done(.applied(version: version, modified: modified, record: batch.record(operation.record)))
     }
     if operation.kind == .delete, verdict.isApplied { await removeSecrets(of: [operation.record], in: space) }
+    await removeCleared(by: operation, verdict, in: space)
     return verdict
   }
 
@@ -45,7 +47,7 @@ extension SyncService {
 
   /// Returns the digest of the records of a scope that the user may see, and of each of `parts` parts. Reads all of
   /// them, and few others.
-  public func digest(
+  package func digest(
     space: String, principal: Principal, _ scope: SyncScope, parts: Int = 0
   ) async throws -> ScopeDigest {
     let parts = max(0, min(parts, Self.partLimit))
@@ -60,7 +62,7 @@ extension SyncService {
   }
 
   /// Returns the ids, versions and hashes of the records in some parts of a scope. Reads like `digest`.
-  public func stamps(
+  package func stamps(
     space: String, principal: Principal, _ scope: SyncScope, parts: Int, in chosen: [Int]
   ) async throws -> [RecordStamp] {
     let chosen = Set(chosen)

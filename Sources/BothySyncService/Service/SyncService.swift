@@ -58,7 +58,19 @@ public struct SyncService: Sendable {
       }
     }
     try await keepBlobs(namedBy: request.operations, in: space)
-    let response = try await deciding(request.operations, space, principal, at: now) { storage, decisions in
+    let response = try await withStagedSecrets(of: request, in: space, principal) { staged in
+      try await write(request, staged, space, principal, at: now)
+    }
+    await removeSecrets(of: request.deleted(response.outcomes), in: space)
+    return response
+  }
+
+  /// Decides the operations, stores what they change, and reads the pages, in one transaction.
+  private func write(
+    _ request: SyncRequest, _ staged: (any StagedSecrets)?, _ space: String, _ principal: Principal,
+    at now: Int64
+  ) async throws -> SyncResponse {
+    try await deciding(request.operations, space, principal, at: now) { storage, decisions in
       try check(request, space, storage)
       return try decide(request, principal, now, storage, decisions).batch.undecided
     } write: { storage, decisions -> WriteAttempt<SyncResponse> in
@@ -68,7 +80,8 @@ public struct SyncService: Sendable {
       guard decided.batch.undecided.isEmpty else { return .undecided(decided.batch.undecided) }
       let told = try store(decided, at: now, in: storage)
       response.outcomes = answers(decided)
-      try receiveSecrets(of: request, response.outcomes, space)
+      if response.outcomes.contains(where: \.isDuplicate) { storage.confirm() }
+      try receiveSecrets(of: request, response.outcomes, staged, space, upTo: storage.head)
       if let oldest = request.oldestOpen {
         try storage.forget(
           device: decided.identity.device, before: oldest, rememberedBefore: now - Self.latest)
@@ -77,12 +90,10 @@ public struct SyncService: Sendable {
       tell(&response, history(of: space, storage), principal)
       return .done(response)
     }
-    await removeSecrets(of: request.deleted(response.outcomes), in: space)
-    return response
   }
 
   private func check(_ request: SyncRequest, from principal: Principal) throws {
-    if let owner = request.principal, let name = principal.name, owner != name {
+    if let owner = request.principal, let name = principal.name, !owner.hasSameBytes(as: name) {
       throw SyncServiceError(
         .wrongPrincipal,
         "This is the work of '\(owner)', and the token is that of '\(name)'. Nothing of it was taken.")
@@ -134,9 +145,10 @@ public struct SyncService: Sendable {
     _ request: SyncRequest, _ principal: Principal, _ storage: any ServerSnapshot, leavingOut told: Set<Int64>
   ) throws -> [SyncResponse.Page] {
     let viewer = try viewer(principal, in: storage)
-    var budget = PageBudget(changes: min(request.limit, rules.pageLimit), bytes: rules.answerSize)
+    var budget = PageBudget(
+      changes: min(request.limit, rules.pageLimit), bytes: rules.answerSize, hidden: rules.hiddenRowLimit)
     return try request.pulls.map { pull in
-      let page = try page(pull, of: request.history, viewer, storage, budget, leavingOut: told)
+      let page = try page(pull, of: request.history, viewer, storage, &budget, leavingOut: told)
       budget.spend(page)
       return page
     }
@@ -145,7 +157,7 @@ public struct SyncService: Sendable {
   /// Makes a page within the budget. `more` is set if it has no room for all changes.
   private func page(
     _ pull: SyncRequest.Pull, of known: ServerHistory?, _ viewer: Viewer, _ storage: any ServerSnapshot,
-    _ budget: PageBudget, leavingOut told: Set<Int64>
+    _ budget: inout PageBudget, leavingOut told: Set<Int64>
   ) throws -> SyncResponse.Page {
     let rights = ScopeMark(pull.scope, viewer, rules)
     let mark = rights.text
@@ -181,14 +193,17 @@ public struct SyncService: Sendable {
     }
     let limit = budget.changes
     let found = try visibleChanges(
-      after: start, in: pull.scope, viewer, storage, limit: limit, bytes: budget.bytes, leavingOut: told)
-    let departures =
-      reset ? [] : try removals(after: start, from: pull.scope, viewer, storage, limit: limit + 1)
+      after: start, in: pull.scope, viewer, storage, limit: limit, &budget, leavingOut: told)
+    let (departures, readEnd) =
+      reset
+      ? ([], found.end)
+      : try removals(
+        after: start, upTo: found.end, from: pull.scope, viewer, storage, limit: limit + 1, &budget)
     let notices = reset ? [] : try notices(for: viewer.principal, after: start, storage, limit: limit + 1)
     let positions =
       (found.entries.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
     var position = positions.count > limit ? positions[limit - 1] : storage.head
-    if let end = found.end { position = min(position, end) }
+    if let readEnd { position = min(position, readEnd) }
     if let last = try end(of: notices, after: start, storage, bytes: budget.bytes) {
       position = min(position, last)
     }

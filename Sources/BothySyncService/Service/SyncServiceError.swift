@@ -8,6 +8,8 @@ public struct SyncServiceError: Error, Sendable, Hashable, CustomStringConvertib
     case tooManyOperations
     /// The request has more scopes to pull than `AccessRules.pullLimit`.
     case tooManyPulls
+    /// The request changes who sees what in more rows than `AccessRules.sharingRowLimit`.
+    case tooManyReaders
     /// A query, or another read of many records, took longer than allowed.
     case tooExpensive
     /// Two operations have one id, or the request is malformed otherwise.

@@ -1,6 +1,6 @@
 import BothyStore
 
-/// A value of a unique field, by which a storage finds the records that have it.
+/// A value of a unique field, by which a storage finds the records that have it. Values are compared byte by byte.
 public struct UniqueFieldValue: Sendable, Hashable {
   /// The type of the records.
   public var type: String
@@ -15,6 +15,15 @@ public struct UniqueFieldValue: Sendable, Hashable {
     self.field = field
     self.value = value
   }
+
+  /// Compares byte by byte, like SQLite. Swift's own `==` treats canonically equivalent texts as equal.
+  public static func == (left: UniqueFieldValue, right: UniqueFieldValue) -> Bool {
+    left.value.hasSameBytes(as: right.value) && left.field.hasSameBytes(as: right.field)
+      && left.type.hasSameBytes(as: right.type)
+  }
+
+  /// Hashes the value alone, because few fields share one.
+  public func hash(into hasher: inout Hasher) { ExactText.hash(value, into: &hasher) }
 }
 
 /// A record that has, or had, a value of a unique field.
@@ -35,13 +44,13 @@ public struct UniqueHolder: Sendable, Hashable {
 public struct UniqueHolders: Sendable, Hashable {
   /// The position of the space's changes up to which they are noted; 0 without notes.
   public var position: Int64
-  /// The ids by value. A value without a record is left out.
-  public var ids: [UniqueFieldValue: Set<String>]
+  /// The records by value. A value without a record is left out.
+  public var records: [UniqueFieldValue: Set<RecordID>]
 
   /// Makes notes, for storages.
-  public init(position: Int64, ids: [UniqueFieldValue: Set<String>] = [:]) {
+  public init(position: Int64, records: [UniqueFieldValue: Set<RecordID>] = [:]) {
     self.position = position
-    self.ids = ids
+    self.records = records
   }
 }
 
@@ -104,7 +113,7 @@ struct UniqueFields: Sendable {
   func holders(
     of operations: [SyncOperation], _ rules: AccessRules, in storage: any ServerSnapshot,
     completing transaction: (any ServerTransaction)?
-  ) throws -> [UniqueFieldValue: Set<String>] {
+  ) throws -> [UniqueFieldValue: Set<RecordID>] {
     var values: Set<UniqueFieldValue> = []
     for operation in operations where operation.kind != .delete && fields[operation.record.type] != nil {
       let type = operation.record.type
@@ -115,9 +124,9 @@ struct UniqueFields: Sendable {
     guard !values.isEmpty else { return [:] }
     let asked = Array(values)
     let found = try storage.holders(of: asked, marked: mark)
-    guard found.position < storage.head, let transaction else { return found.ids }
+    guard found.position < storage.head, let transaction else { return found.records }
     try complete(from: found.position, in: transaction)
-    return try storage.holders(of: asked, marked: mark).ids
+    return try storage.holders(of: asked, marked: mark).records
   }
 
   /// Reads the changes after `start`, a few hundred at a time.

@@ -20,15 +20,19 @@ extension SyncService {
     return limit.map { Array(ordered.prefix($0)) } ?? ordered
   }
 
-  /// Adds the records of notices to a page. A record that changed since comes by its own position instead.
+  /// Adds the records of notices to a page. A record that changed since comes by its own position instead. For a notice
+  /// about all shared records the page names their types.
   func tell(
     _ notices: ArraySlice<VisibilityNotice>, after start: Int64, _ viewer: Viewer,
     _ storage: any ServerSnapshot,
     in page: inout SyncResponse.Page
   ) throws {
     guard !notices.isEmpty else { return }
+    if notices.contains(where: { $0.record == VisibilityNotice.everyShared }) {
+      page.types = Set(page.types + rules.typesHidingUnshared).sorted()
+    }
     let records = try storage.records(notices.map(\.record))
-    for notice in notices {
+    for notice in notices where notice.record != VisibilityNotice.everyShared {
       guard let entry = records[notice.record], rules.shows(entry.record, to: viewer) else {
         page.outOfScope.append(notice.record)
         continue
@@ -56,14 +60,19 @@ extension SyncService {
     return nil
   }
 
-  /// Returns the departures of visible records from a scope, and the notes of changed readers, in position order.
+  /// Returns the departures of visible records from a scope, and the notes of changed readers, in position order. `end`
+  /// is the position up to which they were read; `nil` if all were.
+  ///
+  /// - Parameter last: the position up to which the page's changes were read; `nil` if all were.
   func removals(
-    after start: Int64, from scope: SyncScope, _ viewer: Viewer, _ storage: any ServerSnapshot, limit: Int
-  ) throws -> [RecordRemoval] {
-    let moved = try visibleDepartures(after: start, from: scope, viewer, storage, limit: limit)
-    guard rules.conditions.decideSight else { return moved }
-    let hidden = try storage.formerSights(after: start, upTo: storage.head, limit: limit)
-    return hidden.isEmpty ? moved : (moved + hidden).sorted { $0.position < $1.position }
+    after start: Int64, upTo last: Int64?, from scope: SyncScope, _ viewer: Viewer,
+    _ storage: any ServerSnapshot, limit: Int, _ budget: inout PageBudget
+  ) throws -> (found: [RecordRemoval], end: Int64?) {
+    let (moved, end) = try visibleDepartures(
+      after: start, upTo: last ?? storage.head, from: scope, viewer, storage, limit: limit, &budget)
+    guard rules.conditions.decideSight else { return (moved, end ?? last) }
+    let hidden = try storage.formerSights(after: start, upTo: end ?? last ?? storage.head, limit: limit)
+    return ((moved + hidden).sorted { $0.position < $1.position }, end ?? last)
   }
 
   /// Returns the departed records that are not in the scope now, and the hidden ones that the user could see before.

@@ -13,6 +13,8 @@ public struct VisibilityFilter: Sendable, Hashable {
   public var names: [String]
   /// The ids of the lists that the user is a member of.
   public var lists: Set<String>
+  /// The records of types whose readers a condition decides, where indexes find those that the user may see.
+  package var sights: [String: SightSources] = [:]
   /// The most hidden changes that a storage reads instead of its indexes. Tests set it to 0.
   package var fewChanges = 64
 
@@ -25,7 +27,12 @@ public struct VisibilityFilter: Sendable, Hashable {
   }
 
   /// True if the schema hides records of a type from the user. Lists of other users are hidden in any case.
-  var hidesTypes: Bool { restrictedTypes.contains { $0 != UserList.typeName } }
+  var hidesTypes: Bool { !sights.isEmpty || restrictedTypes.contains { $0 != UserList.typeName } }
+
+  /// The types of which a storage looks for news under the keys of the user.
+  package var keyedTypes: Set<String> {
+    restrictedTypes.union(sights.filter { $1.isOwned || $1.isShared }.keys)
+  }
 
   /// The keys of records that the user owns, and of the audiences that include it, or may.
   package var keys: [String] { (owner.map { [VisibilityKey.owner($0)] } ?? []) + audienceKeys }
@@ -113,22 +120,24 @@ package struct VisibilitySources {
   package var owned: [String] = []
   /// The keys and types of records that are shared with the user.
   package var shared: [VisibilityPlace] = []
-  /// The restricted types with changes of any user.
+  /// The restricted types with changes of any user, with those whose readers a condition decides.
   package var restricted: [String] = []
+  /// The types of which the user sees the records that its filter's `sights` name.
+  package var chosen: [String] = []
 
   package init() {}
 
   /// Adds a key and type with news, if they concern the user.
   package mutating func add(_ place: VisibilityPlace, _ filter: VisibilityFilter) {
     let isRestricted = filter.restrictedTypes.contains(place.type)
+    let sight = filter.sights[place.type]
     if place.key == VisibilityKey.everyone {
-      if isRestricted { restricted.append(place.type) } else { whole.append(place.type) }
-    } else if isRestricted {
-      if place.key == filter.owner.map(VisibilityKey.owner) {
-        owned.append(place.type)
-      } else {
-        shared.append(place)
-      }
+      if isRestricted || sight != nil { restricted.append(place.type) } else { whole.append(place.type) }
+      if let sight, sight.namesRecords { chosen.append(place.type) }
+    } else if place.key == filter.owner.map(VisibilityKey.owner) {
+      if sight?.isOwned ?? isRestricted { owned.append(place.type) }
+    } else if sight?.isShared ?? isRestricted {
+      shared.append(place)
     }
   }
 }

@@ -10,20 +10,19 @@ struct VisibleChanges {
 }
 
 extension SyncService {
-  /// The most hidden changes that one page reads. A type whose readers no index has may have more of them.
-  private static let hiddenLimit = 20_000
-
-  /// Returns the changes that the user may see: at most one more than `limit`, and those up to the one that reaches
-  /// `bytes`. Hidden changes neither count nor end a page.
+  /// Returns the changes that the user may see. They are at most one more than `limit`, and end with the one that
+  /// reaches the bytes of the budget. Hidden changes don't count as changes. They end a page only if they use up the
+  /// budget.
   ///
   /// - Parameter told: the positions of the user's own changes of this request.
   func visibleChanges(
     after start: Int64, in scope: SyncScope, _ viewer: Viewer, _ storage: any ServerSnapshot, limit: Int,
-    bytes: Int, leavingOut told: Set<Int64>
+    _ budget: inout PageBudget, leavingOut told: Set<Int64>
   ) throws -> VisibleChanges {
-    let filter = rules.visibility(of: viewer)
+    let filter = try rules.filter(
+      for: viewer, after: start, in: storage, limit: limit, bindsConditions: told.isEmpty)
     var visible = VisibleChanges()
-    var (position, left, hidden) = (start, bytes, 0)
+    var (position, left) = (start, budget.bytes)
     while true {
       let (wanted, room) = (max(limit + 1 - visible.entries.count, 64), left)
       let found = try storage.changes(
@@ -33,7 +32,7 @@ extension SyncService {
         position = entry.position
         size += entry.record.fields.bytes.count
         guard rules.shows(entry.record, to: viewer) else {
-          hidden += 1
+          budget.spendHidden()
           if told.contains(position), rules.conditions[.read, entry.record.id.type] != nil {
             visible.lost.append(entry)
           }
@@ -47,7 +46,7 @@ extension SyncService {
         }
       }
       if found.count < wanted && size < room { return visible }
-      if hidden >= Self.hiddenLimit {
+      if budget.hidden == 0 {
         visible.end = position
         return visible
       }
@@ -60,14 +59,13 @@ extension SyncService {
     in scope: SyncScope, _ viewer: Viewer, _ storage: any ServerSnapshot,
     _ body: (StoredRecord) throws -> Void
   ) throws {
-    let filter = rules.visibility(of: viewer)
-    // No index knows the readers that a condition chooses, so such types are read whole either way.
+    let (limit, bytes) = (500, rules.answerSize)
+    let filter = try rules.filter(for: viewer, after: 0, in: storage, limit: limit)
     guard filter.hidesTypes else {
       return try storage.forEachRecord(in: scope) { entry in
         if rules.shows(entry.record, to: viewer) { try body(entry) }
       }
     }
-    let (limit, bytes) = (500, rules.answerSize)
     var position: Int64 = 0
     while true {
       let found = try storage.changes(after: position, in: scope, limit: limit, bytes: bytes, seenBy: filter)
@@ -80,21 +78,29 @@ extension SyncService {
     }
   }
 
-  /// Returns at most `limit` departures of records that the user may see, in position order.
+  /// Returns at most `limit` departures of records that the user may see, up to `last`, in position order. `end` is the
+  /// position of the last one that was read if hidden ones used up the budget; otherwise `nil`.
   func visibleDepartures(
-    after start: Int64, from scope: SyncScope, _ viewer: Viewer, _ storage: any ServerSnapshot, limit: Int
-  ) throws -> [RecordRemoval] {
+    after start: Int64, upTo last: Int64, from scope: SyncScope, _ viewer: Viewer,
+    _ storage: any ServerSnapshot, limit: Int, _ budget: inout PageBudget
+  ) throws -> (found: [RecordRemoval], end: Int64?) {
     var visible: [RecordRemoval] = []
     var position = start
+    let wanted = max(limit, 64)
     while true {
-      let found = try storage.departures(after: position, upTo: storage.head, from: scope, limit: limit)
+      let found = try storage.departures(after: position, upTo: last, from: scope, limit: wanted)
       let records = try storage.records(found.map(\.id))
       for departure in found {
         position = departure.position
-        if rules.shows(records[departure.id]?.record, departure.id, to: viewer) { visible.append(departure) }
-        if visible.count == limit { return visible }
+        if rules.shows(records[departure.id]?.record, departure.id, to: viewer) {
+          visible.append(departure)
+        } else {
+          budget.spendHidden()
+        }
+        if visible.count == limit { return (visible, nil) }
       }
-      if found.count < limit { return visible }
+      if found.count < wanted { return (visible, nil) }
+      if budget.hidden == 0 { return (visible, position) }
     }
   }
 }

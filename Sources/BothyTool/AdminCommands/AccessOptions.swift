@@ -24,6 +24,11 @@ struct AccessOptions: ParsableArguments {
       "Where no tokens are asked for: a name beside localhost and --host that requests may come under.",
       valueName: "name"))
   var allowHost: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "A reverse proxy, or a range such as 10.0.0.0/8; may be repeated. Without it, this machine.",
+      valueName: "address"), transform: AccessOptions.range)
+  var proxy: [AddressRange] = []
   @Option(help: ArgumentHelp("What the claim iss has to be.", valueName: "text")) var jwtIssuer: String?
   @Option(help: ArgumentHelp("What the claim aud has to hold.", valueName: "text")) var jwtAudience: String?
   @Option(
@@ -84,6 +89,13 @@ struct AccessOptions: ParsableArguments {
           + "enter. `bothy admin token hash \(tokens)` replaces them by their digests.")
     }
     return access
+  }
+
+  @Sendable private static func range(_ text: String) throws -> AddressRange {
+    guard let range = AddressRange(text) else {
+      throw ValidationError("--proxy is an address such as 10.0.0.5, or a range such as 10.0.0.0/8.")
+    }
+    return range
   }
 
   var tls: TLSFiles? {

@@ -54,15 +54,25 @@ struct BackEndOptions: ParsableArguments {
   /// - Parameter isAlone: true if no other process serves the database.
   func set(_ configuration: inout ServerConfiguration, isAlone: Bool) throws {
     configuration.feedGroup = feedGroup
-    let found = try all()
+    var paths: [String] = []
+    let found = try all(noting: &paths)
     guard !found.isEmpty else { return }
-    configuration.webhooks = WebhookSettings(
+    let settings = WebhookSettings(
       found, holder: isAlone ? "server" : UUIDv7.make(), isAlone: isAlone, send: OutboundTransport().send)
+    configuration.webhooks = settings
+    let options = self
+    configuration.watchedFiles.append(
+      WatchedFiles(paths, subject: "the secret of a webhook") {
+        var paths: [String] = []
+        settings.keys.take(try options.all(noting: &paths))
+      })
   }
 
-  private func all() throws -> [Webhook] {
+  /// Reads the webhooks, and notes the paths of their files.
+  private func all(noting paths: inout [String]) throws -> [Webhook] {
     var found: [Webhook] = []
     if let webhook, let webhookSecret {
+      paths.append(webhookSecret)
       let types = webhookTypes?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } ?? []
       found.append(
         try Webhook(
@@ -71,9 +81,12 @@ struct BackEndOptions: ParsableArguments {
     }
     if let webhooks {
       let folder = URL(filePath: webhooks).deletingLastPathComponent()
+      paths.append(webhooks)
       do {
         let file = try WebhookFile(json: StandardStreams.read(webhooks)) { path in
-          try StandardStreams.read(URL(filePath: path, relativeTo: folder).path)
+          let path = URL(filePath: path, relativeTo: folder).path
+          paths.append(path)
+          return try StandardStreams.read(path)
         }
         found += file.webhooks
       } catch let error as JSONError {

@@ -32,16 +32,21 @@ struct DecisionOptions: ParsableArguments {
     }
   }
 
-  /// Sets the rule of the back end. Throws if the address or the secret can't be used.
+  /// Sets the rule of the back end. Throws if the address or the secret can't be used. Returns the secret's file, to
+  /// read it again, or `nil` without a back end.
   ///
   /// - Parameter now: the present time, in milliseconds since 1970.
   func set(
     _ rules: inout AccessRules, _ limits: WriteCallout.Limits, now: @escaping @Sendable () -> Int64
-  ) throws {
-    guard let decide, let decideSecret else { return }
+  ) throws -> WatchedFiles? {
+    guard let decide, let decideSecret else { return nil }
     let request = DecisionRequest(answerSize: limits.answerSize)
-    rules.writeRule = try WriteCallout(
+    let callout = try WriteCallout(
       url: decide, secret: StandardStreams.read(decideSecret), limits: limits, now: now, send: request.send)
+    rules.writeRule = callout
     rules.acceptsUndecided = decideOutage == .accept
+    return WatchedFiles([decideSecret], subject: "the secret of --decide") {
+      try callout.replace(secret: StandardStreams.read(decideSecret))
+    }
   }
 }

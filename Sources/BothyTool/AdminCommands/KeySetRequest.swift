@@ -8,10 +8,13 @@ struct KeySetRequest: Sendable {
   private static let limit = 1 << 20
   private let transport = RemoteConnection.makeTransport()
 
-  /// Throws `BothyError` for another status than 200, and for a response over a megabyte.
+  /// Throws `BothyError` without a response, for another status than 200, and for a response over a megabyte.
   func send(_ url: String) async throws -> JWTKeyAddress.Response {
-    let response = try await transport.send(
-      TransportRequest(.get, url, headers: [.accept: "application/json"], timeout: .seconds(10)))
+    let request = TransportRequest(.get, url, headers: [.accept: "application/json"], timeout: .seconds(10))
+    let response: TransportResponse
+    do { response = try await transport.send(request) } catch {
+      throw BothyError(.unreachable, "The keys at \(url) can't be requested. \(error.message)")
+    }
     guard response.status == 200, response.body.count <= Self.limit else {
       throw BothyError(
         .serverError, "\(url) answered with the status \(response.status) and \(response.body.count) bytes.")

@@ -37,6 +37,7 @@ extension Option where Value == String? {
 /// The limits of connections and event streams.
 struct ConnectionLimitOptions: LimitOptions {
   @Option(limit: .connections) var connections: String?
+  @Option(limit: .addressConnections) var addressConnections: String?
   @Option(limit: .streams) var streams: String?
   @Option(limit: .headerTime) var headerTime: String?
   @Option(limit: .headerSize) var headerSize: String?
@@ -44,13 +45,15 @@ struct ConnectionLimitOptions: LimitOptions {
   @Option(limit: .bodyRate) var bodyRate: String?
   @Option(limit: .idleTime) var idleTime: String?
   @Option(limit: .drainTime) var drainTime: String?
-  @Option(limit: .hintInterval) var hintInterval: String?
+  @Option(limit: .shutdownTime) var shutdownTime: String?
+  @Option(limit: .notificationInterval) var notificationInterval: String?
 
   var given: [(limit: ServerLimit, text: String?)] {
     [
-      (.connections, connections), (.streams, streams), (.headerTime, headerTime), (.headerSize, headerSize),
-      (.bodyTime, bodyTime), (.bodyRate, bodyRate), (.idleTime, idleTime), (.drainTime, drainTime),
-      (.hintInterval, hintInterval),
+      (.connections, connections), (.addressConnections, addressConnections), (.streams, streams),
+      (.headerTime, headerTime), (.headerSize, headerSize), (.bodyTime, bodyTime), (.bodyRate, bodyRate),
+      (.idleTime, idleTime), (.drainTime, drainTime), (.shutdownTime, shutdownTime),
+      (.notificationInterval, notificationInterval),
     ]
   }
 
@@ -72,6 +75,7 @@ struct RequestLimitOptions: LimitOptions {
   @Option(limit: .unpackedSize) var unpackedSize: String?
   @Option(limit: .transferSize) var transferSize: String?
   @Option(limit: .operations) var operations: String?
+  @Option(limit: .sharingRows) var sharingRows: String?
   @Option(limit: .pulls) var pulls: String?
 
   var given: [(limit: ServerLimit, text: String?)] {
@@ -80,7 +84,7 @@ struct RequestLimitOptions: LimitOptions {
       (.principalRequests, principalRequests), (.waiting, waiting), (.principalRate, principalRate),
       (.principalBurst, principalBurst), (.spaceRate, spaceRate), (.spaceBurst, spaceBurst),
       (.bodySize, bodySize), (.unpackedSize, unpackedSize), (.transferSize, transferSize),
-      (.operations, operations), (.pulls, pulls),
+      (.operations, operations), (.sharingRows, sharingRows), (.pulls, pulls),
     ]
   }
 

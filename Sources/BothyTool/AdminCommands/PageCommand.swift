@@ -112,7 +112,8 @@ struct AdminPageCommand: AsyncParsableCommand {
     logger.logLevel = .error
     let subjects = OperatorSubjects(
       look: { await watch.look() }, document: { try await reports.document($0, $1) })
-    let page = OperatorPage(subjects, port: port, logger: logger)
+    let page = LoopbackServer(
+      InspectorApp(operating: subjects, logger: logger), port: port, logger: logger)
     let (output, open) = (output, open)
     let running = RunningService(host: "127.0.0.1", port: port, portOption: "--port", logger: logger)
     try await running.run(page) {

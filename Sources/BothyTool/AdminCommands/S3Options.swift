@@ -26,6 +26,13 @@ struct S3Options: ParsableArguments {
     help: "Take an --s3-endpoint with http:// on another machine; others can read the blobs on the way.")
   var allowsHTTP = false
 
+  @Option(
+    name: .customLong("s3-key"),
+    help: ArgumentHelp(
+      "A file with the lines AWS_ACCESS_KEY_ID=… and AWS_SECRET_ACCESS_KEY=…, read again when it changes. Without it, the environment has the key.",
+      valueName: "file"), completion: .file())
+  var keyFile: String?
+
   /// True if `--blobs` names a bucket and not a folder.
   static func isBucket(_ blobs: String?) -> Bool { blobs?.hasPrefix("s3://") ?? false }
 
@@ -35,7 +42,7 @@ struct S3Options: ParsableArguments {
     _ blobs: String?, environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws -> S3Bucket? {
     guard let blobs, Self.isBucket(blobs) else {
-      guard endpoint == nil, region == nil, !usesHostNames, !allowsHTTP else {
+      guard endpoint == nil, region == nil, !usesHostNames, !allowsHTTP, keyFile == nil else {
         throw ValidationError("The options --s3-… need --blobs s3://BUCKET.")
       }
       return nil
@@ -43,16 +50,41 @@ struct S3Options: ParsableArguments {
     func value(_ names: String...) -> String? {
       names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
     }
-    guard let id = value("AWS_ACCESS_KEY_ID"), let secret = value("AWS_SECRET_ACCESS_KEY") else {
-      throw ToolError("Blobs on S3 need AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment.")
+    let credentials: S3Credentials
+    if let keyFile {
+      credentials = try Self.key(keyFile)
+    } else {
+      guard let found = S3Credentials(environment: environment) else {
+        throw ToolError(
+          "Blobs on S3 need AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, or in a file --s3-key."
+        )
+      }
+      credentials = found
     }
-    let credentials = S3Credentials(id: id, secret: secret, token: value("AWS_SESSION_TOKEN"))
     do {
       return try S3Bucket(
         blobs, endpoint: endpoint, region: region ?? value("AWS_REGION", "AWS_DEFAULT_REGION") ?? "us-east-1",
         credentials: credentials, usesHostNames: usesHostNames, allowsHTTP: allowsHTTP)
     } catch let error as S3Bucket.Unusable {
       throw ToolError(error.description)
+    }
+  }
+}
+
+extension S3Options {
+  private static func key(_ path: String) throws -> S3Credentials {
+    guard let key = S3Credentials(lines: String(decoding: try StandardStreams.read(path), as: UTF8.self))
+    else {
+      throw ToolError("\(path) needs the lines AWS_ACCESS_KEY_ID=… and AWS_SECRET_ACCESS_KEY=….")
+    }
+    return key
+  }
+
+  /// Returns the file of the key, to read it again for a bucket, or `nil` without one.
+  func watch(_ blobs: (any BlobFileStorage)?) -> WatchedFiles? {
+    guard let keyFile, let bucket = blobs as? S3BlobStorage else { return nil }
+    return WatchedFiles([keyFile], subject: "the key of the bucket") {
+      bucket.replace(try Self.key(keyFile))
     }
   }
 }

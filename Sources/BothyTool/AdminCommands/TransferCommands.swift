@@ -54,7 +54,9 @@ struct ImportSpaceCommand: AsyncParsableCommand {
       Owners, sharing and times of change are kept, versions are given again. Records
       that are there with the same type and id are replaced, others stay. Unchanged
       records are left alone, so an import that broke off can be repeated. A
-      running server's devices get it with their next sync.
+      running server's devices get it with their next sync. A record whose owner,
+      audience or members have a name that isn't in Unicode's normal form C (NFC) is
+      left out and reported, because no token can have it.
 
       Example:  bothy admin import --database server.sqlite home home.jsonl
       """)
@@ -72,6 +74,9 @@ struct ImportSpaceCommand: AsyncParsableCommand {
   func validate() throws {
     guard (1...128).contains(space.utf8.count) else {
       throw ValidationError("A space's name has 1 to 128 bytes.")
+    }
+    guard space.isNormalName else {
+      throw ValidationError("A space's name is in Unicode's normal form C (NFC). Write it in this form.")
     }
   }
 

@@ -24,7 +24,7 @@ struct AskedKeys {
     guard !rest.isEmpty else {
       throw ToolError("Say what to get of \(first): a path, or zoom, column and row of a tile.")
     }
-    if case .tiles = source.address.form {
+    if source.hasTiles {
       return try tiles(rest, source).map { AskedKey(key: $0, source: source) }
     }
     return try rest.map { AskedKey(key: try source.key(path: $0), source: source) }
@@ -70,6 +70,14 @@ struct AskedKeys {
       }
       return try source.key(zoom: zoom, x: x, y: y)
     }
+  }
+}
+
+extension ResourceSource {
+  /// True if its resources are tiles, by a template or in one archive.
+  fileprivate var hasTiles: Bool {
+    if case .tiles = address.form { return true }
+    return container != nil
   }
 }
 

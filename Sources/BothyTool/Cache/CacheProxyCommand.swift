@@ -1,5 +1,6 @@
 import ArgumentParser
 import BothyCache
+import BothyHTTP
 import BothyServer
 import BothyStore
 import Foundation
@@ -12,11 +13,14 @@ struct CacheProxyCommand: AsyncParsableCommand {
     abstract: "Answers HTTP requests from a cache in front of one origin, until interrupted.",
     discussion: """
       Prints one line with its address when it is ready. Follows RFC 9111 as a
-      private cache: what the origin allows to be kept is kept in --store and
-      answered from there, with its Age. Stale copies are confirmed with the origin,
-      and stand in for it when it fails unless it forbids that. Other methods than
-      GET pass through and remove what they outdate. A request with an Authorization
-      field, a cookie or a key passes through: the proxy may have several users.
+      cache with several users: what the origin allows to be kept is kept in --store
+      and answered from there, with its Age. What it marks as private isn't kept,
+      and a request with an Authorization field, a cookie or a key passes through,
+      so each user has their own answer. With --private there is one user, and it
+      keeps private answers and cookies too, as a browser does. Stale copies are
+      confirmed with the origin, and stand in for it when it fails unless it forbids
+      that. Other methods than GET pass through and remove what they outdate. Four
+      variants of an address are kept (Vary).
       It answers under IP addresses, localhost, --host, the origin's name and the
       names of --allow-host only, and takes no changes from pages of other sites.
 
@@ -31,6 +35,8 @@ struct CacheProxyCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The address to listen on.", valueName: "name")) var host = "127.0.0.1"
   @Option(help: ArgumentHelp("A further name that it answers under; repeatable.", valueName: "name"))
   var allowHost: [String] = []
+  @Flag(name: .customLong("private"), help: "Serve one user alone, and keep what is private.") var isPrivate =
+    false
   @OptionGroup var store: CacheStoreOptions
   @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
   @OptionGroup var output: OutputOptions
@@ -41,11 +47,12 @@ struct CacheProxyCommand: AsyncParsableCommand {
 
   func run() async throws {
     let clock = try CLIClock()
-    let loader = Loaders.make()
+    let loader = HTTPLoader.system
     let cache = try store.open(try store.sources(), loader: loader)
     var configuration = CacheProxyConfiguration(
-      port: listen, source: try CacheProxyConfiguration.source(origin: origin), cache: cache, loader: loader,
-      logger: logger())
+      port: listen, source: try CacheProxyConfiguration.source(origin: origin, isPrivate: isPrivate),
+      cache: cache,
+      loader: loader, logger: logger())
     configuration.host = host
     configuration.allowedHosts = allowHost
     configuration.now = { clock.now() }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BothyCache
+import BothyHTTP
 import Foundation
 
 /// The option for the folder of a cache, and functions that open it.
@@ -22,7 +23,7 @@ struct CacheStoreOptions: ParsableArguments {
   ) async throws -> Result {
     if !makes { try requireStore() }
     let list = try sources()
-    let cache = try open(list, loader: mayAsk ? Loaders.make() : nil)
+    let cache = try open(list, loader: mayAsk ? HTTPLoader.system : nil)
     let result: Result
     do { result = try await body(cache, list) } catch {
       // The first error is the one to report.
@@ -52,9 +53,9 @@ struct CacheStoreOptions: ParsableArguments {
 
   /// Opens the disk store of the cache without the cache, runs `body` and closes the store.
   func withDisk<Result>(
-    _ list: SourceList, _ body: (FileBlobStore) async throws -> Result
+    _ list: SourceList, _ body: (DiskStore) async throws -> Result
   ) async throws -> Result {
-    let disk = try FileBlobStore(folder: folder, options: BlobStoreOptions(limits: list.diskLimits))
+    let disk = try DiskStore(folder: folder, options: BlobStoreOptions(limits: list.diskLimits))
     let result: Result
     do { result = try await body(disk) } catch {
       // The first error is the one to report.

@@ -10,6 +10,8 @@ struct GetResult: Sendable {
   let size: Int
   let shown: Shown?
   let error: BothyError?
+  /// The time until the first answer.
+  var waited = Duration.zero
 
   /// The printed properties of a resource.
   struct Shown: Sendable {
@@ -30,6 +32,8 @@ struct GetResult: Sendable {
   {
     var last: CachedResource?
     var problem: BothyError?
+    let start = ContinuousClock.now
+    var waited: Duration?
     let (stream, continuation) = AsyncStream.makeStream(of: Result<CachedResource, BothyError>.self)
     let work = Task {
       do throws(BothyError) {
@@ -41,6 +45,7 @@ struct GetResult: Sendable {
     }
     var timer: Task<Void, Never>?
     for await reading in stream {
+      waited = waited ?? start.duration(to: .now)
       switch reading {
       case .success(let reading): last = reading
       case .failure(let error): problem = error
@@ -62,7 +67,8 @@ struct GetResult: Sendable {
       origin: last.origin, freshness: freshness, age: last.age, status: last.metadata.status,
       isAbsent: last.isAbsent, storage: last.storage)
     return GetResult(
-      asked: asked, resource: holdsBytes ? last : nil, size: last.bytes?.count ?? 0, shown: shown, error: nil)
+      asked: asked, resource: holdsBytes ? last : nil, size: last.bytes?.count ?? 0, shown: shown, error: nil,
+      waited: waited ?? .zero)
   }
 
   /// The reason if no usable resource was read, otherwise `nil`.
@@ -95,7 +101,8 @@ struct GetResult: Sendable {
     writer.member("bytes", shown == nil ? nil : size)
     writer.member("status", shown?.status)
     writer.member("absent", shown?.isAbsent)
-    writer.member("stored", shown.map { $0.storage == .stored })
+    writer.member("stored", shown.map { $0.storage == .stored || $0.storage == .staged })
+    writer.member("milliseconds", Double(waited / .microseconds(1)) / 1000)
     writer.key("error")
     guard let error else { return writer.null() }
     writer.object { writer in
@@ -124,6 +131,7 @@ struct GetResult: Sendable {
     case .forbidden(let reason): "forbidden (\(reason))"
     case .tooLarge: "too large for the limits"
     case .diskFull: "the disk is full"
+    case .unconfirmed: "no other tile has confirmed the network"
     case .removed: "removed meanwhile"
     case .noDisk: "no disk"
     case .undecodable: "it isn't a value of the type that is read"

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BothyCache
+import BothyGeo
 import Foundation
 
 /// `bothy source add`: adds a source to a cache.
@@ -13,6 +14,13 @@ struct SourceAddCommand: AsyncParsableCommand {
       them it is one below which paths are looked up. Times are numbers with w, d,
       h, m, s.
 
+      An archive is a source too: the path of an MBTiles or PMTiles file, which is read
+      in place, or the address of a PMTiles file, which is read by parts. Their names
+      end in .mbtiles and .pmtiles.
+
+      With --style the address is that of a style of MapLibre. Its sources of tiles
+      are sources too, called by the id, a slash and their name in the style.
+
       A secret is a query item that every request carries and no key, list or log
       shows; '@' and a file's name keeps it out of the shell's history too.
 
@@ -20,6 +28,8 @@ struct SourceAddCommand: AsyncParsableCommand {
                   --host a --host b --freshness 7d --attribution '© OpenStreetMap'
                 bothy source add api https://api.example.org/v1 --min 1h --max 30d \\
                   --secret token=@token.txt --header 'Accept-Language: de'
+                bothy source add hills https://tiles.example.org/hills.pmtiles
+                bothy source add outdoors https://maps.example.org/style.json --style
       """)
 
   @Argument(help: "A name for the source, kept for ever: copies are found again by it.") var id: String
@@ -40,6 +50,7 @@ struct SourceAddCommand: AsyncParsableCommand {
   @Option(help: "What its owner wants to be shown beside the map.") var attribution = ""
   @Flag(help: "The owner allows to load regions in bulk.") var allowBulk = false
   @Flag(help: "{r} is @2x.") var highResolution = false
+  @Flag(help: "The address is that of a style: the source has all that the style names.") var style = false
   @Option(name: .customLong("header"), help: "\"Name: value\", sent with every request.")
   var headers: [String] = []
   @Option(help: "How requests name the app; map servers want an app's name and how to reach its maker.")
@@ -54,7 +65,14 @@ struct SourceAddCommand: AsyncParsableCommand {
 
   func run() async throws {
     let record = try record()
+    if ArchiveFile.isPath(template) {
+      _ = try await TileArchives.open(path: record.template)  // throws for a file that is none
+    }
     _ = try record.source()  // throws for invalid options
+    if let terms = record.terms {
+      if allowBulk { try ProviderTerms.checkBulk(terms.hosts.prefix(1)) }
+      StandardStreams.note("\(terms.name): \(terms.remark) See \(terms.page)")
+    }
     try SourceList.change(folder: store.folder) { list in
       if let known = list[id] {
         guard replace else {
@@ -77,7 +95,9 @@ struct SourceAddCommand: AsyncParsableCommand {
   }
 
   private func record() throws -> SourceRecord {
-    var record = SourceRecord(id: id, template: template)
+    // The file of an archive is found from any folder.
+    let address = ArchiveFile.isPath(template) ? URL(filePath: template).standardizedFileURL.path : template
+    var record = SourceRecord(id: id, template: address)
     record.hosts = hosts
     record.highResolution = highResolution
     record.freshness = FreshnessRecord(
@@ -108,6 +128,7 @@ struct SourceAddCommand: AsyncParsableCommand {
       record.secrets[String(text[..<sign])] = try Self.secret(text[text.index(after: sign)...])
     }
     record.ignoredQueryItems = ignored
+    record.isStyle = style
     return record
   }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BothyCache
+import BothyGeo
 import BothyStore
 import Foundation
 
@@ -15,7 +16,9 @@ struct SourceCommand: AsyncParsableCommand {
                 bothy source list
                 bothy source remove osm
       """,
-    subcommands: [SourceAddCommand.self, SourceListCommand.self, SourceRemoveCommand.self])
+    subcommands: [
+      SourceAddCommand.self, SourceListCommand.self, SourceRemoveCommand.self, SourceTermsCommand.self,
+    ])
 }
 
 /// `bothy source list`: lists the sources without their secrets.
@@ -55,23 +58,34 @@ struct SourceRemoveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
     abstract: "Takes a source off the list and removes its copies.",
-    discussion: "Example:  bothy source remove osm")
+    discussion: """
+      Copies that regions need are removed with --from-regions alone. The regions are
+      damaged then, and can be loaded again when a source gets the id.
+
+      Example:  bothy source remove osm
+      """)
 
   @Argument(help: "The id of the source.") var id: String
   @Flag(help: "Leave the copies; they are used again when a source with the same address gets the id.")
   var keepCopies = false
+  @Flag(help: "Remove the copies that regions need too.") var fromRegions = false
   @OptionGroup var store: CacheStoreOptions
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
     let list = try store.sources()
     guard list[id] != nil else { throw SourceList.unknown(id, list) }
+    if !keepCopies, !fromRegions { try await refuseIfNeeded() }
     var removed = 0
     if !keepCopies, FileManager.default.fileExists(atPath: store.folder + "/index.sqlite") {
       removed = try await store.withCache(mayAsk: false, makes: false) { cache, _ in
-        let count = try await cache.totals()[SourceID(id)]?.count ?? 0
-        try await cache.removeAll(SourceID(id))
-        return count
+        let totals = try await cache.totals()
+        let isStyle = list[id]?.isStyle ?? false
+        let sources = totals.keys.filter {
+          $0.name == id || isStyle && MapClosure.isPart($0, of: SourceID(id))
+        }
+        for source in sources { try await cache.removeAll(source) }
+        return sources.reduce(0) { $0 + (totals[$1]?.count ?? 0) }
       }
     }
     try SourceList.change(folder: store.folder) { list in list.sources.removeAll { $0.id == id } }
@@ -81,6 +95,21 @@ struct SourceRemoveCommand: AsyncParsableCommand {
       writer.member("id", id)
       writer.member("removed", removed)
     }
+  }
+}
+
+extension SourceRemoveCommand {
+  /// Throws an error with the names of the regions of the source, if there are any.
+  private func refuseIfNeeded() async throws {
+    // Only a folder with regions has this list. Another doesn't get one.
+    guard FileManager.default.fileExists(atPath: store.folder + "/regions.sqlite") else { return }
+    let names = try await store.withRegions(mayAsk: false) { regions in
+      try await regions.all().filter { $0.plan.source.name == id && $0.state != .waiting }.map(\.name)
+    }
+    guard !names.isEmpty else { return }
+    throw ToolError(
+      "The source '\(id)' has the tiles of regions: \(names.joined(separator: ", ")). Delete them with `bothy region "
+        + "delete`, keep the copies with --keep-copies, or give --from-regions.")
   }
 }
 
@@ -118,6 +147,7 @@ extension SourceRecord {
     writer.names("headers", headers.map(\.name))
     writer.names("secrets", secrets.keys.sorted())
     writer.names("ignoredQueryItems", ignoredQueryItems)
+    writer.member("isStyle", isStyle)
   }
 }
 

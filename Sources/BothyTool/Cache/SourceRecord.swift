@@ -1,5 +1,6 @@
 import ArgumentParser
 import BothyCache
+import BothyGeo
 import Foundation
 import HTTPTypes
 
@@ -19,6 +20,8 @@ struct SourceRecord: Codable {
   var headers: [Header] = []
   var secrets: [String: String] = [:]
   var ignoredQueryItems: [String] = []
+  /// True if the address is that of a style, and the source has all that the style names.
+  var isStyle = false
 
   struct Header: Codable {
     var name: String
@@ -47,6 +50,7 @@ struct SourceRecord: Codable {
     headers = try values.decodeIfPresent([Header].self, forKey: .headers) ?? []
     secrets = try values.decodeIfPresent([String: String].self, forKey: .secrets) ?? [:]
     ignoredQueryItems = try values.decodeIfPresent([String].self, forKey: .ignoredQueryItems) ?? []
+    isStyle = try values.decodeIfPresent(Bool.self, forKey: .isStyle) ?? false
   }
 
   /// The user agent of a source that has none of its own.
@@ -81,17 +85,39 @@ struct SourceRecord: Codable {
       }
       fields.append(HTTPField(name: name, value: header.value))
     }
+    if ArchiveFile.isNamed(template) { return try archive(fields) }
     return try ResourceSource(
-      SourceID(id), template: template, hosts: hosts, highResolution: highResolution,
-      freshness: try freshness.made(),
+      SourceID(id), address: isStyle ? .anywhere : .init(template: template, highResolution: highResolution),
+      hosts: hosts, freshness: try freshness.made(),
       headers: fields, userAgent: userAgent ?? (fields[.userAgent] == nil ? Self.defaultUserAgent : nil),
       ignoredQueryItems: Set(ignoredQueryItems), secrets: secrets, zooms: lowest...highest,
       names: SourceNames(short: name, attribution: attribution), allowsBulkDownload: allowsBulkDownload)
   }
 
+  /// Returns the source of an archive, whose file or address is in place of a template.
+  private func archive(_ fields: HTTPFields) throws -> ResourceSource {
+    guard hosts.isEmpty, fields.isEmpty || fields.count == 1 && fields.contains(.userAgent) else {
+      throw ToolError("Source \(id): an archive has one address, and takes no hosts and headers.")
+    }
+    let zooms = try minzoom.map { try ZoomRange($0, maxzoom ?? 29) }
+    let hasNames = !name.isEmpty || !attribution.isEmpty
+    return try ResourceSource(
+      SourceID(id), archive: template, freshness: try freshness.made(),
+      userAgent: userAgent ?? fields[.userAgent] ?? Self.defaultUserAgent, secrets: secrets, zooms: zooms,
+      names: hasNames ? SourceNames(short: name, attribution: attribution) : nil,
+      allowsBulkDownload: allowsBulkDownload)
+  }
+
+  /// The terms of the provider, if it is well known.
+  var terms: ProviderTerms? {
+    let authority =
+      template.components(separatedBy: "://").dropFirst().first?.prefix { $0 != "/" && $0 != ":" } ?? ""
+    return ProviderTerms.of(host: authority.lowercased().replacing("{s}.", with: ""))
+  }
+
   /// True if resources that were stored under one record are valid for the other.
   func hasSameResources(as other: SourceRecord) -> Bool {
-    template == other.template && highResolution == other.highResolution
+    template == other.template && highResolution == other.highResolution && isStyle == other.isStyle
       && Set(ignoredQueryItems) == Set(other.ignoredQueryItems)
       && Set(secrets.keys) == Set(other.secrets.keys)
   }

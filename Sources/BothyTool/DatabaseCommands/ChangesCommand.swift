@@ -100,12 +100,12 @@ struct ChangesCommand: AsyncParsableCommand {
     }
     try output.print {
       var table = TextTable(["kind", "type", "id"])
-      for entry in entries { table.add([entry.kind.rawValue, entry.record.type, entry.record.id]) }
+      for entry in entries { table.add([entry.change.rawValue, entry.id.type, entry.id.id]) }
       return table.text(empty: "Nothing is pending.")
     } json: { writer in
       writer.list("changes", entries) { writer, entry in
-        writer.members(entry.record)
-        writer.member("kind", entry.kind.rawValue)
+        writer.members(entry.id)
+        writer.member("kind", entry.change.rawValue)
       }
       writer.member("cursor", String?.none)
       writer.member("more", false)
@@ -117,7 +117,7 @@ struct ChangesCommand: AsyncParsableCommand {
 
 extension Session {
   fileprivate func isIn(_ container: String, _ entry: Outbox.Entry) throws -> Bool {
-    let own = try store.store.record(entry.record)?.container ?? entry.record.type
+    let own = try store.store.record(entry.id)?.container ?? entry.id.type
     return SyncScope(container: container, includesChildren: true).contains(own)
   }
 }

@@ -37,7 +37,12 @@ struct CreateCommand: AsyncParsableCommand {
     let clock = try CLIClock()
     let isNew = try PrivateFile.create(at: database.path)
     do {
-      if let pending { try SyncedStore.restorePending(from: pending, into: database.path, schema: schema) }
+      if let pending,
+        try !SyncedStore.restorePending(from: pending, into: database.path, schema: schema)
+      {
+        StandardStreams.note(
+          "\(database.path) has taken \(pending) in before; its changes aren't made again.")
+      }
       let store = try SyncedStore(
         at: database.path, schema: schema, remote: NoRemote(), clock: SyncClock(now: { clock.now() }))
       let stored = isNew ? nil : try RemoteAddress.stored(at: database.path)

@@ -22,14 +22,8 @@ struct DeleteCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await Session.with(database) { session in
-      if save == .remote || save == .remoteThenLocal { try session.requireServer() }
-      _ = try session.type(type)
-      let record = RecordID(type: type, id: id)
-      if save != .remote && save != .remoteThenLocal {
-        guard try session.store.store.record(record) != nil else {
-          throw ToolError("The \(type) '\(id)' does not exist. List those there are: bothy db query.")
-        }
-      }
+      let isHere = save != .remote && save != .remoteThenLocal
+      let record = try session.target(type, id, save, isHere: isHere)
       let receipt = try await session.store.delete(record, options: RequestOptions(writePolicy: save))
       let problem = try await session.problem(with: receipt, waits: save == .localThenRemote)
       if let problem { throw problem }

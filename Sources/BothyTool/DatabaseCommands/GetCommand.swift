@@ -27,9 +27,7 @@ struct GetCommand: AsyncParsableCommand {
       let found = try await session.store.fetchResult(query, options: RequestOptions(readPolicy: policy))
         .records
         .first
-      guard let found else {
-        throw ToolError("The \(type) '\(id)' does not exist. List those there are: bothy db query.")
-      }
+      guard let found else { throw Session.missing(RecordID(type: type, id: id)) }
       let shown = try RecordView(found, in: session.store)
       try output.print {
         shown.text(schema)

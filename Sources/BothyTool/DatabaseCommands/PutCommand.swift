@@ -11,6 +11,9 @@ struct PutCommand: AsyncParsableCommand {
       The record is a JSON object of fields, with 'id' to name an existing record;
       null clears a field. Dates are RFC 3339 text or milliseconds since 1970.
 
+      With --draft no sync sends the record before `bothy release`: what was pending
+      of it waits too, but for earlier transactions that sync as a whole.
+
       Example:  bothy db put notes.bothy Note '{"title":"Milk","due":"2026-12-01"}'
                 bothy db put notes.bothy Note '{"id":"0197…","due":null}'
       """)
@@ -24,7 +27,8 @@ struct PutCommand: AsyncParsableCommand {
       "Where the write is made first; by default it waits here for the next sync.", valueName: "policy"))
   var save: WritePolicy?
   @Option(help: ArgumentHelp("The container of a new record.", valueName: "path")) var container: String?
-  @Flag(help: "Hold the change back from syncing.") var draft = false
+  @Flag(help: "Hold the change back from syncing, with earlier pending changes of the record.") var draft =
+    false
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
@@ -33,17 +37,24 @@ struct PutCommand: AsyncParsableCommand {
       let reader = RecordReader(type: try session.type(type), container: container)
       let record = try reader.record(parsing: record == "-" ? StandardStreams.read("-") : Array(record.utf8))
         .record
+      let earlier = draft ? try session.store.pendingEntry(record.recordID) : nil
       let receipt = try await session.store.save(
         record, options: RequestOptions(writePolicy: draft ? .draft : save))
-      let problem = try await session.problem(with: receipt, waits: save == .localThenRemote && !draft)
+      let waits = save == .localThenRemote && !draft
+      let problem = try await session.problem(with: receipt, waits: waits)
+      if save == .remoteThenLocal && receipt.known == .pending { try session.explainWaiting(receipt.record) }
       let state = try session.store.state(of: record.recordID).name
       let version = try session.version(of: record.recordID, receipt)
+      let holds = try earlier.map { try session.holds($0) } ?? false
       try output.print {
         "\(record.recordID) is \(state)\(version.map { ", version \($0)" } ?? "")."
+          + (holds ? " What was pending of it before waits with it." : "")
+          + (state == "draft" ? " " + session.hint(ofDraft: record.recordID) : "")
       } json: { writer in
         writer.member("id", record.id)
         writer.member("state", state)
         writer.member("version", version)
+        if draft { writer.member("holdsEarlier", holds) }
       }
       if let problem { throw problem }
     }
@@ -57,19 +68,32 @@ extension Session {
   /// Without a network the write stays pending, which isn't an error.
   func problem(with receipt: SaveReceipt<AnyRecord>, waits: Bool) async throws -> ToolError? {
     guard waits && address != nil else { return try problem(receipt.known, receipt.record) }
-    do { return try problem(try await receipt.outcome(), receipt.record) } catch let error as BothyError
-      where error.code == .unreachable
-    {
-      StandardStreams.note("The server can't be reached; the change is kept here and sent by the next sync.")
-      return nil
+    do { return try problem(try await receipt.outcome(), receipt.record) } catch let error as BothyError {
+      if error.code == .unreachable {
+        StandardStreams.note(Self.unreached)
+        return nil
+      }
+      guard try store.isPending(receipt.record) else { throw error }
+      return ToolError("\(ErrorMessage(error).sentence) The change of \(receipt.record) is kept here.")
     }
+  }
+
+  private static let unreached =
+    "The server can't be reached; the change is kept here and sent by the next sync."
+
+  /// Says why a change that was to be sent at once is pending.
+  fileprivate func explainWaiting(_ record: RecordID) throws {
+    let entry = try store.pendingEntry(record)
+    let reason = try entry.flatMap { try store.waitingReasons(for: [$0]).first }
+    guard let other = reason?.record else { return StandardStreams.note(Self.unreached) }
+    StandardStreams.note("The change is kept here; it waits for \(other).")
   }
 
   private func problem(_ outcome: SaveOutcome, _ record: RecordID) throws -> ToolError? {
     switch outcome {
     case .pending, .draft, .accepted, .withdrawn, .expired, .unknown: return nil
     case .merged:
-      StandardStreams.note("\(record) was changed on the server too; both changes were merged.")
+      StandardStreams.note("\(record) was changed on the server too; \(try merge(of: record))")
       return nil
     case .overwritten:
       let lost = try store.journal.entries(of: record, limit: 1).first?.lost.map {
@@ -79,12 +103,28 @@ extension Session {
         "\(record) was changed on the server too, and the server's side stayed. "
           + (lost.map { "Yours was: \($0)" } ?? "The deletion was undone."))
     case .rejected(let reason):
-      let fields = reason.fields.map(\.message).joined(separator: " ")
       return ToolError(
-        "The server refused the change of \(record): "
-          + [reason.message, fields].filter { !$0.isEmpty }.joined(separator: " ")
+        "The server rejected the change of \(record): "
+          + ErrorMessage.sentence(reason.message, reason)
           + " Change it, or decide about it: bothy resolve.")
     }
+  }
+
+  /// Returns what the last merge of a record has made of the change: the decisions since the one before it.
+  private func merge(of record: RecordID) throws -> String {
+    let decisions = try store.journal.entries(of: record, limit: 20).dropFirst().prefix { !$0.isFinal }
+    guard let loss = decisions.first(where: { !$0.lostFields.isEmpty }) else {
+      return "both changes were merged."
+    }
+    let lost = loss.lostFields.map { "\($0.name) (yours was \($0.local.canonicalText))" }
+    return "the server's side stayed in \(lost.joined(separator: ", ")), and the rest was merged. "
+      + "`bothy journal restore` with the number \(loss.number) brings yours back."
+  }
+
+  /// True if a change that was to be sent is a draft now.
+  fileprivate func holds(_ earlier: Outbox.Entry) throws -> Bool {
+    guard earlier.stage != .held, let entry = try store.pendingEntry(earlier.id) else { return false }
+    return entry.stage == .held
   }
 
   func version(of id: RecordID, _ receipt: SaveReceipt<AnyRecord>) throws -> String? {

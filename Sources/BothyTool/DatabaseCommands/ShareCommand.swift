@@ -36,12 +36,7 @@ struct ShareCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await Session.with(database) { session in
-      if save == .remote || save == .remoteThenLocal { try session.requireServer() }
-      _ = try session.type(type)
-      let record = RecordID(type: type, id: id)
-      guard try session.store.store.record(record) != nil else {
-        throw ToolError("The \(type) '\(id)' does not exist. List those there are: bothy db query.")
-      }
+      let record = try session.target(type, id, save, isHere: true)
       let named = Audience(users: Set(with), lists: Set(try await session.listIDs(list)))
       if !named.isEmpty {
         let options = RequestOptions(writePolicy: save)
@@ -75,13 +70,18 @@ extension Session {
   fileprivate func listIDs(_ names: [String]) async throws -> [String] {
     guard !names.isEmpty else { return [] }
     let known = try await store.sharing.lists(options: RequestOptions(readPolicy: .local))
-    return try names.map { name in
-      if known.contains(where: { $0.id == name }) { return name }
-      let named = known.filter { $0.name == name }
-      guard named.count <= 1 else {
-        throw ToolError("Several lists are called '\(name)'. Name one by its id: bothy lists show.")
-      }
-      return named.first?.id ?? name
+    return try names.map { try known.list($0)?.id ?? $0 }
+  }
+}
+
+extension [UserList] {
+  /// Returns the list with this id, or else the one with this name. Throws if several lists have the name.
+  func list(_ name: String) throws -> UserList? {
+    if let list = first(where: { $0.id == name }) { return list }
+    let named = filter { $0.name == name }
+    guard named.count <= 1 else {
+      throw ToolError("Several lists are called '\(name)'. Name one by its id: bothy lists show.")
     }
+    return named.first
   }
 }

@@ -13,7 +13,7 @@ struct SignOutCommand: AsyncParsableCommand {
       the pending changes to a document and removes the file, and `bothy db create
       --pending` takes them back. --discard loses them. No document holds the values
       of sensitive fields: --export is refused while any wait, and --without-secrets
-      exports all the same, their records as drafts.
+      exports all the same, their records as drafts for `bothy release`.
 
       Example:  bothy db sign-out notes.bothy --export ann.json
       """)
@@ -48,14 +48,19 @@ struct SignOutCommand: AsyncParsableCommand {
         address.token = nil
         try session.store.remember(address)
       }
+      let unanswered = try session.store.unansweredSaves().count
       let pending = try await session.store.signOut(form)
       try output.print {
         let kept = park ? "kept here" : export.map { "written to \($0)" } ?? "discarded"
-        return pending == 0
-          ? "Signed out; nothing was pending." : "Signed out; \(pending) pending changes were \(kept)."
+        return
+          (pending == 0
+          ? "Signed out; nothing was pending." : "Signed out; \(pending) pending changes were \(kept).")
+          + (unanswered == 0 || park
+            ? "" : " \(unanswered) saves had no answer, and the server may have made them.")
       } json: { writer in
         writer.member("signedOut", true)
         writer.member("pending", pending)
+        writer.member("unanswered", unanswered)
         writer.member("document", export)
       }
     }

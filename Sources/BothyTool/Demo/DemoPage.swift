@@ -23,9 +23,10 @@ struct DemoPage {
         try PagedDevice($0, folder: folder, server: address.url, logger)
       }
       let remote = RemoteConnection(to: RemoteAddress(url: address.url, space: "demo", token: nil)).remote
-      let playground = Playground(devices.map(\.shown), port: port, logger: logger) {
+      let app = InspectorApp(playing: devices.map(\.shown), logger: logger) {
         try await remote.query(AnyQuery("Trip"))
       }
+      let playground = LoopbackServer(app, port: port, logger: logger)
       try await devices[0].plant()
       let services = ServiceGroup(
         services: devices.flatMap(\.services) + [playground], logger: logger)
@@ -54,7 +55,7 @@ private final class PagedDevice: Sendable {
   let name: String
   let store: SyncedStore
   private let remote: SwitchedRemote
-  private let inspector: Inspector
+  private let inspector: LoopbackServer
   private let address = Mutex<String?>(nil)
 
   init(_ name: String, folder: String, server: String, _ logger: Logger) throws {
@@ -66,20 +67,20 @@ private final class PagedDevice: Sendable {
     let path = "\(folder)/\(name.lowercased()).bothy"
     _ = try PrivateFile.create(at: path)
     var configuration = SyncOptions()
-    configuration.mergePolicies = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(.fieldByField)
     configuration.logger = logger
     // A person is watching, so retries are short.
     configuration.backoff = Backoff(first: .milliseconds(200), limit: .seconds(2))
     store = try SyncedStore(
       at: path, schema: Playground.schema(isStrict: false), remote: remote, configuration: configuration)
     try store.remember(place)
-    inspector = Inspector(
-      InspectorSubjects(
-        store,
-        server: InspectorSubjects.Server(url: server, space: "demo") {
-          guard remote.isOnline else { return false }
-          return await connection.isReachable() ?? false
-        }), logger: logger)
+    let subjects = InspectorSubjects(
+      store,
+      server: InspectorSubjects.Server(url: server, space: "demo") {
+        guard remote.isOnline else { return false }
+        return await connection.isReachable() ?? false
+      })
+    inspector = LoopbackServer(InspectorApp(subjects, logger: logger), logger: logger)
   }
 
   var shown: PlayDevice {

@@ -77,7 +77,7 @@ struct DemoStory {
       throw ToolError("Device \(device.name) could not sync: \(reason.message)")
     }
     if let failure = report.failures.first {
-      throw ToolError("The server refused a change of device \(device.name): \(failure.message)")
+      throw ToolError("The server rejected a change of device \(device.name): \(failure.message)")
     }
   }
 }

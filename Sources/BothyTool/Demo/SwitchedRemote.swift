@@ -3,7 +3,7 @@ import BothySync
 import Synchronization
 
 /// A connection to a server with a switch. When it is off, all requests fail, as without a network.
-final class SwitchedRemote: RemoteStorage {
+final class SwitchedRemote: CompleteRemote {
   private let remote: any RemoteStorage
   private let isOn = Mutex(true)
   /// The network status that the device receives.
@@ -35,6 +35,11 @@ final class SwitchedRemote: RemoteStorage {
     return try await remote.query(query)
   }
 
+  func page(_ query: AnyQuery, after cursor: String?) async throws(RemoteError) -> RemotePage {
+    try pass()
+    return try await remote.page(query, after: cursor)
+  }
+
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try pass()
     return try await remote.count(query)
@@ -51,12 +56,12 @@ final class SwitchedRemote: RemoteStorage {
   }
 
   /// Drops the server's notifications while the switch is off. Changes of that time are pulled when it is on again.
-  func hints() -> AsyncThrowingStream<Void, any Error> {
-    let hints = remote.hints()
+  func notifications() -> AsyncThrowingStream<Void, any Error> {
+    let notifications = remote.notifications()
     return AsyncThrowingStream { continuation in
       let task = Task {
         do {
-          for try await _ in hints where isOnline { continuation.yield() }
+          for try await _ in notifications where isOnline { continuation.yield() }
           continuation.finish()
         } catch { continuation.finish(throwing: error) }
       }

@@ -7,7 +7,8 @@ struct FeatureReader {
   /// Returns the features of a document: a collection, or one feature. Throws `ToolError` for another document.
   static func features(of bytes: [UInt8]) throws -> [JSONValue] {
     let document: JSONValue
-    do { document = try JSONValue(parsing: bytes) } catch {
+    // A byte order mark may come before the text.
+    do { document = try JSONValue(parsing: Array(bytes.afterByteOrderMark())) } catch {
       throw ToolError("The file is not JSON. \(error)")
     }
     if let features = document["features"]?.arrayValue { return features }

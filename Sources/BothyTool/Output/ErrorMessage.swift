@@ -22,13 +22,20 @@ struct ErrorMessage {
 
   /// Returns the error's message. Adds a remedy for a missing token or network.
   private static func sentence(of error: BothyError) -> String {
-    let fields = error.rejection?.fields.map(\.message).joined(separator: " ")
-    let message = [error.message, fields].compactMap { $0 }.joined(separator: " ")
+    let message = sentence(error.message, error.rejection)
+      .replacing(SyncStop.waysOut, with: " " + SyncStop.otherServer("").remedy)
     switch error.code {
-    case .signInRequired: return message + " " + authentication
+    case .signInRequired where (error.underlying as? BothyError)?.code != .signInRequired:
+      return message + " " + authentication
     case .unreachable where error.underlying is RemoteError: return message + " " + network
     default: return message
     }
+  }
+
+  /// Returns a message with the problems of the rejection's fields that it doesn't have itself.
+  static func sentence(_ message: String, _ rejection: Rejection?) -> String {
+    let fields = rejection?.fields.map(\.message) ?? []
+    return ([message] + fields.filter { !message.contains($0) }).filter { !$0.isEmpty }.joined(separator: " ")
   }
 
   static let authentication = "Give a valid token with --token, or store one with `bothy db create`."

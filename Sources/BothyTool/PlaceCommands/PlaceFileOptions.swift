@@ -10,6 +10,7 @@ struct PlacesFile: ParsableArguments {
     help: ArgumentHelp("A category table in JSON, in place of the common one.", valueName: "file"),
     completion: .file())
   var categories: String?
+  @OptionGroup var schema: SchemaOption
 
   /// Opens the file, runs `body` and closes it. If `makes` is true, a missing file is created.
   func withPlaces<Result>(makes: Bool = false, _ body: (PlaceStore) async throws -> Result) async throws
@@ -19,7 +20,7 @@ struct PlacesFile: ParsableArguments {
       throw ToolError("The file of places \(file) does not exist. Make it with `bothy places load`.")
     }
     let table = try categories.map { try CategoryTable(json: StandardStreams.read($0)) } ?? .common
-    let places = try PlaceStore(path: file, categories: table)
+    let places = try PlaceStore(path: file, categories: table, schema: schema.read())
     let result: Result
     do { result = try await body(places) } catch {
       // The first error is the one to report.
@@ -68,10 +69,7 @@ struct PlaceFilterOptions: ParsableArguments {
 
 /// An area, given by a place and a radius, or by a box.
 struct AreaOptions: ParsableArguments {
-  @Option(name: .customLong("lat"), parsing: .unconditional, help: "The latitude in degrees, south negative.")
-  var latitude: Double?
-  @Option(name: .customLong("lon"), parsing: .unconditional, help: "The longitude in degrees, west negative.")
-  var longitude: Double?
+  @OptionGroup var position: OptionalPositionOptions
   @Option(
     parsing: .unconditional, help: ArgumentHelp("The distance; 500 by default.", valueName: "metres"))
   var radius: Double?
@@ -80,32 +78,27 @@ struct AreaOptions: ParsableArguments {
     help: ArgumentHelp("A box instead of a place: west,south,east,north.", valueName: "degrees"))
   var box: String?
 
-  var isGiven: Bool { box != nil || latitude != nil || longitude != nil }
+  var isGiven: Bool { box != nil || position.isGiven }
 
   func validate() throws {
-    guard box == nil || (latitude == nil && longitude == nil && radius == nil) else {
+    guard box == nil || (!position.isGiven && radius == nil) else {
       throw ValidationError("Give --lat and --lon, or --box.")
     }
-    guard (latitude == nil) == (longitude == nil), radius == nil || latitude != nil else {
+    guard !position.isHalf, radius == nil || position.isGiven else {
       throw ValidationError("A place needs both --lat and --lon.")
     }
   }
 
-  var center: Coordinate? {
-    guard let latitude, let longitude else { return nil }
-    return Coordinate(latitude: latitude, longitude: longitude)
-  }
-
   func bounds() throws -> GeoBox {
     if let box { return try TileCoverCommand.box(box).checked() }
-    guard let center else { throw ValidationError("Give --lat and --lon, or --box.") }
+    guard let center = position.coordinate else { throw ValidationError("Give --lat and --lon, or --box.") }
     return try GeoBox(around: center, radius: radius ?? 500)
   }
 
   /// Returns the tiles of the area, first the one in its middle.
   func tiles(zoom: Int, limit: Int) throws -> [Tile] {
     let grid: TileGrid
-    if let center {
+    if let center = position.coordinate {
       grid = try TileGrid(around: center, radius: radius ?? 500, zoom: zoom)
       return try grid.tiles(nearestTo: center, limit: limit)
     }

@@ -4,7 +4,7 @@ import ArgumentParser
 struct PlacesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "places",
-    abstract: "Keeps the places, roads and crossings of GeoJSON tiles in a file, and finds them.",
+    abstract: "Keeps the places, roads and crossings of tiles in a file, and finds them.",
     discussion: """
       A file of places is made by `load`. It holds each place once, from however many
       tiles it came, and everything in it can be loaded again: do not put data of

@@ -8,8 +8,13 @@ import Foundation
 struct PlacesLoadCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "load",
-    abstract: "Takes GeoJSON tiles into a file of places, from files, archives, or a source.",
+    abstract: "Takes tiles into a file of places, from files, archives, or a source.",
     discussion: """
+      Tiles are GeoJSON with any properties, or vector tiles of OpenMapTiles,
+      Shortbread, Protomaps or Soundscape. Others need --schema, here and with every
+      command that opens the file. Of an archive of vector tiles the highest zoom is
+      taken, as lower ones repeat it with less.
+
       Files say by their names which tile they are: 16/18109/23965.json,
       16_18109_23965.json, or by quadkey 0302231230133303.json. One file may have its
       tile named with --tile. A folder means all tiles in it, an MBTiles or
@@ -22,6 +27,7 @@ struct PlacesLoadCommand: AsyncParsableCommand {
       Exit status 1 when a tile could not be loaded; what could be is kept.
 
       Example:  bothy places load oslo.places tiles/ more.mbtiles
+                bothy places load oslo.places oslo.pmtiles
                 bothy source add walks 'https://tiles.example.org/{z}/{x}/{y}.json' \\
                   --zooms 16-16
                 bothy places load oslo.places --source walks --lat 59.91 \\

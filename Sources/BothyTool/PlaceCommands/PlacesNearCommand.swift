@@ -18,10 +18,7 @@ struct PlacesNearCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var places: PlacesFile
-  @Option(name: .customLong("lat"), parsing: .unconditional, help: "The latitude in degrees, south negative.")
-  var latitude: Double
-  @Option(name: .customLong("lon"), parsing: .unconditional, help: "The longitude in degrees, west negative.")
-  var longitude: Double
+  @OptionGroup var position: PositionOptions
   @Option(parsing: .unconditional, help: ArgumentHelp("No farther than this.", valueName: "metres"))
   var radius: Double?
   @Option(help: ArgumentHelp("The most to print; by default 20, or all within --radius.", valueName: "n"))
@@ -37,7 +34,7 @@ struct PlacesNearCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let center = Coordinate(latitude: latitude, longitude: longitude)
+    let center = position.coordinate
     let found = try await places.withPlaces { places in
       guard let radius else { return try places.nearest(limit ?? 20, to: center, filter.filter()) }
       return Array(try places.within(radius: radius, of: center, filter.filter()).prefix(limit ?? .max))

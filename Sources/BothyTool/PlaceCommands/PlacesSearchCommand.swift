@@ -19,10 +19,7 @@ struct PlacesSearchCommand: AsyncParsableCommand {
   @OptionGroup var places: PlacesFile
   @Argument(help: "The words.") var text: String
   @Option(help: ArgumentHelp("The most to print.", valueName: "n")) var limit = 20
-  @Option(name: .customLong("lat"), parsing: .unconditional, help: "The latitude in degrees, south negative.")
-  var latitude: Double?
-  @Option(name: .customLong("lon"), parsing: .unconditional, help: "The longitude in degrees, west negative.")
-  var longitude: Double?
+  @OptionGroup var position: OptionalPositionOptions
   @Option(help: ArgumentHelp("Print names in a language such as fr, where there are any.", valueName: "code"))
   var language: String?
   @OptionGroup var filter: PlaceFilterOptions
@@ -34,7 +31,7 @@ struct PlacesSearchCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard limit > 0 else { throw ValidationError("--limit is a whole number above 0.") }
-    guard (latitude == nil) == (longitude == nil) else {
+    guard !position.isHalf else {
       throw ValidationError("A place needs both --lat and --lon.")
     }
     _ = try filter.filter()
@@ -43,9 +40,7 @@ struct PlacesSearchCommand: AsyncParsableCommand {
   func run() async throws {
     var filter = try filter.filter()
     if self.filter.layers.isEmpty { filter.layers = [.poi, .road, .path] }
-    let place = latitude.flatMap { latitude in
-      longitude.map { Coordinate(latitude: latitude, longitude: $0) }
-    }
+    let place = position.coordinate
     if let place { _ = try Tile(containing: place, zoom: 0) }  // throws for an invalid place
     let found = try await places.withPlaces {
       try $0.search(text, limit: place == nil ? limit : Self.searched, filter)

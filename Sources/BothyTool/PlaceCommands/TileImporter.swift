@@ -21,6 +21,9 @@ struct TileImporter {
   /// The attributions that archives and sources state.
   private(set) var attributions: Set<String> = []
 
+  /// The endings of files, and formats of archives, that places are read from.
+  private static let endings = ["json", "geojson", "pbf", "mvt"]
+
   init(places: PlaceStore, clock: CLIClock, line: ProgressLine) {
     self.places = places
     self.clock = clock
@@ -48,9 +51,9 @@ struct TileImporter {
   /// Adds all files below a folder that are named like tiles, and skips others.
   private mutating func takeFolder(_ path: String) throws {
     let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
-    let files = names.filter { $0.hasSuffix(".json") || $0.hasSuffix(".geojson") }.sorted()
+    let files = names.filter { name in Self.endings.contains { name.hasSuffix(".\($0)") } }.sorted()
       .compactMap { name in Tile(filePath: name).map { (name: name, tile: $0) } }
-    guard !files.isEmpty else { throw ToolError("\(path) has no GeoJSON tiles.") }
+    guard !files.isEmpty else { throw ToolError("\(path) has no GeoJSON or vector tiles.") }
     for name in ["tiles.json", "metadata.json"] {
       // Files that aren't JSON are skipped.
       if let data = FileManager.default.contents(atPath: "\(path)/\(name)"),
@@ -68,12 +71,18 @@ struct TileImporter {
 
   private mutating func takeArchive(_ path: String) async throws {
     let archive = try await TileArchives.open(path: path)
-    if let format = archive.info.tileFormat, !["json", "geojson"].contains(format.lowercased()) {
-      throw ToolError("\(path) holds \(format) tiles; places are read from GeoJSON tiles.")
+    if let format = archive.info.tileFormat, !Self.endings.contains(format.lowercased()) {
+      throw ToolError("\(path) holds \(format) tiles; places are read from GeoJSON and vector tiles.")
     }
+    try archive.info.checkCoding()
     if let text = archive.info.attribution, !text.isEmpty { attributions.insert(text) }
     var tiles: [Tile] = []
     try await archive.forEachTile { tile, _ in tiles.append(tile) }
+    if ["pbf", "mvt"].contains(archive.info.tileFormat?.lowercased()) {
+      // Lower zooms show the same with less.
+      let highest = tiles.map(\.zoom).max()
+      tiles.removeAll { $0.zoom != highest }
+    }
     for (index, tile) in tiles.enumerated() {
       line.show("\(index) of \(tiles.count) tiles")
       guard let data = try await archive.content(of: tile) else { continue }
@@ -105,7 +114,9 @@ struct TileImporter {
     if !source.names.attribution.isEmpty { attributions.insert(source.names.attribution) }
     let held = try places.held(tiles)
     let now = clock.now()
-    let wanted = tiles.filter { tile in held[tile].map { $0 > now || now - $0 >= lifetime } ?? true }
+    let wanted = tiles.filter { tile in
+      held[tile].map { !PlaceTile.isFresh(validatedAt: $0, at: now, lifetime: lifetime) } ?? true
+    }
     current += tiles.count - wanted.count
     try await withThrowingTaskGroup(of: (Tile, Result<CachedResource, any Error>).self) { group in
       var rest = wanted.makeIterator()
@@ -142,6 +153,10 @@ struct TileImporter {
       guard let bytes = resource.bytes else {
         absent += 1
         return try places.remove([tile])
+      }
+      do { try TileFormat.check(coding: resource.fields[.contentEncoding]) } catch {
+        failures.append("Tile \(tile): \(ErrorMessage(error).sentence)")
+        return
       }
       take(
         PlaceTile(

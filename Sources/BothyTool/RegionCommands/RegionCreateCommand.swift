@@ -8,12 +8,13 @@ import Foundation
 struct RegionCreateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",
-    abstract: "Loads all tiles of an area at some zooms, and keeps them.",
+    abstract: "Loads all tiles of an area at some zooms, or all that a style needs there, and keeps them.",
     discussion: """
       The area is a box, or the polygons of a GeoJSON file. A box extends east from
       its west, so one whose west is greater than its east crosses the antimeridian.
       Tiles are counted first: if there are more than the limit, nothing is asked
-      for. --estimate stops there, --later only remembers the region.
+      for. --estimate stops there, --later only remembers the region. Of a style,
+      the documents are read first, as they say what else it needs.
 
       An interrupt pauses; a killed run continues with `bothy region resume`. Exit
       status 1 when a tile could not be had; one that does not exist isn't a failure.
@@ -24,7 +25,7 @@ struct RegionCreateCommand: AsyncParsableCommand {
       """)
 
   @Argument(help: "A name for the region.") var name: String
-  @Argument(help: "The source of its tiles.") var source: String
+  @Argument(help: "The source of its tiles, or of a style.") var source: String
   @Option(
     parsing: .unconditional, help: ArgumentHelp("A box: west,south,east,north.", valueName: "degrees"))
   var box: String?
@@ -50,10 +51,17 @@ struct RegionCreateCommand: AsyncParsableCommand {
 
   func run() async throws {
     let list = try store.sources()
-    guard list[source] != nil else { throw SourceList.unknown(source, list) }
-    let plan = RegionPlan(name: name, source: SourceID(source), area: try area(), zooms: try zoomRange())
+    guard let record = list[source] else { throw SourceList.unknown(source, list) }
+    let (area, zooms) = (try area(), try zoomRange())
     let limits = RegionLimits(tilesInOne: limit, tilesInAll: max(limit, RegionLimits().tilesInAll))
     try await store.withRegions(mayAsk: true, makes: true, limits: limits, parallel: parallel) { regions in
+      let plan: RegionPlan
+      if record.isStyle {
+        let style = try await MapStyle(at: record.template, of: SourceID(source), in: regions.cache)
+        plan = RegionPlan(name: name, style: style, area: area, zooms: zooms)
+      } else {
+        plan = RegionPlan(name: name, source: SourceID(source), area: area, zooms: zooms)
+      }
       let estimated = try await regions.estimate(plan)
       if estimate {
         return try output.print {

@@ -27,6 +27,8 @@ struct RegionExportCommand: AsyncParsableCommand {
   @Argument(help: "The file to make; it must not be there yet.", completion: .file()) var file: String
   @Option(help: "What to make, whatever the file is called.") var format: Format?
   @OptionGroup var store: CacheStoreOptions
+  @Option(help: ArgumentHelp("Of a style's region: the source, by its name in the style.", valueName: "name"))
+  var source: String?
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -43,10 +45,10 @@ struct RegionExportCommand: AsyncParsableCommand {
       let region = try await regions.required(name)
       let line = ProgressLine()
       defer { line.clear() }
-      let report = try await regions.export(region.id, to: file, as: container) {
+      let report = try await regions.export(region.id, to: file, as: container, of: source) {
         line.show("\($0.written) of \(region.tiles) tiles")
       }
-      return (report, try await TileArchives.open(path: file).info.contentCount)
+      return (report, try await TileArchives.open(path: file).counted().contentCount)
     }
     try output.print {
       "\(file): \(report.written) tiles, \(contents ?? 0) different contents, \(report.absent) absent, "

@@ -63,15 +63,19 @@ struct RegionResult {
       region.write(to: &writer, stored: stored)
       estimate?.write(to: &writer)
       writer.list("failures", failures) { writer, failure in
-        writer.member("tile", "\(failure.tile)")
+        writer.member("tile", failure.tile?.description)
         writer.member("message", failure.message)
       }
     }
     guard mustBeComplete, region.state != .complete else { return }
     for failure in failures.prefix(20) { StandardStreams.note("bothy: \(failure.message)") }
+    let failed = "\(region.progress.failed) of \(region.tiles) tiles failed"
     let what =
-      region.state == .paused
-      ? "The region '\(region.name)' was paused" : "\(region.progress.failed) of \(region.tiles) tiles failed"
+      switch region.state {
+      case .paused: "The region '\(region.name)' was paused"
+      case .outdated: "\(failed), and their older versions are kept"
+      default: failed
+      }
     throw ToolError("\(what); `bothy region resume` continues.")
   }
 }

@@ -39,7 +39,8 @@ struct RegionRefreshCommand: AsyncParsableCommand {
     discussion: """
       Tiles that the server confirms stay as they are; each stays until a newer one
       has come. An interrupted one continues with `bothy region resume`. Tiles that
-      the server says are gone are kept, counted and named; --remove-gone removes them.
+      the server says are gone are kept, counted and named; --remove-gone removes
+      them, except those that another region has too.
 
       Example:  bothy region refresh Oslo
                 bothy region refresh Oslo --remove-gone

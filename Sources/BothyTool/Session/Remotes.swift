@@ -84,7 +84,7 @@ extension RemoteAddress {
 }
 
 /// A remote that adds the name of the server to each error.
-private struct NamedRemote: RemoteStorage {
+private struct NamedRemote: CompleteRemote {
   let address: RemoteAddress
   let remote: any RemoteStorage
 
@@ -96,6 +96,10 @@ private struct NamedRemote: RemoteStorage {
 
   func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     do { return try await remote.query(query) } catch { throw named(error) }
+  }
+
+  func page(_ query: AnyQuery, after cursor: String?) async throws(RemoteError) -> RemotePage {
+    do { return try await remote.page(query, after: cursor) } catch { throw named(error) }
   }
 
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
@@ -118,9 +122,9 @@ private struct NamedRemote: RemoteStorage {
     do { return try await remote.history(query) } catch { throw named(error) }
   }
 
-  var givesHints: Bool { remote.givesHints }
+  var hasNotifications: Bool { remote.hasNotifications }
 
-  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+  func notifications() -> AsyncThrowingStream<Void, any Error> { remote.notifications() }
 
   var blobs: (any BlobRemote)? { remote.blobs }
 
@@ -133,14 +137,14 @@ private struct NamedRemote: RemoteStorage {
 }
 
 /// The remote of a database without a server. All of its requests fail as unreachable.
-struct NoRemote: RemoteStorage {
+struct NoRemote: CompleteRemote {
   private static let error = RemoteError(.unreachable, "This database has no server; give one with --server.")
 
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw Self.error }
   func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { throw Self.error }
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw Self.error }
   func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { throw Self.error }
-  func hints() -> AsyncThrowingStream<Void, any Error> {
+  func notifications() -> AsyncThrowingStream<Void, any Error> {
     AsyncThrowingStream { $0.finish(throwing: Self.error) }
   }
 }

@@ -29,13 +29,14 @@ struct ServedStorage {
   /// Opens the storage of a server.
   ///
   /// - Parameters:
+  ///   - replicas: the addresses of standbys that answer reads after `useReplicas`.
   ///   - blobs: the place of the blobs. By default it is a folder beside the file; with PostgreSQL, blobs are then
   ///     rejected.
   ///   - migrates: false to refuse tables that miss steps.
   ///   - logger: the log of a bucket's failures.
   static func open(
-    _ database: String, blobs: ServedBlobs?, bounds: ServerBounds, migrates: Bool, logger: Logger,
-    now: @escaping @Sendable () -> Int64
+    _ database: String, replicas: [String] = [], blobs: ServedBlobs?, bounds: ServerBounds, migrates: Bool,
+    logger: Logger, now: @escaping @Sendable () -> Int64
   ) async throws -> ServedStorage {
     if isPostgres(database) {
       if blobs == nil {
@@ -46,7 +47,8 @@ struct ServedStorage {
         StandardStreams.note(
           "Secret values are refused: they need a folder as --blobs, and stay on the devices.")
       }
-      return try await open(postgres: database, blobs, bounds, migrates: migrates, logger, now: now)
+      return try await open(
+        postgres: database, replicas: replicas, blobs, bounds, migrates: migrates, logger, now: now)
     }
     try refuseOthers(database)
     _ = try PrivateFile.create(at: database)
@@ -123,8 +125,8 @@ struct ServedStorage {
   }
 
   private static func open(
-    postgres address: String, _ blobs: ServedBlobs?, _ bounds: ServerBounds, migrates: Bool, _ logger: Logger,
-    now: @escaping @Sendable () -> Int64
+    postgres address: String, replicas: [String] = [], _ blobs: ServedBlobs?, _ bounds: ServerBounds,
+    migrates: Bool, _ logger: Logger, now: @escaping @Sendable () -> Int64
   ) async throws -> ServedStorage {
     let opened = try await blobs?.open(bounds.blobs, logger: logger, now: now)
     let storage: PostgresServerStorage
@@ -132,6 +134,7 @@ struct ServedStorage {
       connections: bounds.database.connections, patience: bounds.database.patience)
     configuration.queries = bounds.server.queryConcurrency
     configuration.migrates = migrates
+    configuration.replicas = replicas
     do {
       storage = try await PostgresServerStorage.open(address, configuration: configuration)
     } catch let error as StorageUnavailable {
@@ -157,13 +160,18 @@ struct ServedStorage {
 
   /// Forwards the writes of other processes to the streams of this process. A database without notifications is
   /// reported to the log once, and shown by the metrics.
-  func passNews(to hints: ChangeNotifier, _ logger: Logger) {
+  func passNews(to notifications: ChangeNotifier, _ logger: Logger) {
     postgres?.passNews(
-      of: { hints.spaces }, to: { hints.publish(space: $0) },
+      of: { notifications.spaces }, to: { notifications.publish(space: $0) },
       reporting: { sentence in
-        hints.looksForNews()
+        notifications.looksForNews()
         logger.warning("\(sentence)")
       })
+  }
+
+  /// Begins to use the replicas, and reports to the log whenever that changes.
+  func useReplicas(_ logger: Logger) {
+    postgres?.useReplicas { logger.warning("\($0)") }
   }
 
   /// Writes a copy of the database, or `nil` if the database's own tools do that.

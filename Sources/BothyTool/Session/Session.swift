@@ -40,9 +40,19 @@ struct Session {
       try store.store.close()
       return result
     } catch {
+      let explained = explained(error)
       try? store.store.close()  // the first error is the one to report
-      throw error
+      throw explained
     }
+  }
+
+  /// Returns the error, or for a draft the one that names `bothy release`.
+  private func explained(_ error: any Error) -> any Error {
+    guard let error = error as? BothyError, error.code == .pendingChanges, let record = error.record,
+      // A file that can't be read has no better explanation than the error.
+      (try? store.state(of: record)) == .draft
+    else { return error }
+    return ToolError("\(record) is a draft. \(hint(ofDraft: record))")
   }
 
   var remote: any RemoteStorage { connection.remote }
@@ -54,6 +64,21 @@ struct Session {
       throw BothyError(.unknownType, "\(store.store.path) has no type '\(name)'. Known: \(known).")
     }
     return type
+  }
+
+  /// Returns the id of a record that a command writes by a policy.
+  ///
+  /// Throws for an unknown type, for a policy that needs a missing server, and with `isHere` for a missing record.
+  func target(_ type: String, _ id: String, _ policy: WritePolicy?, isHere: Bool) throws -> RecordID {
+    if policy == .remote || policy == .remoteThenLocal { try requireServer() }
+    _ = try self.type(type)
+    let record = RecordID(type: type, id: id)
+    guard try !isHere || store.store.record(record) != nil else { throw Self.missing(record) }
+    return record
+  }
+
+  static func missing(_ record: RecordID) -> ToolError {
+    ToolError("The \(record.type) '\(record.id)' does not exist. List those there are: bothy db query.")
   }
 
   /// Throws if the database has no server.

@@ -14,9 +14,9 @@ struct SettingsCommand: AsyncParsableCommand {
       value.
 
       Example:  bothy settings get app.bothy
-                bothy settings get app.bothy Locale timeFormat
-                bothy settings set app.bothy Locale timeFormat 24
-                bothy settings watch app.bothy Locale --json
+                bothy settings get app.bothy LocaleSettings timeFormat
+                bothy settings set app.bothy LocaleSettings timeFormat 24
+                bothy settings watch app.bothy LocaleSettings --json
       """,
     subcommands: [SettingsGetCommand.self, SettingsSetCommand.self, SettingsWatchCommand.self])
 

@@ -9,8 +9,8 @@ struct SettingsGetCommand: AsyncParsableCommand {
     abstract: "Prints all groups, one group, or one value.",
     discussion: """
       Example:  bothy settings get app.bothy
-                bothy settings get app.bothy Locale --json
-                bothy settings get app.bothy Locale timeFormat
+                bothy settings get app.bothy LocaleSettings --json
+                bothy settings get app.bothy LocaleSettings timeFormat
       """)
 
   @Argument(help: ArgumentHelp("The file.", valueName: "db"), completion: .file()) var path: String

@@ -12,8 +12,8 @@ struct SettingsSetCommand: AsyncParsableCommand {
       true, 0.5, null. Without a value the setting gets its default. Every app that
       has the group open is told.
 
-      Example:  bothy settings set app.bothy Locale timeFormat 24
-                bothy settings set app.bothy Locale timeFormat
+      Example:  bothy settings set app.bothy LocaleSettings timeFormat 24
+                bothy settings set app.bothy LocaleSettings timeFormat
       """)
 
   @Argument(help: ArgumentHelp("The file.", valueName: "db"), completion: .file()) var path: String

@@ -10,8 +10,8 @@ struct SettingsWatchCommand: AsyncParsableCommand {
     discussion: """
       With --json one document a line. Ends at Ctrl-C, or after --count documents.
 
-      Example:  bothy settings watch app.bothy Locale --json
-                bothy settings watch app.bothy Locale timeFormat
+      Example:  bothy settings watch app.bothy LocaleSettings --json
+                bothy settings watch app.bothy LocaleSettings timeFormat
       """)
 
   @Argument(help: ArgumentHelp("The file.", valueName: "db"), completion: .file()) var path: String

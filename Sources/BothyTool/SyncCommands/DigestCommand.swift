@@ -61,9 +61,9 @@ struct DigestCommand: AsyncParsableCommand {
   private func repair(_ session: Session) async throws {
     try session.requireServer()
     var reports: [StoreMaintenance.Repair] = []
-    if container.isEmpty { reports = try await session.store.maintenance.repair() }
+    if container.isEmpty { reports = try await session.store.maintenance.repairs() }
     for path in container {
-      reports += try await session.store.maintenance.repair(
+      reports += try await session.store.maintenance.repairs(
         SyncScope(container: path, includesChildren: true))
     }
     let found = reports

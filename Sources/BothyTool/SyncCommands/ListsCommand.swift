@@ -81,23 +81,23 @@ struct DeleteListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract: "Deletes a list; its members no longer see what was shared with it.",
-    discussion: "Example:  bothy lists delete notes.bothy 0197f3c2-…")
+    discussion: "Example:  bothy lists delete notes.bothy friends")
 
   @OptionGroup var database: DatabaseOptions
-  @Argument(help: "The list's id.") var id: String
+  @Argument(help: "The list, by id or name: see bothy lists show.") var list: String
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
     try await Session.with(database) { session in
       try session.requireServer()
-      guard let list = try await session.lists().first(where: { $0.id == id }) else {
-        throw ToolError("The list '\(id)' does not exist. Show those there are: bothy lists show.")
+      guard let list = try await session.lists().list(list) else {
+        throw ToolError("The list '\(list)' does not exist. Show those there are: bothy lists show.")
       }
       try await session.store.sharing.delete(list)
       try output.print {
         "The list \(list.name) is deleted."
       } json: { writer in
-        writer.member("id", id)
+        writer.member("id", list.id)
         writer.member("deleted", true)
       }
     }

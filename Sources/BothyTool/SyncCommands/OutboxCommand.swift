@@ -9,7 +9,9 @@ struct OutboxCommand: AsyncParsableCommand {
     abstract: "Prints the changes that the server does not have yet.",
     discussion: """
       When something waits for nothing but a sync and the last ones did not end
-      well, the first line says so, and why.
+      well, the first line says so, and why. A draft waits for `bothy release`.
+      A save that was sent first and got no answer isn't kept here, and the server
+      may have it: a sync or the next change of its record finds out.
 
       Example:  bothy outbox notes.bothy --limit 20
       """)
@@ -22,24 +24,26 @@ struct OutboxCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       let entries = try session.store.outboxEntries(limit: limit)
       try output.print(
-        entries, of: session, empty: "Nothing is pending.", standing: session.store.syncStanding())
+        entries, unanswered: session.store.unansweredSaves(), of: session, empty: "Nothing is pending.",
+        standing: session.store.syncStanding())
     }
   }
 }
 
-/// `bothy inbox`: lists the changes that the server rejected.
-struct InboxCommand: AsyncParsableCommand {
+/// `bothy rejected`: lists the changes that the server rejected.
+struct RejectedCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "inbox",
-    abstract: "Prints the changes that the server refused, with its reasons; `resolve` decides about them.",
-    discussion: "Example:  bothy inbox notes.bothy --json")
+    commandName: "rejected",
+    abstract: "Prints the changes that the server rejected, with its reasons; `resolve` decides about them.",
+    discussion: "Example:  bothy rejected notes.bothy --json",
+    aliases: ["inbox"])
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
     try await Session.with(database) { session in
-      try output.print(try session.store.inbox(), of: session, empty: "The server refused nothing.")
+      try output.print(try session.store.inbox(), of: session, empty: "The server rejected nothing.")
     }
   }
 }
@@ -47,9 +51,12 @@ struct InboxCommand: AsyncParsableCommand {
 extension OutputOptions {
   /// Prints entries.
   ///
-  /// - Parameter standing: the sync status, if the entries may be waiting for it.
+  /// - Parameters:
+  ///   - unanswered: the saves that the server may have made.
+  ///   - standing: the sync status, if the entries may be waiting for it.
   fileprivate func print(
-    _ entries: [Outbox.Entry], of session: Session, empty: String, standing: SyncHealth? = nil
+    _ entries: [Outbox.Entry], unanswered: [Outbox.Entry] = [], of session: Session, empty: String,
+    standing: SyncHealth? = nil
   ) throws {
     let reasons = try standing?.failing == nil ? [] : session.store.waitingReasons(for: entries)
     let failing = reasons.contains(where: \.isForSync) ? standing?.failing : nil
@@ -57,14 +64,23 @@ extension OutputOptions {
       var table = TextTable(["kind", "type", "id", "state", "tries", "reason"])
       for entry in entries {
         table.add([
-          entry.kind.rawValue, entry.record.type, entry.record.id, entry.stateName, "\(entry.attempts)",
+          entry.change.rawValue, entry.id.type, entry.id.id, entry.stateName, "\(entry.attempts)",
           entry.reason.map { "\($0.code): \($0.message)" } ?? "",
         ])
       }
+      let doubts = unanswered.map {
+        "\n\($0.id): its \($0.change.rawValue) had no answer. It isn't kept here, and the server may have it."
+      }
       return (failing.map { "No sync has ended well \($0.text)\n\n" } ?? "") + table.text(empty: empty)
+        + doubts.joined()
     } json: { writer in
       standing?.writeFailing(to: &writer)
       try writer.list("entries", entries) { try $1.writeMembers(to: &$0, in: session.store) }
+      guard standing != nil else { return }
+      writer.list("unanswered", unanswered) { writer, entry in
+        writer.members(entry.id)
+        writer.member("change", entry.change.rawValue)
+      }
     }
   }
 }

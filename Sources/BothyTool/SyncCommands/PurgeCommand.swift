@@ -8,9 +8,10 @@ struct PurgeCommand: AsyncParsableCommand {
     commandName: "purge",
     abstract: "Removes records from this device without telling the server; the next sync brings them back.",
     discussion: """
-      Without a type all synced records go, without ids all of the type. Records
-      with pending changes stay and are listed, unless --including-pending, which
-      loses those changes.
+      Without a type all synced records go, without ids all of the type. What the
+      journal has of their content goes too, so `bothy journal restore` can't bring
+      it back. Records with pending changes stay as they are and are listed, unless
+      --including-pending, which loses those changes.
 
       Example:  bothy purge notes.bothy Note
       """)
@@ -52,8 +53,9 @@ struct ResetCommand: AsyncParsableCommand {
     commandName: "reset",
     abstract: "Removes all synced records from this device; the next sync brings everything again.",
     discussion: """
-      Refuses while anything is pending, unless --discard-pending, which loses those
-      changes.
+      The journal and the log of past syncs go too, so `bothy journal restore` has
+      nothing left. Refuses while anything is pending, unless --discard-pending,
+      which loses those changes.
 
       Example:  bothy reset notes.bothy
       """)
@@ -68,7 +70,11 @@ struct ResetCommand: AsyncParsableCommand {
       do { try await session.store.maintenance.reset(discardingPending: discardPending) } catch let error
         as BothyError
         where error.code == .pendingChanges
-      { throw ToolError("\(error.message) `bothy sync` sends them; --discard-pending loses them.") }
+      {
+        throw ToolError(
+          "\(pending) changes are not on the server; a reset loses them. `bothy sync` sends them, and drafts once "
+            + "they are released (`bothy release`); --discard-pending loses them.")
+      }
       try output.print {
         "Emptied; \(pending) pending changes were discarded."
       } json: { writer in

@@ -6,8 +6,10 @@ import BothySync
 struct ResolveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "resolve",
-    abstract: "Decides about a change that the server refused, or about any pending one.",
+    abstract: "Decides about a change that the server rejected, or about any pending one.",
     discussion: """
+      A draft isn't tried again but released: see `bothy release`.
+
       Example:  bothy resolve notes.bothy Note 0197f3c2-… --revert
       """)
 
@@ -18,7 +20,8 @@ struct ResolveCommand: AsyncParsableCommand {
       switch value {
       case .retry: "Send it again at the next sync."
       case .keepLocal: "Keep the local content and stop sending it."
-      case .revert: "Undo it: the record becomes what the server has."
+      case .revert:
+        "Undo it: the record becomes what the server has. If that may have received it, a sync undoes it there."
       case .removeLocal: "Remove the record from this device only."
       }
     }
@@ -51,10 +54,19 @@ struct ResolveCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       _ = try session.type(type)
       let record = RecordID(type: type, id: id)
+      let entry = try session.store.pendingEntry(record)
+      if choice == .retry, let entry, entry.reason == nil, try session.store.state(of: record) == .draft {
+        throw ToolError("\(record) is a draft. \(session.hint(ofDraft: record))")
+      }
       try session.store.resolve(record, choice.resolution)
       let state = try session.store.state(of: record).name
+      let isSent =
+        try choice == .revert
+        && session.store.outboxEntries().contains { $0.id == record && $0.operationID != nil }
       try output.print {
         "\(record): \(choice.rawValue), now \(state)."
+          + (isSent ? " The server may have received the change, so the next sync undoes it there too." : "")
+          + (state == "draft" ? " " + session.hint(ofDraft: record) : "")
       } json: { writer in
         writer.members(record)
         writer.member("resolution", choice.rawValue)

@@ -22,32 +22,40 @@ struct StatusCommand: AsyncParsableCommand {
   func run() async throws {
     try await Session.with(database) { session in
       let counts = try session.store.pendingCounts()
+      let unanswered = try session.store.unansweredSaves().count
       let blobs = try session.store.blobs.backlog()
       let containers = try session.store.containers()
       let standing = try session.store.syncStanding()
       let reachable = await session.connection.isReachable()
+      let problem = reachable == true ? await session.store.serverProblem() : nil
       try output.print {
-        text(counts, blobs, standing, containers, session.address, reachable)
+        text(counts, unanswered, blobs, standing, containers, session.address, reachable, problem)
       } json: { writer in
         writer.object("pending") { counts.writeMembers(to: &$0) }
         writer.member("inbox", counts.inbox)
         writer.member("drafts", counts.held)
+        writer.member("unanswered", unanswered)
         writer.object("blobs") { blobs.writeMembers(to: &$0) }
         standing.writeMembers(to: &writer)
         writer.list("containers", containers) { $1.writeMembers(to: &$0) }
         writer.member("reachable", reachable)
+        writer.member("serverProblem", problem?.name)
       }
     }
   }
 
   private func text(
-    _ counts: Outbox.Counts, _ blobs: BlobStorage.Backlog, _ standing: SyncHealth,
-    _ containers: [StoreSubscriptions.ScopeStatus], _ address: RemoteAddress?, _ reachable: Bool?
+    _ counts: Outbox.Counts, _ unanswered: Int, _ blobs: BlobStorage.Backlog, _ standing: SyncHealth,
+    _ containers: [StoreSubscriptions.ScopeStatus], _ address: RemoteAddress?, _ reachable: Bool?,
+    _ problem: SyncStop?
   ) -> String {
     var lines = [
       "Pending: \(counts.insert) inserts, \(counts.update) updates, \(counts.delete) deletes"
-        + " (\(counts.inbox) refused, \(counts.held) drafts)"
+        + " (\(counts.inbox) rejected, \(counts.held) drafts)"
     ]
+    if unanswered > 0 {
+      lines.append("Unsure:  \(unanswered) saves had no answer; the server may have them (bothy outbox)")
+    }
     if blobs.count > 0 {
       lines.append("Blobs:   \(blobs.count) to upload, \(blobs.sent) of \(blobs.bytes) bytes are there")
     }
@@ -61,6 +69,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
     let state = reachable.map { $0 ? "answers" : "does not answer" }
     lines.append("Server:  " + (address.map { "\($0) \(state ?? "was not asked")" } ?? "none"))
+    if let problem { lines.append("         but \(problem.name): \(problem.message)") }
     return lines.joined(separator: "\n")
   }
 }

@@ -10,16 +10,17 @@ struct SyncCommand: AsyncParsableCommand {
     discussion: """
       Ends with status 1 when the server could not be reached; nothing is lost then,
       and the report says so. Changes that the server rejects are in the report and
-      in `bothy inbox`; they aren't failures of the sync. --watch continues to sync
+      in `bothy rejected`; they aren't failures of the sync. --watch continues to sync
       after each change here or there until Ctrl-C, a report a line.
 
       A database belongs to the server and space that it was synced with. Another
       one, or one that lost what it had acknowledged, is refused, and nothing is
       removed until you decide. --adopt takes what that one has: what it lacks is
-      removed here. --upload-mine gives it what it lacks, and what it has as it was
-      before. Several devices may do so. Both send pending changes and remember the
-      address. --keep-apart leaves the file with its first server: it can be read and
-      written, and nothing is sent until that one answers again.
+      removed here. --upload-mine gives it what it lost, and what it has as it was
+      before, but nothing that was deleted there. Several devices may do so. Both send
+      pending changes and remember the address. --keep-apart leaves the file with its
+      first server: it can be read and written, and nothing is sent until that one
+      answers again.
 
       Example:  bothy sync notes.bothy
                 bothy sync notes.bothy --scope push --merge fieldByField --json
@@ -35,7 +36,7 @@ struct SyncCommand: AsyncParsableCommand {
   @Flag(help: "Go on syncing until interrupted.") var watch = false
   @Flag(help: "Adopt the server though it is another one, or lacks what it had acknowledged.")
   var adopt = false
-  @Flag(help: "Give the server what it lacks of this file, and go on with it.") var uploadMine = false
+  @Flag(help: "Give the server what it lost of this file, and go on with it.") var uploadMine = false
   @Flag(help: "Keep the file as it is, apart from a server that is not its own.") var keepApart = false
   @Flag(help: "Sync even if the app paused it or the server asked for a newer app.") var force = false
   @OptionGroup var output: OutputOptions
@@ -75,9 +76,9 @@ struct SyncCommand: AsyncParsableCommand {
 
   private func configure(_ configuration: inout SyncOptions) {
     if let preset { configuration = preset.configuration }
-    if let merge { configuration.mergePolicies = MergePolicies(merge.policy) }
+    if let merge { configuration.merging = MergePolicies(merge.policy) }
     guard watch else { return }
-    if let scope { configuration.scope = scope }
+    if let scope { configuration.direction = scope }
     if let container {
       configuration.runScopes = [SyncScope(container: container, includesChildren: true)]
     }

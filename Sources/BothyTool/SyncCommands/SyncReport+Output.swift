@@ -7,11 +7,11 @@ extension SyncReport {
   var text: String {
     var lines = ["Sent \(pushed), received \(pulled), \(requests) request\(requests == 1 ? "" : "s")."]
     if uploadedBlobs > 0 { lines.append("Uploaded \(uploadedBlobs) blob\(uploadedBlobs == 1 ? "" : "s").") }
-    lines += failures.map { "Refused: \($0.operation.rawValue) of \($0.record): \($0.message)" }
+    lines += failures.map { "Rejected: \($0.operation.rawValue) of \($0.record): \($0.message)" }
     let refused = Set(failures.map(\.record))
     lines += overwritten.map { lost in
       refused.contains(lost.record)
-        ? "Undone, because it was refused: \(lost.record)"
+        ? "Undone, because it was rejected: \(lost.record)"
         : "Gave way to what another device or person changed: \(lost.record)"
     }
     if !lost.isEmpty {

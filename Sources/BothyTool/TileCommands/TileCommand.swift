@@ -11,10 +11,11 @@ struct TileCommand: AsyncParsableCommand {
                 bothy tile quadkey 0212300302202012
                 bothy tile bounds 16 10498 22889
                 bothy tile features 16_18109_23965.json
+                bothy tile decode 14_5041_10944.mvt
                 bothy tile get osm 16 10498 22889 --output tile.png
       """,
     subcommands: [
       TileLocateCommand.self, TileCoverCommand.self, TileQuadkeyCommand.self, TileBoundsCommand.self,
-      TileBatchCommand.self, TileFeaturesCommand.self, TileGetCommand.self,
+      TileBatchCommand.self, TileFeaturesCommand.self, TileDecodeCommand.self, TileGetCommand.self,
     ])
 }

@@ -15,10 +15,7 @@ struct TileCoverCommand: AsyncParsableCommand {
                 bothy tile cover --box -105,39.99,-104.99,40 --zoom 14 --count
       """)
 
-  @Option(name: .customLong("lat"), parsing: .unconditional, help: "The latitude in degrees, south negative.")
-  var latitude: Double?
-  @Option(name: .customLong("lon"), parsing: .unconditional, help: "The longitude in degrees, west negative.")
-  var longitude: Double?
+  @OptionGroup var position: OptionalPositionOptions
   @Option(parsing: .unconditional, help: ArgumentHelp("The distance.", valueName: "metres"))
   var radius: Double?
   @Option(
@@ -32,7 +29,7 @@ struct TileCoverCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
-    let place: [Any?] = [latitude, longitude, radius]
+    let place = [position.latitude, position.longitude, radius]
     guard place.allSatisfy({ $0 == nil }) != (box == nil) else {
       throw ValidationError("Give --lat, --lon and --radius, or --box.")
     }
@@ -60,7 +57,7 @@ struct TileCoverCommand: AsyncParsableCommand {
 
   private func grid() throws -> TileGrid {
     if let box { return try TileGrid(covering: Self.box(box), zoom: zoom) }
-    let place = Coordinate(latitude: latitude ?? .nan, longitude: longitude ?? .nan)
+    let place = position.coordinate ?? Coordinate(latitude: .nan, longitude: .nan)
     return try TileGrid(around: place, radius: radius ?? .nan, zoom: zoom)
   }
 

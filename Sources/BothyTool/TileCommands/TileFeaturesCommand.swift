@@ -2,19 +2,26 @@ import ArgumentParser
 import BothyGeo
 import BothyStore
 
-/// `bothy tile features`: prints the decoded features of a GeoJSON tile.
+/// `bothy tile features`: prints the places, roads and paths of a tile.
 struct TileFeaturesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "features",
-    abstract: "Prints what a tile in GeoJSON holds: places, roads, paths, intersections, entrances.",
+    abstract: "Prints what a tile holds: places, roads, paths, intersections, entrances.",
     discussion: """
-      What has no name is left out unless --unnamed is given; what could not be read
-      is told of under "problems", and on standard error.
+      A tile is GeoJSON or a vector tile. A vector tile has to be known by its name,
+      such as 14/5041/10944.mvt, or by --tile. The meaning of its layers and fields
+      is known for OpenMapTiles, Shortbread, Protomaps and Soundscape; --schema says
+      it for others.
+
+      Features without a name are left out unless --unnamed is given. "problems", and
+      standard error, have those that could not be read.
 
       Example:  bothy tile features 16_18109_23965.json --categories categories.json
+                bothy tile features oslo.pmtiles --tile 14/8681/4767
       """)
 
-  @Argument(help: "The file, or - for standard input.", completion: .file()) var file: String
+  @OptionGroup var source: TileFile
+  @OptionGroup var schema: SchemaOption
   @Option(
     help: ArgumentHelp("A category table in JSON, in place of the common one.", valueName: "file"),
     completion: .file())
@@ -24,7 +31,16 @@ struct TileFeaturesCommand: AsyncParsableCommand {
 
   func run() async throws {
     let table = try categories.map { try CategoryTable(json: StandardStreams.read($0)) } ?? .common
-    let tile = try GeoJSONTile(decoding: StandardStreams.read(file), categories: table)
+    let content = try await source.content()
+    var place = try source.place()
+    // GeoJSON has its positions itself, and an empty tile has none.
+    if place == nil, try content.isEmpty || TileFormat(of: content) == .json {
+      place = try Tile(x: 0, y: 0, zoom: 0)
+    }
+    guard let place else {
+      throw ToolError("A vector tile has no position of its own. Say which it is with --tile 16/18109/23965.")
+    }
+    let tile = try AnyTileDecoder(schema: schema.read()).decode(content, of: place, categories: table)
     let features = tile.features.filter { unnamed || $0.isNamed }
     if !output.json {
       for problem in tile.problems { StandardStreams.note("\(problem)") }
@@ -32,6 +48,7 @@ struct TileFeaturesCommand: AsyncParsableCommand {
     try output.print {
       Self.text(features)
     } json: { writer in
+      writer.member("format", tile.format)
       writer.list("features", features) { $1.write(to: &$0) }
       writer.list("problems", tile.problems) { writer, problem in
         writer.member("index", problem.index)

@@ -47,15 +47,10 @@ struct TileBoundsCommand: AsyncParsableCommand {
 
 /// A place and a zoom.
 struct PlaceOptions: ParsableArguments {
-  @Option(name: .customLong("lat"), parsing: .unconditional, help: "The latitude in degrees, south negative.")
-  var latitude: Double
-
-  @Option(name: .customLong("lon"), parsing: .unconditional, help: "The longitude in degrees, west negative.")
-  var longitude: Double
-
+  @OptionGroup var position: PositionOptions
   @Option(parsing: .unconditional, help: "The zoom, 0 to 29.") var zoom = 16
 
-  var coordinate: Coordinate { Coordinate(latitude: latitude, longitude: longitude) }
+  var coordinate: Coordinate { position.coordinate }
 }
 
 extension Tile {

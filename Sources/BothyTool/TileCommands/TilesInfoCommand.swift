@@ -24,7 +24,7 @@ struct TilesInfoCommand: AsyncParsableCommand {
   func run() async throws {
     let archive = try await ReadArchive.open(file)
     let counts = check ? try await archive.check() : nil
-    let info = archive.info
+    let info = try archive.counted()
     try output.print {
       Self.text(info, counts)
     } json: { writer in

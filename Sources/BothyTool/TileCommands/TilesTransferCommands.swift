@@ -15,6 +15,10 @@ struct TilesImportCommand: AsyncParsableCommand {
       `bothy places load --source` and apps with this cache's folder send no request
       until they are past their time. What the source sends later takes their place.
 
+      With an area or --zooms only those tiles are copied; of an archive at an address
+      only they are asked for. A source can also be an archive itself, without a
+      copy: `bothy source add`.
+
       Example:  bothy source add osm 'https://tiles.example.org/{z}/{x}/{y}.png'
                 bothy tiles import hills.mbtiles osm --fresh-for 30d
       """)
@@ -23,6 +27,7 @@ struct TilesImportCommand: AsyncParsableCommand {
   var file: String
   @Argument(help: "The source whose tiles they are.") var source: String
   @Option(help: ArgumentHelp("How long they count as fresh.", valueName: "time")) var freshFor = "7d"
+  @OptionGroup var area: ArchiveAreaOptions
   @OptionGroup var store: CacheStoreOptions
   @OptionGroup var output: OutputOptions
 
@@ -39,8 +44,9 @@ struct TilesImportCommand: AsyncParsableCommand {
     let now = Timestamp(milliseconds: try CLIClock().now())
     let lifetime = Duration.milliseconds(CLIClock.offset("+" + freshFor) ?? 0)
     let id = SourceID(source)
+    let (region, zooms) = (try area.region(), try area.range())
     let report = try await store.withDisk(list) {
-      try await archive.copy(into: $0, as: id, at: now, freshFor: lifetime)
+      try await archive.copy(into: $0, as: id, at: now, freshFor: lifetime, in: region, zooms: zooms)
     }
     try output.print {
       "\(report.written) tiles imported into \(source)"
@@ -59,9 +65,10 @@ struct TilesExportCommand: AsyncParsableCommand {
     abstract:
       "Writes an archive, or what the cache has of a source, into a new archive, equal contents once.",
     discussion: """
-      The new file's extension says of which kind it is: .mbtiles or .pmtiles. A
-      source of the cache needs an area and its zooms; no server is asked, and tiles
-      that are not there are counted as left out.
+      The new file's extension says of which kind it is: .mbtiles or .pmtiles. Of an
+      archive (.mbtiles, .pmtiles) an area and zooms may be chosen. A source of the
+      cache needs both; no server is asked, and tiles that are not there are counted
+      as left out.
 
       Example:  bothy tiles export hills.pmtiles hills.mbtiles
                 bothy tiles export https://example.org/hills.pmtiles hills.mbtiles
@@ -72,49 +79,45 @@ struct TilesExportCommand: AsyncParsableCommand {
   @Argument(help: "An archive, its address, or a source of the cache.", completion: .file())
   var origin: String
   @Argument(help: "The file to make; it must not be there yet.", completion: .file()) var target: String
-  @OptionGroup var area: AreaOptions
-  @Option(help: ArgumentHelp("The zooms of a source to write.", valueName: "lowest-highest"))
-  var zooms: String?
+  @OptionGroup var area: ArchiveAreaOptions
   @Option(help: ArgumentHelp("How many tiles may be looked for.", valueName: "n")) var limit = 1_000_000
   @OptionGroup var store: CacheStoreOptions
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
-    guard area.isGiven == (zooms != nil) else {
-      throw ValidationError("A source of the cache needs an area and --zooms; an archive is written whole.")
+    guard ArchiveFile.isNamed(origin) || area.place.isGiven == (area.zooms != nil) else {
+      throw ValidationError("A source of the cache needs an area and --zooms.")
     }
   }
 
-  private var writesPMTiles: Bool { URL(filePath: target).pathExtension.lowercased() == "pmtiles" }
+  private var isSource: Bool { area.isGiven && !ArchiveFile.isNamed(origin) }
 
   func run() async throws {
     let (written, left): (Int, Int)
-    if let zooms {
-      let report = try await exportSource(try Self.zooms(zooms))
+    if isSource, let zooms = try area.range() {
+      let report = try await exportSource(zooms.lowest...zooms.highest)
       (written, left) = (report.written, report.left.count)
     } else {
       let archive = try await ReadArchive.open(origin)
-      written =
-        writesPMTiles
-        ? try await PMTilesWriter.copy(archive, to: target)
-        : try await MBTilesWriter.copy(archive, to: target)
+      written = try await ArchiveFile.copy(archive, to: target, in: area.region(), zooms: area.range())
       left = 0
     }
-    let contents = try await TileArchives.open(path: target).info.contentCount
+    let contents = try await TileArchives.open(path: target).counted().contentCount
     try output.print {
       "\(target): \(written) tiles, \(contents ?? 0) different contents"
         + (left == 0 ? "" : ", \(left) not in the cache")
     } json: { writer in
       writer.member("tiles", written)
       writer.member("contents", contents)
-      if zooms != nil { writer.member("left", left) }
+      if isSource { writer.member("left", left) }
     }
   }
 
   private func exportSource(_ zooms: ClosedRange<Int>) async throws -> ArchiveTransferReport {
     let list = try store.sources()
     guard let record = list[origin] else { throw SourceList.unknown(origin, list) }
-    let bounds = try area.bounds()
+    let bounds = try area.place.bounds()
+    let writesPMTiles = ArchiveFile.isPMTiles(target)
     var tiles: [Tile] = []
     for zoom in zooms {
       tiles += try TileGrid(covering: bounds, zoom: zoom).tiles(limit: limit - tiles.count)
@@ -125,7 +128,7 @@ struct TilesExportCommand: AsyncParsableCommand {
       let info = TileArchiveInfo(
         container: writesPMTiles ? .pmtiles : .mbtiles, name: record.name.isEmpty ? record.id : record.name,
         attribution: record.attribution.isEmpty ? nil : record.attribution, tileFormat: format,
-        tileCompression: format == "pbf" ? .gzip : .none, bounds: bounds)
+        bounds: bounds)
       return writesPMTiles
         ? try await PMTilesWriter.export(tiles, of: id, from: disk, to: target, info)
         : try await MBTilesWriter.export(tiles, of: id, from: disk, to: target, info)
@@ -143,13 +146,5 @@ struct TilesExportCommand: AsyncParsableCommand {
     case "application/geo+json", "application/json": "geojson"
     default: nil
     }
-  }
-
-  private static func zooms(_ text: String) throws -> ClosedRange<Int> {
-    let numbers = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int($0) }
-    guard (1...2).contains(numbers.count), let low = numbers.first, let high = numbers.last, low <= high,
-      Tile.zooms.contains(low), Tile.zooms.contains(high)
-    else { throw ToolError("'\(text)' aren't zooms. Write them as 10-16, or one alone.") }
-    return low...high
   }
 }

@@ -1,5 +1,6 @@
 import BothyCache
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -245,7 +246,7 @@ struct AskingTests {
     rig.pass(.hours(25))
     let served = try await rig.cache.value(tile)
     #expect(text(served) == "v1" && served.freshness == .stale(.refreshing))
-    await until { text(rig.cache.peek(tile)) == "v2" }
+    try await until { text(rig.cache.peek(tile)) == "v2" }
     #expect(rig.loader.requests.count == 2)
   }
 

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -52,10 +53,7 @@ final class FickleLoader: ResourceLoader {
         status: answer.status, fields: answer.fields, endsByClosing: answer.endsByClosing, body: stream)
     case .hangs:
       await stuck.pass()
-      let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
-      for await _ in stream {}
-      withExtendedLifetime(continuation) {}
-      throw LoadFailure(.cancelled, "The caller has left.")
+      do { try await hang() } catch { throw LoadFailure(.cancelled, "The caller has left.") }
     case .drips:
       let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self, throwing: (any Error).self)
       continuation.yield(Data([0x89]))

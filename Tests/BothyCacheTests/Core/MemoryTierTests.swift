@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -84,7 +85,7 @@ struct MemoryTierTests {
     arguments: MemoryLimits.Order.allCases)
   func linear(order: MemoryLimits.Order) {
     func time(_ count: Int) -> Duration {
-      ContinuousClock().measure {
+      processorTime {
         let tier = tier(count: count / 10, bytes: .max, order: order)
         for key in 0..<count {
           tier.insert(key, key, cost: 1)

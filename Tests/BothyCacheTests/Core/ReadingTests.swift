@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -68,7 +69,7 @@ struct ReadingTests {
     let tile = try rig.tile()
     let answers = try await withThrowingTaskGroup(of: CachedResource.self) { group in
       for _ in 0..<20 { group.addTask { try await rig.cache.value(tile) } }
-      await until { (rig.cache.counters["tiles"]?.coalesced ?? 0) == 19 }
+      try await until { (rig.cache.counters["tiles"]?.coalesced ?? 0) == 19 }
       gate.open()
       return try await group.reduce(into: []) { $0.append($1) }
     }
@@ -155,7 +156,7 @@ struct ReadingTests {
     await #expect(throws: BothyError.self) { try await loading.value }
     gate.open()
     #expect(rig.cache.peek(mine) != nil)
-    await until { rig.cache.counters["other"]?.failed ?? 0 == 0 }
+    try await until { rig.cache.counters["other"]?.failed ?? 0 == 0 }
     let events = try await listener.events(of: rig.cache)
     #expect(events.filter { $0.source == "tiles" } == [.requested(mine), .changed(mine, bytes: 33)])
     #expect(events.filter { $0.source == "other" }.first == .requested(theirs))

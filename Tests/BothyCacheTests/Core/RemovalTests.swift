@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -52,7 +53,7 @@ struct RemovalTests {
     }
     let (a, b) = (try rig.tile(1), try rig.tile(2))
     let both = [a, b].map { key in Task { try await rig.cache.value(key) } }
-    await until { rig.loader.requests.count == 2 }
+    try await until { rig.loader.requests.count == 2 }
     try await rig.cache.remove(a)
     gate.open()
     for task in both { _ = try await task.value }
@@ -200,7 +201,7 @@ struct RemovalTests {
     let (staying, leaving) = (
       Task { try await rig.cache.value(tile) }, Task { try await rig.cache.value(tile) }
     )
-    await until { rig.cache.counters["tiles"]?.coalesced == 1 }
+    try await until { rig.cache.counters["tiles"]?.coalesced == 1 }
     leaving.cancel()
     await #expect { try await leaving.value } throws: { ($0 as? BothyError)?.code == .cancelled }
     gate.open()

@@ -69,13 +69,6 @@ final class StoreDouble: BlobStore {
     }
   }
 
-  func update(_ key: ResourceKey, _ metadata: EntryMetadata) throws -> Bool {
-    state.withLock { state in
-      state.entries[key]?.metadata = metadata
-      return state.entries[key] != nil
-    }
-  }
-
   func touch(_ uses: [(key: ResourceKey, at: Int64)]) throws {
     state.withLock { state in for (key, at) in uses { state.uses[key] = at } }
   }

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -76,7 +77,7 @@ struct TypedResourceTests {
   /// Promises: K-17
   @Test("A stored change is reported, and unchanged bytes only renew the time")
   func changes() async throws {
-    let dish = Box("soup")
+    let dish = Locked("soup")
     let rig = try CacheRig { _ in .init(200, Self.json(dish.value)) }
     let menu = try Resource<Menu>(
       try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1))
@@ -107,7 +108,7 @@ struct TypedResourceTests {
   /// Promises: B-41, K-19
   @Test("Errors of the server and broken JSON change neither value nor time")
   func failures() async throws {
-    let answer = Box((200, Self.json("soup")))
+    let answer = Locked((200, Self.json("soup")))
     let rig = try CacheRig { _ in .init(answer.value.0, answer.value.1) }
     let menu = try Resource<Menu>(
       try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1))
@@ -139,11 +140,11 @@ struct TypedResourceTests {
       let key = try api(rig).key(path: "menu")
       let (menu, price) = (try Resource<Menu>(key, in: rig.cache), try Resource<Price>(key, in: rig.cache))
       let bytes = Task { try await rig.cache.value(key) }
-      await until { rig.loader.requests.count == 1 }
+      try await until { rig.loader.requests.count == 1 }
       let menus = Task { try? await menu.value().value }
-      await until { rig.cache.counters["api"]?.coalesced == 1 }
+      try await until { rig.cache.counters["api"]?.coalesced == 1 }
       let prices = Task { try? await price.value().value }
-      await until { rig.cache.counters["api"]?.coalesced == 2 }
+      try await until { rig.cache.counters["api"]?.coalesced == 2 }
       gate.open()
       #expect(text(try await bytes.value) == body)
       #expect(await menus.value == (isMenu ? Menu(dish: "soup") : nil))
@@ -160,7 +161,7 @@ struct TypedResourceTests {
   @Test("Two tasks for one value share a download, and its bytes are decoded once")
   func sharedDownload() async throws {
     let gate = Latch()
-    let decoded = Box(0)
+    let decoded = Locked(0)
     let rig = try CacheRig { _ in
       await gate.pass()
       return .init(200, Self.json("soup"))
@@ -173,7 +174,7 @@ struct TypedResourceTests {
     }
     let reads = (0..<4).map { _ in Task { try await menu.value().value } }
     let updates = (0..<4).map { _ in Task { try await menu.updateIfNeeded() } }
-    await until { rig.cache.counters["api"]?.coalesced == 7 }
+    try await until { rig.cache.counters["api"]?.coalesced == 7 }
     gate.open()
     for task in reads { #expect(try await task.value == Menu(dish: "soup")) }
     for task in updates { #expect(try await task.value == .changed) }
@@ -212,7 +213,7 @@ struct TypedResourceTests {
 
   @Test("The old value comes at once, and a confirmation adds no value")
   func values() async throws {
-    let dish = Box("soup")
+    let dish = Locked("soup")
     let rig = try CacheRig { _ in .init(200, Self.json(dish.value)) }
     let menu = try Resource<Menu>(
       try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1))

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import Foundation
 import HTTPTypes
 import Testing
@@ -10,7 +11,7 @@ struct URLReadTests {
   private let url = URL(string: "https://api.example/menu?day=1")
 
   private func rig(_ bodies: [String]) throws -> CacheRig {
-    let calls = Box(0)
+    let calls = Locked(0)
     return try CacheRig { _ in
       let number = calls.change { calls in
         calls += 1

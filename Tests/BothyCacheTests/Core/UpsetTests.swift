@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -92,7 +93,7 @@ struct UpsetTests {
     let source = try ResourceSource(
       "api", template: "https://api.example", userAgent: "Tests/1 (tests.example)")
     try rig.cache.register(source)
-    let threads = Box<[Bool]>([])
+    let threads = Locked<[Bool]>([])
     let number = try Resource<Int>(try source.key(path: "n"), in: rig.cache, expirationInterval: .hours(1)) {
       bytes in
       threads.change { $0.append(Thread.isMainThread) }

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import Foundation
 import HTTPTypes
 import Testing
@@ -117,7 +118,7 @@ struct VariantTests {
 
   @Test("A response for all requests or with other Vary fields replaces all variants")
   func otherFields() async throws {
-    let vary = Box<String?>("Accept-Language")
+    let vary = Locked<String?>("Accept-Language")
     let rig = try CacheRig { request in
       var fields: HTTPFields = [:]
       fields[.vary] = vary.value

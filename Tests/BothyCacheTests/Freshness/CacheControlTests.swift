@@ -55,10 +55,15 @@ struct CacheControlTests {
     #expect(read("min-fresh=5, min-fresh=50").minFresh == 50)
   }
 
-  @Test("Directives for shared caches are ignored")
-  func shared() {
-    let control = read("s-maxage=1, proxy-revalidate")
-    #expect(control == CacheControl())
+  @Test("Directives for shared caches count in those alone", arguments: [true, false])
+  func shared(isShared: Bool) {
+    let control = read("s-maxage=7, s-maxage=1, proxy-revalidate")
+    #expect(control.sharedMaxAge == 1 && control.proxyRevalidate)
+    var rule = FreshnessRule.http
+    rule.isShared = isShared
+    let fields: HTTPFields = [.cacheControl: "s-maxage=1, proxy-revalidate"]
+    let found = FreshnessMetadata(status: 200, fields: fields, requestedAt: 0, receivedAt: 0, rule: rule)
+    #expect(found.lifetime == (isShared ? 1000 : 0) && found.flags == (isShared ? .mustRevalidate : []))
   }
 
   @Test("A max-stale without a number accepts any staleness")

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import HTTPTypes
 import Testing
 
@@ -44,7 +45,8 @@ struct PinnedReadingTests {
 
   @Test("A store knows if any holder has pinned a key, stored or not", arguments: StoreKind.allCases)
   func holders(_ kind: StoreKind) throws {
-    let store = try kind.open(try TemporaryFolder())
+    let folder = try TemporaryFolder()
+    let store = try kind.open(folder)
     let (tile, path) = (ResourceKey("osm", zoom: 3, x: 1, y: 2), ResourceKey("osm", path: "a"))
     #expect(try !store.isPinned(tile))
     try store.pin([tile, path], by: "a")

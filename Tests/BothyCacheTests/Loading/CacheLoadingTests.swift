@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -26,7 +27,7 @@ struct CacheLoadingTests {
     "A read with a stored entry returns after one try, or none if down"
   )
   func oneTry() async throws {
-    let isUp = Box(true)
+    let isUp = Locked(true)
     let loader = ScriptedLoader { _ in
       if !isUp.value { throw LoadFailure(.unreachable, "No network.") }
       return .init(200, "tile")
@@ -68,9 +69,8 @@ struct CacheLoadingTests {
   /// Promises: E-10
   @Test("A killed cache with a download folder resumes a large download")
   func goesOn() async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(
-      path: "bothy-downloads-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: folder) }  // only tidying
+    let temporary = try TemporaryFolder()
+    let folder = temporary.url("downloads")
     let whole = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 >> 8) })
     let loader = ScriptedLoader { request in
       var answer = ScriptedLoader.Answer(200, fields: [.eTag: "\"v1\""])
@@ -110,10 +110,9 @@ struct CacheLoadingTests {
 
   @Test("A secret of the address is sent, but never in errors or files")
   func secrets() async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(
-      path: "bothy-downloads-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: folder) }  // only tidying
-    let number = Box(0)
+    let temporary = try TemporaryFolder()
+    let folder = temporary.url("downloads")
+    let number = Locked(0)
     let loader = ScriptedLoader { request in
       let number = number.change { number -> Int in
         number += 1
@@ -154,7 +153,7 @@ struct CacheLoadingTests {
       return answer
     }
     let source = try source()
-    let told = Box<[LoadProgress]>([])
+    let told = Locked<[LoadProgress]>([])
     var options = ReadOptions()
     options.progress = { progress in told.change { $0.append(progress) } }
     _ = try await cache(loader, source).value(try source.key(path: "1"), options)

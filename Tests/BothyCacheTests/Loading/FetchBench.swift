@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -9,13 +10,13 @@ struct FetchBench: Sendable {
   let loader: ScriptedLoader
   let fetcher: Fetcher
   /// The times of all requests, counted from the start.
-  let times: Box<[Duration]>
+  let times: Locked<[Duration]>
 
   init(
     total: Int = 16, partials: PartialFiles? = nil, random: @escaping @Sendable () -> Double = { 0.5 },
     _ answer: @escaping @Sendable (ResourceRequest, _ number: Int) async throws -> ScriptedLoader.Answer
   ) {
-    let (clock, times) = (clock, Box<[Duration]>([]))
+    let (clock, times) = (clock, Locked<[Duration]>([]))
     let start = clock.now
     self.times = times
     loader = ScriptedLoader { request in
@@ -61,7 +62,7 @@ struct FetchBench: Sendable {
 
   /// Runs `body`. Whenever all tasks wait, moves the clock to the earliest end of a wait.
   func moving<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-    let isDone = Box(false)
+    let isDone = Locked(false)
     let task = Task {
       defer { isDone.change { $0 = true } }
       return try await body()

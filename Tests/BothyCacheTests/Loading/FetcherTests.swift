@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -171,7 +172,7 @@ struct FetcherTests {
     let hanging = ScriptedLoader { _ in try await hang() }
     let fetcher = Fetcher(hanging, clock: LoadClock(VirtualClock()))
     let task = Task { try await fetcher.fetch(FetchBench.order(), for: InFlightRequest()) }
-    await until { fetcher.load.running == 1 && hanging.requests.count == 1 }
+    try await until { fetcher.load.running == 1 && hanging.requests.count == 1 }
     task.cancel()
     #expect(await task.failure == .cancelled)
     #expect(fetcher.load == (0, 0))
@@ -191,7 +192,7 @@ struct FetcherTests {
     let running = Task { try await bench.fetcher.fetch(one, for: InFlightRequest()) }
     await gate.reached()
     let waiting = Task { try await bench.fetcher.fetch(one, for: InFlightRequest()) }
-    await until { bench.fetcher.load.waiting == 1 }
+    try await until { bench.fetcher.load.waiting == 1 }
     bench.fetcher.suspend()
     #expect(await waiting.failure == .suspended)
     #expect(await bench.failure(one) == .suspended)

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -11,8 +12,8 @@ struct FlightTests {
   @Test("A hundred callers of one key cause one load, and each receives its result")
   func coalescing() async throws {
     let gate = Latch()
-    let loads = Box(0)
-    let results = await withTaskGroup(of: Int?.self) { group in
+    let loads = Locked(0)
+    let results = try await withThrowingTaskGroup(of: Int?.self) { group in
       for _ in 0..<100 {
         group.addTask { [flights] in
           try? await flights.value(for: "tile") { _ in
@@ -22,9 +23,9 @@ struct FlightTests {
           }
         }
       }
-      await until { flights.waiterCount("tile") == 100 }
+      try await until { flights.waiterCount("tile") == 100 }
       gate.open()
-      return await group.reduce(into: [Int?]()) { $0.append($1) }
+      return try await group.reduce(into: [Int?]()) { $0.append($1) }
     }
     #expect(results == Array(repeating: 7, count: 100))
     #expect(loads.value == 1)
@@ -35,7 +36,7 @@ struct FlightTests {
   @Test("A cancelled caller ends at once, and other callers receive the load's result")
   func oneCancels() async throws {
     let gate = Latch()
-    let loads = Box(0)
+    let loads = Locked(0)
     let callers = (0..<3).map { _ in
       Task { [flights] in
         try await flights.value(for: "tile") { _ in
@@ -45,7 +46,7 @@ struct FlightTests {
         }
       }
     }
-    await until { flights.waiterCount("tile") == 3 }
+    try await until { flights.waiterCount("tile") == 3 }
     callers[0].cancel()
     #expect(await callers[0].failure == .cancelled)
     #expect(flights.waiterCount("tile") == 2)
@@ -59,7 +60,7 @@ struct FlightTests {
   @Test("The last caller's cancellation cancels the load, whose late result is still used")
   func lastOut() async throws {
     let (gate, started) = (Latch(), Latch())
-    let finished = Box<[Bool]>([])
+    let finished = Locked<[Bool]>([])
     let work: RequestCoalescer<String, Int>.Work = { _ in
       started.open()
       await gate.pass()
@@ -72,7 +73,7 @@ struct FlightTests {
     #expect(await first.failure == .cancelled)
     #expect(flights.count == 1, "the load is ending, but still there")
     let second = Task { [flights] in try await flights.value(for: "tile", work) }
-    await until { flights.waiterCount("tile") == 1 }
+    try await until { flights.waiterCount("tile") == 1 }
     gate.open()
     #expect(try await second.value == 7)
     #expect(finished.value == [true], "one load, which was told to stop")
@@ -81,7 +82,7 @@ struct FlightTests {
   @Test("A caller that joins a load ending without a result starts the next")
   func afterCancelled() async throws {
     let gate = Latch()
-    let running = Box((now: 0, most: 0, loads: 0))
+    let running = Locked((now: 0, most: 0, loads: 0))
     let work: RequestCoalescer<String, Int>.Work = { _ throws(LoadFailure) in
       let number = running.change { state -> Int in
         state.now += 1
@@ -101,7 +102,7 @@ struct FlightTests {
     first.cancel()
     _ = await first.result
     let others = (0..<5).map { _ in Task { [flights] in try await flights.value(for: "tile", work) } }
-    await until { flights.waiterCount("tile") == 5 }
+    try await until { flights.waiterCount("tile") == 5 }
     gate.open()
     for other in others { #expect(try await other.value == 2) }
     #expect(running.value.most == 1)
@@ -112,7 +113,7 @@ struct FlightTests {
     "A load has the highest priority of its current callers")
   func priorities() async throws {
     let gate = Latch()
-    let seen = Box<InFlightRequest?>(nil)
+    let seen = Locked<InFlightRequest?>(nil)
     let work: RequestCoalescer<String, Int>.Work = { flight in
       seen.change { $0 = flight }
       await gate.pass()
@@ -122,7 +123,7 @@ struct FlightTests {
     await gate.reached()
     #expect(seen.value?.priority == .prefetch)
     let high = Task { [flights] in try await flights.value(for: "tile", priority: .visible, work) }
-    await until { flights.waiterCount("tile") == 2 }
+    try await until { flights.waiterCount("tile") == 2 }
     #expect(seen.value?.priority == .visible)
     high.cancel()
     _ = await high.result
@@ -134,7 +135,7 @@ struct FlightTests {
   @Test("All callers receive progress, and a late one receives the last report")
   func progress() async throws {
     let gate = Latch()
-    let told = Box<[String]>([])
+    let told = Locked<[String]>([])
     let work: RequestCoalescer<String, Int>.Work = { flight in
       flight.report(LoadProgress(received: 10, expected: 20))
       await gate.pass()
@@ -148,7 +149,7 @@ struct FlightTests {
     let second = Task { [flights] in
       try await flights.value(for: "a", progress: { p in told.change { $0.append("b\(p.received)") } }, work)
     }
-    await until { told.value.count == 2 }
+    try await until { told.value.count == 2 }
     gate.open()
     _ = try await (first.value, second.value)
     #expect(told.value.sorted() == ["a10", "a20", "b10", "b20"])

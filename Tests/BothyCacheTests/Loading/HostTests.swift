@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -29,7 +30,7 @@ struct HostTests {
     }
     var tasks: [Task<FetchedAnswer, any Error>] = []
     for host in ["a.example", "b.example", "c.example"] { tasks += start(bench, 10, host: host) }
-    await until { bench.fetcher.load.running == 5 && bench.fetcher.load.waiting == 25 }
+    try await until { bench.fetcher.load.running == 5 && bench.fetcher.load.waiting == 25 }
     gate.open()
     for task in tasks { #expect(try await task.value.status == 200) }
     #expect(bench.loader.most == 5)
@@ -47,11 +48,11 @@ struct HostTests {
       return .init(200)
     }
     let prefetch = start(bench, 4, priority: .prefetch)
-    await until { bench.loader.requests.count == 1 && bench.fetcher.load.waiting == 3 }
+    try await until { bench.loader.requests.count == 1 && bench.fetcher.load.waiting == 3 }
     let normal = start(bench, 3)
-    await until { bench.loader.requests.count == 2 && bench.fetcher.load.waiting == 5 }
+    try await until { bench.loader.requests.count == 2 && bench.fetcher.load.waiting == 5 }
     let visible = start(bench, 2, priority: .visible)
-    await until { bench.fetcher.load.waiting == 7 }
+    try await until { bench.fetcher.load.waiting == 7 }
     gate.open()
     for task in prefetch + normal + visible { _ = try await task.value }
     let order = bench.loader.requests.map { $0.url.split(separator: "/")[2] }
@@ -84,11 +85,11 @@ struct HostTests {
       }
     }
     let wanted = load("wanted", .prefetch)
-    await until { bench.fetcher.load.waiting == 1 }
+    try await until { bench.fetcher.load.waiting == 1 }
     let other = load("other", .normal)
-    await until { bench.fetcher.load.waiting == 2 }
+    try await until { bench.fetcher.load.waiting == 2 }
     let joined = load("wanted", .visible)
-    await until { flights.waiterCount("wanted") == 2 }
+    try await until { flights.waiterCount("wanted") == 2 }
     gate.open()
     for task in [wanted, other, joined] { #expect(try await task.value == 200) }
     _ = try await first[0].value
@@ -121,7 +122,7 @@ struct HostTests {
     "A host with repeated failures is paused, then probed by one request"
   )
   func circuit() async throws {
-    let isUp = Box(false)
+    let isUp = Locked(false)
     let probe = Latch()
     let bench = FetchBench(random: { 1 }) { _, _ in
       guard isUp.value else { throw LoadFailure(.unreachable, "Down.") }
@@ -139,7 +140,7 @@ struct HostTests {
     bench.clock.advance(by: .seconds(2))
     let tasks = start(bench, 3, limits: HostLimits(perHost: 3))
     await probe.reached()
-    await until { bench.fetcher.load.waiting == 2 }
+    try await until { bench.fetcher.load.waiting == 2 }
     #expect(bench.fetcher.load.running == 1)
     probe.open()
     for task in tasks { #expect(try await task.value.status == 200) }
@@ -161,7 +162,7 @@ struct HostTests {
     let tasks = (0..<8).map { _ in
       Task { try await bench.fetcher.fetch(once, for: InFlightRequest(.visible)) }
     }
-    await until { bench.fetcher.load.running == 8 }
+    try await until { bench.fetcher.load.running == 8 }
     gate.open()
     for task in tasks { await #expect(throws: LoadFailure.self) { try await task.value } }
     #expect(await bench.failure(once) == .notBefore(.seconds(1)))
@@ -169,7 +170,7 @@ struct HostTests {
 
   @Test("When the network comes back, hosts that were down are tried at once")
   func networkChanged() async throws {
-    let isUp = Box(false)
+    let isUp = Locked(false)
     let bench = FetchBench { _, _ in
       if !isUp.value { throw LoadFailure(.unreachable, "No network.") }
       return .init(200)
@@ -214,7 +215,7 @@ struct AliasTests {
   /// Promises: E-25, B-35
   @Test("A host that is down is replaced by the next, and tried again later")
   func failover() async throws {
-    let down = Box<Set<String>>(["b.example"])
+    let down = Locked<Set<String>>(["b.example"])
     let bench = FetchBench(random: { 1 }) { request, _ in
       if down.value.contains(URL(string: request.url)?.host ?? "") {
         throw LoadFailure(.unreachable, "Down.")

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -104,7 +105,7 @@ struct LoadingPropertyTests {
         for _ in 0..<Int.random(in: 0..<10, using: &random) { await Task.yield() }
       }
       try await settle(callers, cancelled, clock, seed)
-      await until { flights.count == 0 }
+      try await until { flights.count == 0 }
       #expect(fetcher.load == (0, 0), "seed \(seed)")
       let most = watch.state.withLock { $0.most }
       #expect(most.key <= 1, "seed \(seed): \(most.key) requests for one key")
@@ -119,7 +120,7 @@ struct LoadingPropertyTests {
     _ clock: VirtualClock,
     _ seed: UInt64
   ) async throws {
-    let left = Box(callers.count)
+    let left = Locked(callers.count)
     let results = Task {
       var results: [Result<FetchedAnswer, any Error>] = []
       for caller in callers {

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -8,8 +9,8 @@ struct PrefetchTests {
   /// Returns a prefetcher whose loads wait for the latch, and the items it has begun to load.
   private func prefetcher(
     _ policy: PrefetchPolicy = PrefetchPolicy(), gate: Latch = Latch()
-  ) -> (Prefetcher<Int>, Box<[Int]>) {
-    let begun = Box<[Int]>([])
+  ) -> (Prefetcher<Int>, Locked<[Int]>) {
+    let begun = Locked<[Int]>([])
     let prefetcher = Prefetcher<Int>(policy, isAllowed: { $0 < 1000 }) { item in
       begun.change { $0.append(item) }
       await gate.pass()
@@ -23,7 +24,7 @@ struct PrefetchTests {
     let gate = Latch()
     let (prefetcher, begun) = prefetcher(PrefetchPolicy(concurrentLoads: 2, remembered: 4), gate: gate)
     prefetcher.want([1, 2, 3, 4, 2])
-    await until { begun.value.count == 2 }
+    try await until { begun.value.count == 2 }
     #expect(prefetcher.counts == (waiting: 2, running: 2))
     let acceptance = prefetcher.want([5, 4, 1, 6, 7])
     #expect(acceptance.accepted == 4)
@@ -91,7 +92,7 @@ struct PrefetchTests {
       (NetworkConditions(isOnline: false), .offline), (NetworkConditions(isConstrained: true), .constrained),
     ] {
       network.yield(said)
-      await until { ahead.obstacle == obstacle }
+      try await until { ahead.obstacle == obstacle }
       #expect(cache.networkConditions == said && generous.obstacle == (said.isOnline ? nil : .offline))
       await ahead.idle()
     }
@@ -100,7 +101,7 @@ struct PrefetchTests {
     await generous.idle()
     #expect(loader.requests.count == 1)
     network.yield(NetworkConditions())
-    await until { ahead.obstacle == nil }
+    try await until { ahead.obstacle == nil }
     await ahead.idle()
     #expect(loader.requests.count == 2)
     try await cache.close()

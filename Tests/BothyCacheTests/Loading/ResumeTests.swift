@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import Foundation
 import HTTPTypes
 import Testing
@@ -6,8 +7,10 @@ import Testing
 @Suite("Bodies that break off", .timeLimit(.minutes(5)))
 struct ResumeTests {
   private let whole = Data((0..<4000).map { UInt8(truncatingIfNeeded: $0 / 7) })
-  private let folder = FileManager.default.temporaryDirectory.appending(
-    path: "bothy-parts-\(UUID().uuidString)")
+  private let temporary: TemporaryFolder
+  private var folder: URL { temporary.url("parts") }
+
+  init() throws { temporary = try TemporaryFolder() }
 
   /// Returns a bench with a server of one body, which breaks off after `breaksAfter` bytes of each response.
   private func bench(
@@ -133,7 +136,6 @@ struct ResumeTests {
     "The beginning of a large body survives on disk for another process"
   )
   func acrossProcesses() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // only tidying
     let partials = PartialFiles(folder, threshold: 1000)
     let order = FetchBench.order { $0.retry = .once }
     #expect(await bench(partials: partials).failure(order) == .truncated)
@@ -152,7 +154,6 @@ struct ResumeTests {
   /// Promises: E-10
   @Test("A file that is torn or changed anywhere only returns bytes that came")
   func torn() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // only tidying
     let partials = PartialFiles(folder, threshold: 1)
     let order = FetchBench.order { $0.retry = .once }
     #expect(await bench(partials: partials).failure(order) == .truncated)
@@ -172,7 +173,6 @@ struct ResumeTests {
   /// Promises: E-10
   @Test("Expired and invalid files are deleted at start-up")
   func sweep() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // only tidying
     let partials = PartialFiles(folder, threshold: 1000)
     _ = await bench(partials: partials).failure(FetchBench.order { $0.retry = .once })
     try Data("torn".utf8).write(to: folder.appending(path: "0.part"))
@@ -185,7 +185,6 @@ struct ResumeTests {
 
   @Test("A body that is too large leaves no file on disk")
   func tooLarge() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // only tidying
     let whole = whole
     let bench = FetchBench(partials: PartialFiles(folder, threshold: 1000)) { _, _ in
       var answer = ScriptedLoader.Answer(200, fields: [.eTag: "\"v1\""])

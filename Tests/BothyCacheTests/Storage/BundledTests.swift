@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import Foundation
 import HTTPTypes
 import Testing
@@ -34,8 +35,8 @@ struct BundledTests {
   func shippedStores() throws {
     let folder = try TemporaryFolder()
     let entries = (0..<30).map { (key: tile($0), entry: makeEntry($0, size: $0 == 5 ? 150_000 : 2000)) }
-    let files = try FileBlobStore(folder: folder.path + "/files")
-    let database = try SQLiteBlobStore(path: folder.path + "/database.sqlite")
+    let files = try DiskStore(folder: folder.path + "/files")
+    let database = try DiskStore(path: folder.path + "/database.sqlite")
     for store in [files, database] as [any BlobStore] { try store.store(entries) }
     try FileManager.default.createDirectory(
       atPath: folder.path + "/shipped", withIntermediateDirectories: true)

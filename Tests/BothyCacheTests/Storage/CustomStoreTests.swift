@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -40,8 +41,8 @@ struct CustomStoreTests {
   @Test("A custom store gets the limits, and its damage becomes an event")
   func damage() async throws {
     let store = StoreDouble()
-    let received = Box<BlobStoreLimits?>(nil)
-    let report = Box<(@Sendable (ResourceKey) -> Void)?>(nil)
+    let received = Locked<BlobStoreLimits?>(nil)
+    let report = Locked<(@Sendable (ResourceKey) -> Void)?>(nil)
     let tier = DiskTier { limits, damaged in
       received.change { $0 = limits }
       report.change { $0 = damaged }

@@ -1,13 +1,19 @@
 import BothyCache
+import BothyTestSupport
 import Foundation
 import Testing
 
 @Suite("Eviction", .timeLimit(.minutes(5)))
 struct EvictionTests {
+  /// The folders of the test, which last as long as it.
+  private let folders = Locked<[TemporaryFolder]>([])
+
   private func filled(_ kind: StoreKind, _ limits: BlobStoreLimits, _ numbers: Range<Int>) throws
     -> any BlobStore
   {
-    let store = try kind.open(try TemporaryFolder(), limits: limits)
+    let folder = try TemporaryFolder()
+    folders.change { $0.append(folder) }
+    let store = try kind.open(folder, limits: limits)
     for number in numbers { try store.store([(tile(number), makeEntry(number))]) }
     return store
   }
@@ -48,7 +54,8 @@ struct EvictionTests {
   @Test("With a minimal purge of 100, the 1001st of a thousand leaves 901", arguments: StoreKind.allCases)
   func minimalPurge(_ kind: StoreKind) throws {
     let limits = BlobStoreLimits(bytes: nil, count: 1000, slack: .minimalPurge(100))
-    let store = try kind.open(try TemporaryFolder(), limits: limits)
+    let folder = try TemporaryFolder()
+    let store = try kind.open(folder, limits: limits)
     try store.store((0..<1000).map { (tile($0), makeEntry($0, size: 50)) })
     #expect(try store.total().count == 1000)
     try store.touch((0..<50).map { (tile($0), Int64($0)) })
@@ -65,7 +72,8 @@ struct EvictionTests {
     let few = try filled(kind, BlobStoreLimits(count: 100), 0..<100)
     #expect(try few.store(tile(100), makeEntry(100)).evicted.count == 11)
     #expect(try few.total().count == 90)
-    let many = try kind.open(try TemporaryFolder(), limits: BlobStoreLimits(bytes: nil, count: 2000))
+    let folder = try TemporaryFolder()
+    let many = try kind.open(folder, limits: BlobStoreLimits(bytes: nil, count: 2000))
     try many.store((0..<2000).map { (tile($0), makeEntry($0, size: 50)) })
     #expect(try many.store(tile(2000), makeEntry(2000)).evicted.count == 65)
     #expect(try many.store(tile(2001), makeEntry(2001)).evicted.isEmpty)
@@ -75,8 +83,9 @@ struct EvictionTests {
     "Pinned entries stay and do not count until their last pin is removed", arguments: StoreKind.allCases
   )
   func pins(_ kind: StoreKind) throws {
+    let folder = try TemporaryFolder()
     let store = try kind.open(
-      try TemporaryFolder(), limits: BlobStoreLimits(count: 3, slack: .minimalPurge(1)))
+      folder, limits: BlobStoreLimits(count: 3, slack: .minimalPurge(1)))
     try store.pin((0..<5).map { tile($0) }, by: "Oslo")
     try store.pin([tile(0)], by: "Home")
     for number in 0..<10 { try store.store([(tile(number), makeEntry(number))]) }
@@ -97,7 +106,8 @@ struct EvictionTests {
   @Test("An entry that is too large is refused, and the earlier one stays", arguments: StoreKind.allCases)
   func tooLarge(_ kind: StoreKind) throws {
     let limits = BlobStoreLimits(bytes: 10 << 20, largestEntry: 100_000)
-    let store = try kind.open(try TemporaryFolder(), limits: limits)
+    let folder = try TemporaryFolder()
+    let store = try kind.open(folder, limits: limits)
     try store.store([(tile(1), makeEntry(1))])
     let report = try store.store([(tile(1), makeEntry(2, size: 200_000)), (tile(2), makeEntry(3))])
     #expect(report.refused == [tile(1): .tooLarge] && report.stored == 1)

@@ -1,5 +1,6 @@
 import BothyCache
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Synchronization
@@ -17,21 +18,21 @@ struct IntegrityTests {
   @Test("A file with a flipped byte is never served, is removed and reported once")
   func flippedFiles() throws {
     let folder = try TemporaryFolder()
-    let log = EventLog()
-    let store = try FileBlobStore(folder: folder.path, options: BlobStoreOptions(onEvent: log.add))
+    let log = Received<BlobStoreEvent>()
+    let store = try DiskStore(folder: folder.path, options: BlobStoreOptions(onEvent: log.append))
     let file = folder.path + "/tiledb/osm/16/0/1%t"
     try store.store([(tile(1), makeEntry(1, size: 200))])
     let size = try #require(folder.files()["tiledb/osm/16/0/1%t"])
     for offset in 0..<size {
       try store.store([(tile(1), makeEntry(1, size: 200))])
       try flip(file, at: offset)
-      let before = log.events.count
+      let before = log.values.count
       #expect(try store.entry(tile(1)) == nil, "byte \(offset)")
-      if log.events.count == before + 1 {
-        #expect(log.events.last == .damaged(tile(1)))
+      if log.values.count == before + 1 {
+        #expect(log.values.last == .damaged(tile(1)))
         #expect(!FileManager.default.fileExists(atPath: file))
         #expect(try store.entry(tile(1)) == nil)
-        #expect(log.events.count == before + 1)
+        #expect(log.values.count == before + 1)
         #expect(try store.total().count == 0)
       } else {
         // If the key was hit, the file belongs to another key, which is unknown.
@@ -48,7 +49,7 @@ struct IntegrityTests {
     let seed = chosen ?? UInt64.random(in: 0...UInt64(UInt32.max))
     var generator = SeededGenerator(seed: seed)
     let whole = folder.path + "/whole.sqlite"
-    let store = try SQLiteBlobStore(path: whole)
+    let store = try DiskStore(path: whole)
     let keys = (0..<40).map { tile($0) }
     try store.store(keys.enumerated().map { ($1, makeEntry($0, size: $0 * 400)) })
     try store.close()
@@ -62,19 +63,19 @@ struct IntegrityTests {
           in: 1...255, using: &generator)
       }
       try bytes.write(to: URL(fileURLWithPath: path))
-      let log = EventLog()
-      let store = try SQLiteBlobStore(path: path, options: BlobStoreOptions(onEvent: log.add))
+      let log = Received<BlobStoreEvent>()
+      let store = try DiskStore(path: path, options: BlobStoreOptions(onEvent: log.append))
       for (number, key) in keys.enumerated() {
         let entry = try store.entry(key)
         #expect(
           entry == nil || entry == makeEntry(number, size: number * 400), "seed \(seed), round \(round)")
       }
-      damaged += log.events.isEmpty ? 0 : 1
-      let events = log.events.count
+      damaged += log.values.isEmpty ? 0 : 1
+      let events = log.values.count
       #expect(try store.store(tile(1000), makeEntry(1)).stored == 1, "seed \(seed), round \(round)")
       if try store.entry(tile(1000)) == nil {
         // The new entry lay in a damaged place, which the look-up found and reported.
-        #expect(log.events.count > events, "seed \(seed), round \(round)")
+        #expect(log.values.count > events, "seed \(seed), round \(round)")
         #expect(try store.store(tile(1000), makeEntry(1)).stored == 1, "seed \(seed), round \(round)")
       }
       #expect(try store.entry(tile(1000)) == makeEntry(1), "seed \(seed), round \(round)")
@@ -85,10 +86,10 @@ struct IntegrityTests {
 
   /// Promises: E-9
   @Test(
-    "An unusable database is quarantined, recreated and reported, and files are found again",
+    "An unusable database is quarantined and reported, and its readable entries are found again",
     arguments: StoreKind.allCases)
   func unusableDatabase(_ kind: StoreKind) throws {
-    for damage in ["noise", "newer", "another program's", "a column's name", "gone"] {
+    for damage in ["noise", "another program's", "a column's name", "gone"] {
       let folder = try TemporaryFolder()
       let store = try kind.open(folder)
       try store.store((0..<20).map { (tile($0), makeEntry($0)) })
@@ -98,7 +99,6 @@ struct IntegrityTests {
       var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
       switch damage {
       case "noise": bytes = Data((0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 37) })
-      case "newer": bytes[63] = 99
       case "another program's": bytes[71] ^= 1
       case "a column's name":
         let name = try #require(bytes.range(of: Data("pinnedBytes".utf8)))
@@ -107,22 +107,23 @@ struct IntegrityTests {
       }
       try FileManager.default.removeItem(atPath: path)
       if damage != "gone" { try bytes.write(to: URL(fileURLWithPath: path)) }
-      let log = EventLog()
-      let again = try kind.open(folder, BlobStoreOptions(onEvent: log.add))
+      let log = Received<BlobStoreEvent>()
+      let again = try kind.open(folder, BlobStoreOptions(onEvent: log.append))
       let aside = try folder.files().keys.filter { $0.contains(".corrupt-") }
       #expect(aside.count == (damage == "gone" ? 0 : 1))
       if damage == "gone" {
-        #expect(log.events.isEmpty)
+        #expect(log.values.isEmpty)
       } else {
-        guard case .recreated(path, let place, let reason) = log.events.first else {
+        guard case .recreated(path, let place, let reason) = log.values.first else {
           Issue.record("no event for \(damage)")
           continue
         }
-        #expect(place.hasPrefix(path + ".corrupt-") && !reason.isEmpty && log.events.count == 1)
+        #expect(place.hasPrefix(path + ".corrupt-") && !reason.isEmpty && log.values.count == 1)
         #expect(try Data(contentsOf: URL(fileURLWithPath: place)) == bytes, "nothing is lost that was there")
       }
-      #expect(try again.total() == (kind == .files ? total : StoreTotals()))
-      #expect(try again.entry(tile(3)) == (kind == .files ? makeEntry(3) : nil))
+      let isReadable = kind == .files || damage == "another program's"
+      #expect(try again.total() == (isReadable ? total : StoreTotals()), "\(damage)")
+      #expect(try again.entry(tile(3)) == (isReadable ? makeEntry(3) : nil), "\(damage)")
       try again.store([(tile(3), makeEntry(4))])
       #expect(try again.entry(tile(3)) == makeEntry(4))
       _ = try again.collectGarbage()
@@ -133,9 +134,9 @@ struct IntegrityTests {
   @Test("A database that is damaged under an open store is recreated", arguments: StoreKind.allCases)
   func damagedWhileOpen(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
-    let log = EventLog()
-    let store = try kind.open(folder, BlobStoreOptions(onEvent: log.add))
-    let other = try kind.open(folder, BlobStoreOptions(onEvent: log.add))
+    let log = Received<BlobStoreEvent>()
+    let store = try kind.open(folder, BlobStoreOptions(onEvent: log.append))
+    let other = try kind.open(folder, BlobStoreOptions(onEvent: log.append))
     try store.store((0..<200).map { (tile($0), makeEntry($0, size: 5000)) })
     _ = try store.collectGarbage()
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: kind.index(in: folder)))
@@ -150,7 +151,7 @@ struct IntegrityTests {
     }
     #expect(try store.store(tile(1000), makeEntry(1)).stored == 1)
     #expect(try other.store(tile(1001), makeEntry(2)).stored == 1, "another process finds the new file")
-    #expect(log.events.contains { if case .recreated = $0 { true } else { false } })
+    #expect(log.values.contains { if case .recreated = $0 { true } else { false } })
     #expect(try store.entry(tile(1001)) == makeEntry(2) && other.entry(tile(1000)) == makeEntry(1))
   }
 
@@ -160,8 +161,8 @@ struct IntegrityTests {
     let store = try kind.open(folder)
     try store.store(
       (0..<300).map { (tile($0), makeEntry($0, size: $0 == 7 || kind == .files ? 120_000 : 900)) })
-    let files = try folder.files().keys.filter { $0.contains("tiledb") }
-    try flip(folder.path + "/" + #require(files.first { $0.hasSuffix("/0/7%t") }), at: 500)
+    let mark = kind == .files ? "/0/7%t" : "-large/bodies/"
+    try flip(folder.path + "/" + #require(folder.files().keys.first { $0.contains(mark) }), at: 500)
     var steps: [Int] = []
     let report = try store.verify { steps.append($0) }
     #expect(report.checked == 300 && steps == Array(1...300) && report.damaged == [tile(7)])
@@ -172,7 +173,7 @@ struct IntegrityTests {
   @Test("Unfinished files are deleted when opening, and files without entries as garbage")
   func rests() throws {
     let folder = try TemporaryFolder()
-    let store = try FileBlobStore(folder: folder.path)
+    let store = try DiskStore(folder: folder.path)
     try store.store((0..<5).map { (tile($0), makeEntry($0)) })
     let total = try store.total()
     try store.close()
@@ -181,7 +182,7 @@ struct IntegrityTests {
     try FileManager.default.copyItem(
       atPath: folder.path + "/tiledb/osm/16/0/1%t", toPath: folder.path + "/tiledb/osm/16/0/78%t")
     try FileManager.default.removeItem(atPath: folder.path + "/tiledb/osm/16/0/2%t")
-    let again = try FileBlobStore(folder: folder.path)
+    let again = try DiskStore(folder: folder.path)
     #expect(try folder.files()["incoming/1234-5"] == nil)
     #expect(try again.total() == total, "a file that is gone is still counted: too much, never too little")
     let report = try again.collectGarbage()

@@ -1,8 +1,8 @@
 import BothyCache
 import BothyStore
+import BothyTestSupport
 import Foundation
 import HTTPTypes
-import Synchronization
 import Testing
 
 /// The stores that pass these tests.
@@ -16,8 +16,8 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     -> any BlobStore
   {
     switch self {
-    case .files: try FileBlobStore(folder: folder.path + "/store", options: options)
-    case .sqlite: try SQLiteBlobStore(path: folder.path + "/store/cache.sqlite", options: options)
+    case .files: try DiskStore(folder: folder.path + "/store", options: options)
+    case .sqlite: try DiskStore(path: folder.path + "/store/cache.sqlite", options: options)
     }
   }
 
@@ -31,24 +31,7 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   }
 }
 
-/// A folder of one test, deleted when the test ends.
-final class TemporaryFolder: Sendable {
-  private static let all = Mutex<[String]>([])
-  private static let removal: Void = {
-    atexit {
-      TemporaryFolder.all.withLock { for path in $0 { try? FileManager.default.removeItem(atPath: path) } }
-    }
-  }()
-
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-cache-\(UUIDv7.make())").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    _ = Self.removal
-    Self.all.withLock { $0.append(path) }
-  }
-
+extension TemporaryFolder {
   /// Returns the paths of all regular files below, relative to the folder, with their sizes.
   func files() throws -> [String: Int] {
     var files: [String: Int] = [:]
@@ -68,13 +51,6 @@ final class TemporaryFolder: Sendable {
     }
     return bytes
   }
-}
-
-/// The events that a store reported.
-final class EventLog: Sendable {
-  private let log = Mutex<[BlobStoreEvent]>([])
-  var events: [BlobStoreEvent] { log.withLock { $0 } }
-  func add(_ event: BlobStoreEvent) { log.withLock { $0.append(event) } }
 }
 
 /// Returns an entry of `size` bytes that follow from `seed`.

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -69,11 +70,10 @@ struct StoreModelTests {
         if all { model.pins[holder] = nil } else { model.pins[holder]?.remove(key) }
         model.trim()
       case 13:
-        let metadata = makeEntry(step, at: Int64(step)).metadata
-        let place = model.entries.firstIndex { $0.key == key }
-        if let place { model.entries[place].entry.metadata = metadata }
-        let isThere = try store.update(key, metadata)
-        #expect(isThere == (place != nil), "seed \(seed), step \(step)")
+        guard let place = model.entries.firstIndex(where: { $0.key == key }) else { break }
+        model.entries[place].entry.metadata = makeEntry(step, at: Int64(step)).metadata
+        let confirmed = try store.store(key, model.entries[place].entry)
+        #expect(confirmed.unchanged == [key], "seed \(seed), step \(step)")
         // A file is rewritten and a row is not. Both are right, so both count as used here.
         try store.touch([(key, Int64(step))])
         model.touch(key)

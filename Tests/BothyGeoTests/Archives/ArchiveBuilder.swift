@@ -1,20 +1,6 @@
 import BothyGeo
-import CBothyZlib
+import BothyStore
 import Foundation
-
-/// A temporary folder of one test.
-final class Scratch: Sendable {
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appending(path: "bothy-geo-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
-  func file(_ name: String) -> String { "\(path)/\(name)" }
-}
 
 /// Creates small PMTiles archives by hand: ids in runs, equal contents once, and leaf directories if requested.
 struct ArchiveBuilder {
@@ -26,14 +12,14 @@ struct ArchiveBuilder {
   var metadata = #"{"name": "Made by hand", "attribution": "© walkers", "extra": [1]}"#
   var version: UInt8 = 3
 
-  private struct Entry {
+  struct Entry {
     var id: UInt64
     var run: UInt64
     var offset: UInt64
     var length: UInt64
   }
 
-  func build() -> Data {
+  func build() throws -> Data {
     var data = Data()
     var places: [Data: UInt64] = [:]
     var entries: [Entry] = []
@@ -49,23 +35,23 @@ struct ArchiveBuilder {
     var leaves = Data()
     var top = entries
     if let leafSize {
-      top = stride(from: 0, to: entries.count, by: leafSize).map { start in
-        let leaf = pack(directory(Array(entries[start..<min(start + leafSize, entries.count)])))
+      top = try stride(from: 0, to: entries.count, by: leafSize).map { start in
+        let leaf = try pack(Self.directory(Array(entries[start..<min(start + leafSize, entries.count)])))
         defer { leaves.append(leaf) }
         return Entry(
           id: entries[start].id, run: 0, offset: UInt64(leaves.count), length: UInt64(leaf.count))
       }
     }
-    let root = pack(directory(top))
-    let json = pack(Data(metadata.utf8))
+    let root = try pack(Self.directory(top))
+    let json = try pack(Data(metadata.utf8))
     var header = Data("PMTiles".utf8) + [version]
     var start: UInt64 = 127
     for part in [root, json, leaves, data] {
-      header.append(number(start))
-      header.append(number(UInt64(part.count)))
+      header.append(Self.number(start))
+      header.append(Self.number(UInt64(part.count)))
       start += UInt64(part.count)
     }
-    for count in [tiles.count, entries.count, places.count] { header.append(number(UInt64(count))) }
+    for count in [tiles.count, entries.count, places.count] { header.append(Self.number(UInt64(count))) }
     header.append(contentsOf: [1, isPacked ? 2 : 1, 1, 2])
     header.append(
       contentsOf: [tiles.keys.map(\.zoom).min() ?? 0, tiles.keys.map(\.zoom).max() ?? 0].map { UInt8($0) })
@@ -76,47 +62,32 @@ struct ArchiveBuilder {
     return header + root + json + leaves + data
   }
 
-  private func directory(_ entries: [Entry]) -> Data {
+  /// Encodes a directory, of entries that no archive has too: sums wrap around.
+  ///
+  /// - Parameter isJoined: true to leave out the places of contents that follow those before.
+  static func directory(_ entries: [Entry], isJoined: Bool = true) -> Data {
     var bytes = varint(UInt64(entries.count))
     var last: UInt64 = 0
     for entry in entries {
-      bytes += varint(entry.id - last)
+      bytes += varint(entry.id &- last)
       last = entry.id
     }
     for entry in entries { bytes += varint(entry.run) }
     for entry in entries { bytes += varint(entry.length) }
     var next: UInt64?
     for entry in entries {
-      bytes += varint(entry.offset == next ? 0 : entry.offset + 1)
-      next = entry.offset + entry.length
+      bytes += varint(isJoined && entry.offset == next ? 0 : entry.offset &+ 1)
+      next = entry.offset &+ entry.length
     }
     return Data(bytes)
   }
 
-  private func varint(_ value: UInt64) -> [UInt8] {
+  /// Encodes a number with seven bits in each byte.
+  static func varint(_ value: UInt64) -> [UInt8] {
     value < 128 ? [UInt8(value)] : [UInt8(value & 0x7F) | 0x80] + varint(value >> 7)
   }
 
-  private func number(_ value: UInt64) -> Data { withUnsafeBytes(of: value.littleEndian) { Data($0) } }
+  static func number(_ value: UInt64) -> Data { withUnsafeBytes(of: value.littleEndian) { Data($0) } }
 
-  private func pack(_ data: Data) -> Data { isPacked ? Self.gzip(data) : data }
-
-  static func gzip(_ data: Data) -> Data {
-    var stream = z_stream()
-    deflateInit2_(
-      &stream, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-    defer { deflateEnd(&stream) }
-    var input = [UInt8](data)
-    var output = [UInt8](repeating: 0, count: data.count + 100)
-    input.withUnsafeMutableBufferPointer { bytes in
-      output.withUnsafeMutableBufferPointer { room in
-        stream.next_in = bytes.baseAddress
-        stream.avail_in = UInt32(bytes.count)
-        stream.next_out = room.baseAddress
-        stream.avail_out = UInt32(room.count)
-        _ = deflate(&stream, Z_FINISH)
-      }
-    }
-    return Data(output.prefix(Int(stream.total_out)))
-  }
+  private func pack(_ data: Data) throws -> Data { try isPacked ? Gzip.pack(data) : data }
 }

@@ -1,6 +1,7 @@
 import BothyCache
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import GRDB
@@ -8,17 +9,17 @@ import Testing
 
 @Suite("Archives that are cut off, zeroed or malicious", .timeLimit(.minutes(5)))
 struct HostileArchiveTests {
-  private let scratch: Scratch
+  private let scratch: TemporaryFolder
 
-  init() throws { scratch = try Scratch() }
+  init() throws { scratch = try TemporaryFolder() }
 
   private func good(_ count: UInt64 = 85, leafSize: Int? = nil) throws -> Data {
     var tiles: [Tile: Data] = [:]
     let png = Data([0x89, 0x50, 0x4E, 0x47])
     for id in 0..<count {
-      tiles[try Tile(hilbertID: id)] = ArchiveBuilder.gzip(png + Data("tile \(id)".utf8))
+      try tiles[Tile(hilbertID: id)] = Gzip.pack(png + Data("tile \(id)".utf8))
     }
-    return ArchiveBuilder(tiles: tiles, leafSize: leafSize).build()
+    return try ArchiveBuilder(tiles: tiles, leafSize: leafSize).build()
   }
 
   private func open(_ data: Data) async throws -> any TileArchive {
@@ -58,23 +59,17 @@ struct HostileArchiveTests {
     }
   }
 
-  /// Encodes a number with seven bits in each byte.
-  private func varint(_ value: UInt64) -> [UInt8] {
-    value < 128 ? [UInt8(value)] : [UInt8(value & 0x7F) | 0x80] + varint(value >> 7)
-  }
-
   /// Creates an archive of one entry with a run that is longer than the header states.
   private func bomb(run: UInt64, addressed: UInt64, zooms: (UInt8, UInt8)) -> Data {
-    func number(_ value: UInt64) -> Data { withUnsafeBytes(of: value.littleEndian) { Data($0) } }
-    let root = Data(varint(1) + varint(0) + varint(run) + varint(4) + varint(1))
+    let root = Data([1, 0, run, 4, 1].flatMap { ArchiveBuilder.varint($0) })
     var header = Data("PMTiles".utf8) + [3]
     var start: UInt64 = 127
     for part in [root.count, 0, 0, 4] {
-      header.append(number(start))
-      header.append(number(UInt64(part)))
+      header.append(ArchiveBuilder.number(start))
+      header.append(ArchiveBuilder.number(UInt64(part)))
       start += UInt64(part)
     }
-    for count in [addressed, 1, 1] { header.append(number(count)) }
+    for count in [addressed, 1, 1] { header.append(ArchiveBuilder.number(count)) }
     header.append(contentsOf: [1, 1, 1, 2, zooms.0, zooms.1])
     header.append(contentsOf: [UInt8](repeating: 0, count: 127 - header.count))
     return header + root + Data("tile".utf8)

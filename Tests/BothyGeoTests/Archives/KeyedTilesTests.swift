@@ -1,14 +1,15 @@
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import Foundation
 import GRDB
 import Testing
 
 @Suite("Archives of older map apps", .timeLimit(.minutes(5)))
 struct KeyedTilesTests {
-  private let scratch: Scratch
+  private let scratch: TemporaryFolder
 
-  init() throws { scratch = try Scratch() }
+  init() throws { scratch = try TemporaryFolder() }
 
   private func make(_ name: String, _ preferences: [String: String], _ tiles: [Int64: Data?]) throws -> String
   {

@@ -1,14 +1,15 @@
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
 
 @Suite("Writing PMTiles", .timeLimit(.minutes(5)))
 struct PMTilesWriterTests {
-  private let scratch: Scratch
+  private let scratch: TemporaryFolder
 
-  init() throws { scratch = try Scratch() }
+  init() throws { scratch = try TemporaryFolder() }
 
   private func archive(_ name: String) async throws -> PMTiles {
     try await PMTiles(FileRangeSource(path: scratch.file(name)))
@@ -105,7 +106,7 @@ struct PMTilesWriterTests {
     let tile = try Tile(x: 2, y: 1, zoom: 3)
     let layers = #"[{"fields":{},"id":"roads"}]"#
     let writer = try MBTilesWriter(path: scratch.file("a.mbtiles"))
-    try writer.add(tile, ArchiveBuilder.gzip(Data("roads".utf8)))
+    try writer.add(tile, Gzip.pack(Data("roads".utf8)))
     let box = GeoBox(west: -10.5, south: -20, east: 30, north: 40.25)
     try writer.finish(
       TileArchiveInfo(
@@ -137,7 +138,7 @@ struct PMTilesWriterTests {
     let empty = try PMTilesWriter(path: scratch.file("empty"))
     #expect(throws: BothyError.self) { try empty.finish(TileArchiveInfo(container: .pmtiles)) }
     try empty.cancel()
-    var damaged = ArchiveBuilder(tiles: [try Tile(x: 0, y: 0, zoom: 0): Data("x".utf8)]).build()
+    var damaged = try ArchiveBuilder(tiles: [Tile(x: 0, y: 0, zoom: 0): Data("x".utf8)]).build()
     // Its zooms differ from that of its tile.
     (damaged[100], damaged[101]) = (1, 1)
     try damaged.write(to: URL(fileURLWithPath: scratch.file("damaged")))

@@ -1,6 +1,7 @@
 import BothyCache
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -84,12 +85,12 @@ final class TileServer: ResourceLoader {
 /// An atlas with a server and a clock that a test controls.
 struct AtlasRig: Sendable {
   let start = Coordinate(latitude: 43.462, longitude: -80.52)
-  let scratch: Scratch
+  let scratch: TemporaryFolder
   let server = TileServer()
   let time = VirtualTime()
   let clock = VirtualClock()
   let places: PlaceStore
-  let store: SQLiteBlobStore
+  let store: DiskStore
   let cache: ResourceCache
   let source: ResourceSource
   let mine: SavedPlaces
@@ -98,7 +99,7 @@ struct AtlasRig: Sendable {
   let cover: Set<Tile>
 
   init(requestsPerHost: Int = 6) throws {
-    scratch = try Scratch()
+    scratch = try TemporaryFolder()
     places = try PlaceStore(path: scratch.file("places.sqlite"))
     var limits = SourceLimits()
     limits.attempts = 1
@@ -107,7 +108,7 @@ struct AtlasRig: Sendable {
       "walks", template: "https://tiles.example/{z}/{x}/{y}.json", freshness: .fixed(.days(7)),
       userAgent: "Tests/1 (tests.example)", limits: limits)
     let loadClock = LoadClock(clock, wall: time.reader())
-    let store = try SQLiteBlobStore(path: scratch.file("cache.sqlite"))
+    let store = try DiskStore(path: scratch.file("cache.sqlite"))
     self.store = store
     cache = try ResourceCache(
       sources: [source], disk: DiskTier { _ in store }, loader: server,

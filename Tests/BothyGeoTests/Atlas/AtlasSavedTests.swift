@@ -1,6 +1,7 @@
 import BothyCache
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import GRDB

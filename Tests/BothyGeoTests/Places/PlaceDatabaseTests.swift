@@ -1,16 +1,17 @@
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import Foundation
 import GRDB
 import Testing
 
 @Suite("The file of the places", .timeLimit(.minutes(5)))
 struct PlaceDatabaseTests {
-  private let scratch: Scratch
+  private let scratch: TemporaryFolder
   private let tile: Tile
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try TemporaryFolder()
     tile = try Tile(containing: Coordinate(latitude: 43.462, longitude: -80.52), zoom: 16)
   }
 

@@ -1,5 +1,6 @@
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -17,7 +18,7 @@ struct PlaceFixtureTests {
     var generator = SeededGenerator(seed: 5)
     var first: [TileFeature] = []
     for turn in 0..<2 {
-      let scratch = try Scratch()
+      let scratch = try TemporaryFolder()
       let places = try PlaceStore(path: scratch.file("places.sqlite"))
       for (tile, data) in turn == 0 ? tiles : tiles.shuffled(using: &generator) {
         try places.replace(PlaceTile(tile, payload: data, receivedAt: 1))
@@ -39,7 +40,7 @@ struct PlaceFixtureTests {
     "The nearest and those within a radius equal a scan of every feature")
   func bruteForce() throws {
     let tiles = try Fixtures.placeTiles()
-    let scratch = try Scratch()
+    let scratch = try TemporaryFolder()
     let places = try PlaceStore(path: scratch.file("places.sqlite"))
     var entrances: [Int64: [Coordinate]] = [:]
     for (tile, data) in tiles {
@@ -88,7 +89,7 @@ struct PlaceFixtureTests {
   @Test("All entrance lists of Washington are found by their buildings, named or not")
   func entrances() throws {
     guard let data = try Fixtures.data("soundscape-tiles/16_18749_25070.json") else { return }
-    let scratch = try Scratch()
+    let scratch = try TemporaryFolder()
     let places = try PlaceStore(path: scratch.file("places.sqlite"))
     try places.replace(
       PlaceTile(try Tile(x: 18749, y: 25070, zoom: 16), payload: data, receivedAt: 1))

@@ -1,5 +1,6 @@
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -18,7 +19,7 @@ struct PlaceQueryTests {
     arguments: centers)
   func random(center: Coordinate) throws {
     for seed in UInt64(1)...4 {
-      let scratch = try Scratch()
+      let scratch = try TemporaryFolder()
       let places = try PlaceStore(path: scratch.file("places.sqlite"))
       var world = try PlaceWorld(around: center, seed: seed)
       for step in 1...24 {
@@ -81,8 +82,8 @@ struct PlaceQueryTests {
     #expect(try places.counts().features == world.union.features.count, note)
   }
 
-  private func filled(_ features: String...) throws -> (PlaceStore, Scratch) {
-    let scratch = try Scratch()
+  private func filled(_ features: String...) throws -> (PlaceStore, TemporaryFolder) {
+    let scratch = try TemporaryFolder()
     let places = try PlaceStore(path: scratch.file("places.sqlite"))
     let text = "{\"type\": \"FeatureCollection\", \"features\": [\(features.joined(separator: ", "))]}"
     let tile = try Tile(containing: Coordinate(latitude: 43.462, longitude: -80.52), zoom: 16)

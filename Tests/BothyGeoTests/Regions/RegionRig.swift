@@ -1,6 +1,7 @@
 import BothyCache
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -16,21 +17,17 @@ struct HastyClock: Clock {
     static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
   }
 
-  private final class Time: Sendable { let offset = Mutex(Duration.zero) }
-  private let time = Time()
+  private let offset = Locked(Duration.zero)
 
-  var now: Instant { Instant(offset: time.offset.withLock { $0 }) }
+  var now: Instant { Instant(offset: offset.value) }
   var minimumResolution: Duration { .nanoseconds(1) }
 
   func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     if now.duration(to: deadline) >= .seconds(3600) {
-      let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
-      for await _ in stream {}
-      withExtendedLifetime(continuation) {}
-      throw CancellationError()
+      try await hang()
     }
-    time.offset.withLock { $0 = max($0, deadline.offset) }
+    offset.change { $0 = max($0, deadline.offset) }
     await Task.yield()
   }
 }
@@ -49,6 +46,8 @@ final class RegionServer: ResourceLoader {
     var fields: HTTPFields = [:]
     /// The body and type of every response in place of the tiles.
     var page: (body: String, type: String?)?
+    /// The host to which every request is redirected, which has a tile for each address, or `nil`.
+    var portal: String?
   }
 
   let state = Mutex(State())
@@ -96,6 +95,12 @@ final class RegionServer: ResourceLoader {
         state.answers = left - 1
       }
       state.requests.append((path, request.fields[.ifNoneMatch] != nil))
+      if let portal = state.portal {
+        guard request.url.contains(portal) else {
+          return (302, Data(), [.location: "http://\(portal)/\(path)"])
+        }
+        return (200, Self.tile("\(path) of the portal"), [:])
+      }
       if let status = state.statuses[path] { return (status, Data(), [:]) }
       if let page = state.page {
         var fields: HTTPFields = [.eTag: "\"page\""]
@@ -121,7 +126,7 @@ final class RegionServer: ResourceLoader {
 
 /// A cache on disk, a server, regions, and a clock that a test controls. The disk outlives the objects.
 struct RegionRig {
-  let scratch: Scratch
+  let scratch: TemporaryFolder
   let time: VirtualTime
   let server: RegionServer
   let source: ResourceSource
@@ -133,23 +138,25 @@ struct RegionRig {
   init(
     _ server: RegionServer = RegionServer(), allowsBulk: Bool = true, limits: RegionLimits = RegionLimits(),
     disk: BlobStoreLimits = BlobStoreLimits(), policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4),
-    inFiles: Bool = false
+    inFiles: Bool = false, scheme: String = "https"
   ) throws {
     try self.init(
-      scratch: Scratch(), time: VirtualTime(), server, allowsBulk: allowsBulk, limits: limits, disk: disk,
-      policy: policy, inFiles: inFiles)
+      scratch: TemporaryFolder(), time: VirtualTime(), server, allowsBulk: allowsBulk, limits: limits,
+      disk: disk,
+      policy: policy, inFiles: inFiles, scheme: scheme)
   }
 
   private init(
-    scratch: Scratch, time: VirtualTime, _ server: RegionServer, allowsBulk: Bool = true,
+    scratch: TemporaryFolder, time: VirtualTime, _ server: RegionServer, allowsBulk: Bool = true,
     limits: RegionLimits = RegionLimits(), disk: BlobStoreLimits = BlobStoreLimits(),
-    policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4), inFiles: Bool = false
+    policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4), inFiles: Bool = false,
+    scheme: String = "https"
   ) throws {
     (self.inFiles, limitsOfDisk) = (inFiles, disk)
     self.scratch = scratch
     self.time = time
     self.server = server
-    source = try Self.source(allowsBulk: allowsBulk)
+    source = try Self.source(allowsBulk: allowsBulk, scheme: scheme)
     let folder = URL(filePath: scratch.path)
     cache = try ResourceCache(
       sources: [source], settings: CacheSettings(disk: disk),
@@ -158,12 +165,12 @@ struct RegionRig {
     regions = try OfflineRegions(cache: cache, folder: folder, limits: limits, policy: policy)
   }
 
-  static func source(allowsBulk: Bool = true) throws -> ResourceSource {
+  static func source(allowsBulk: Bool = true, scheme: String = "https") throws -> ResourceSource {
     var limits = SourceLimits()
     limits.attempts = 1
     limits.timeout = .seconds(86_400)
     return try ResourceSource(
-      "trails", template: "https://trails.test/{z}/{x}/{y}", freshness: .fixed(.days(7)),
+      "trails", template: "\(scheme)://trails.test/{z}/{x}/{y}", freshness: .fixed(.days(7)),
       userAgent: "Tests/1 (tests.test)", limits: limits, zooms: 0...20,
       names: SourceNames(attribution: "© walkers"), allowsBulkDownload: allowsBulk)
   }
@@ -195,4 +202,36 @@ struct RegionRig {
   func pass(_ duration: Duration) { time.advance(by: duration.wholeMilliseconds) }
 
   func paths(_ plan: RegionPlan) throws -> Set<String> { Set(try plan.tiles().map(\.description)) }
+}
+
+extension RegionRig {
+  /// Returns the content of each tile of a region in a version.
+  static func all(_ version: Int, _ region: Region) throws -> [String?] {
+    try region.plan.tiles().map { "\($0) v\(version)" }
+  }
+
+  /// Gives the tiles of a region a newer version on the server.
+  func raise(_ region: Region, to version: Int) throws {
+    let paths = try paths(region.plan)
+    server.change { state in for path in paths { state.versions[path] = version } }
+  }
+
+  /// Returns a region that was loaded a day ago.
+  func loaded(_ name: String = "Oslo") async throws -> Region {
+    let region = try await regions.create(plan(name))
+    _ = try await regions.resume(region.id)
+    server.forget()
+    pass(.days(1))
+    return region
+  }
+
+  /// Returns the stored content of each tile of a region.
+  func bodies(_ region: Region) async throws -> [String?] {
+    var found: [String?] = []
+    for tile in try region.plan.tiles() {
+      let stored = try await cache.value(source.key(tile), policy: .local)
+      found.append(stored.bytes.map { RegionServer.text($0) })
+    }
+    return found
+  }
 }

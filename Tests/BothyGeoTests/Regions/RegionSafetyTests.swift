@@ -1,6 +1,7 @@
 import BothyCache
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import GRDB
@@ -9,24 +10,6 @@ import Testing
 
 @Suite("Regions that a network can't damage", .timeLimit(.minutes(5)))
 struct RegionSafetyTests {
-  /// Returns a region that was loaded a day ago.
-  private func loaded(_ rig: RegionRig) async throws -> Region {
-    let region = try await rig.regions.create(rig.plan())
-    _ = try await rig.regions.resume(region.id)
-    rig.server.forget()
-    rig.pass(.days(1))
-    return region
-  }
-
-  private func bodies(_ rig: RegionRig, _ region: Region) async throws -> [String?] {
-    var found: [String?] = []
-    for tile in try region.plan.tiles() {
-      let stored = try await rig.cache.value(rig.source.key(tile), policy: .local)
-      found.append(stored.bytes.map { RegionServer.text($0) })
-    }
-    return found
-  }
-
   private func old(_ region: Region) throws -> [String?] { try region.plan.tiles().map { "\($0) v1" } }
 
   @Test(
@@ -37,20 +20,21 @@ struct RegionSafetyTests {
     ])
   func portal(body: String, type: String?) async throws {
     let rig = try RegionRig()
-    let region = try await loaded(rig)
+    let region = try await rig.loaded()
     rig.server.change { $0.page = (body, type) }
     let error = await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
     #expect(
-      error?.code == .interrupted && error?.message.contains("sign-in") == true, "\(error?.message ?? "")")
+      error?.code == .signInRequired && error?.message.contains("sign-in") == true,
+      "\(error?.message ?? "")")
     #expect(rig.server.requests.count < region.tiles)
     let stopped = try await rig.regions.region(region.id)
-    #expect(stopped.state == .interrupted && stopped.reason?.contains("sign-in") == true)
-    #expect(try await bodies(rig, region) == old(region))
+    #expect(stopped.state == .outdated && stopped.reason?.contains("sign-in") == true)
+    #expect(try await rig.bodies(region) == old(region))
     rig.server.change { $0.page = nil }
     rig.server.forget()
     let done = try await rig.regions.resume(region.id)
     #expect(done.state == .complete && rig.server.requests.allSatisfy(\.isConditional))
-    #expect(try await bodies(rig, region) == old(region))
+    #expect(try await rig.bodies(region) == old(region))
   }
 
   @Test("A region's first load stops at a sign-in page, and stores none")
@@ -59,19 +43,20 @@ struct RegionSafetyTests {
     let region = try await rig.regions.create(rig.plan())
     rig.server.change { $0.page = ("<html>Log in", "text/html") }
     let error = await #expect(throws: BothyError.self) { try await rig.regions.resume(region.id) }
-    #expect(error?.code == .interrupted && rig.server.requests.count < region.tiles)
+    #expect(error?.code == .signInRequired && rig.server.requests.count < region.tiles)
+    #expect(try await rig.regions.region(region.id).state == .interrupted)
     #expect(try await rig.regions.stored(region.id).count == 0)
   }
 
   @Test("A server that suddenly has no tiles stops a refresh, and the tiles stay")
   func moved() async throws {
     let rig = try RegionRig()
-    let region = try await loaded(rig)
+    let region = try await rig.loaded()
     let paths = try rig.paths(region.plan)
     rig.server.change { state in for path in paths { state.statuses[path] = 404 } }
     let error = await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
     #expect(error?.code == .interrupted)
-    #expect(try await bodies(rig, region) == old(region))
+    #expect(try await rig.bodies(region) == old(region))
   }
 
   /// Returns a region of five tiles that was loaded a day ago.
@@ -97,15 +82,35 @@ struct RegionSafetyTests {
     #expect(
       done.reason?.contains("\(region.tiles) of its \(region.tiles) tiles are gone; they are kept") == true)
     let told = try await rig.regions.failures(of: region.id)
-    #expect(Set(told.map(\.tile.description)) == paths)
+    #expect(Set(told.map(\.tile?.description)) == paths)
     #expect(told.allSatisfy { $0.message.contains("(\(status))") })
-    #expect(try await bodies(rig, region) == old(region))
+    #expect(try await rig.bodies(region) == old(region))
     rig = try await rig.reopened()
     let later = try await rig.regions.region(region.id)
     #expect(later.progress.gone == region.tiles && later.reason == done.reason)
     let agreed = try await rig.regions.refresh(region.id, removingGone: true)
     #expect(agreed.state == .complete && agreed.progress.gone == 0 && agreed.reason == nil)
-    #expect(try await bodies(rig, region).allSatisfy { $0 == nil })
+    #expect(try await rig.bodies(region).allSatisfy { $0 == nil })
+  }
+
+  @Test("Tiles that another region has pinned too stay when one lets them go")
+  func goneOfOne() async throws {
+    let rig = try RegionRig()
+    let region = try await small(rig)
+    let other = try await rig.regions.create(
+      rig.plan("Other", box: GeoBox(west: 0, south: 0, east: 40, north: 40), zooms: 3...3))
+    #expect(try await rig.regions.resume(other.id).state == .complete && other.tiles < region.tiles)
+    let paths = try rig.paths(region.plan)
+    rig.server.change { state in for path in paths { state.statuses[path] = 404 } }
+    let done = try await rig.regions.refresh(region.id, removingGone: true)
+    #expect(done.state == .complete && done.progress.gone == other.tiles)
+    #expect(done.reason?.contains("pinned them too") == true)
+    #expect(try await rig.bodies(other) == old(other))
+    #expect(try await rig.bodies(region).compactMap { $0 }.count == other.tiles)
+    try await rig.regions.delete(other.id)
+    let alone = try await rig.regions.refresh(region.id, removingGone: true)
+    #expect(alone.state == .complete && alone.progress.gone == 0)
+    #expect(try await rig.bodies(region).allSatisfy { $0 == nil })
   }
 
   @Test("A small region whose tiles all become identical keeps its tiles")
@@ -116,8 +121,8 @@ struct RegionSafetyTests {
       state.page = (String(decoding: RegionServer.tile("sign in"), as: UTF8.self), nil)
     }
     let error = await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
-    #expect(error?.code == .interrupted)
-    #expect(try await bodies(rig, region) == old(region))
+    #expect(error?.code == .signInRequired)
+    #expect(try await rig.bodies(region) == old(region))
   }
 
   @Test("A list of regions of the first format is migrated completely")
@@ -128,7 +133,13 @@ struct RegionSafetyTests {
     rig = try await rig.reopened { _ in
       let queue = try DatabaseQueue(path: list)
       try queue.writeWithoutTransaction {
-        try $0.execute(sql: "ALTER TABLE region DROP COLUMN gone; PRAGMA user_version = 1")
+        try $0.execute(
+          sql: """
+            ALTER TABLE region DROP COLUMN gone; ALTER TABLE region DROP COLUMN flipping; DROP TABLE part;
+            ALTER TABLE region DROP COLUMN generation; DROP TABLE confirmed;
+            ALTER TABLE region DROP COLUMN map;
+            PRAGMA user_version = 1
+            """)
       }
       try queue.close()
     }
@@ -153,7 +164,7 @@ struct RegionSafetyTests {
         try FileManager.default.createDirectory(atPath: path + "/x", withIntermediateDirectories: true)
       }
     }
-    #expect(try await bodies(rig, region) == old(region))
+    #expect(try await rig.bodies(region) == old(region))
     #expect(try await rig.regions.all().map(\.state) == [.complete])
     let tile = try #require(try region.plan.tiles().first { _ in true })
     #expect(try await rig.cache.value(rig.source.key(tile), policy: .remoteElseLocal).bytes != nil)
@@ -161,7 +172,7 @@ struct RegionSafetyTests {
     rig = try await rig.reopened { _ in
       for path in blocked { try FileManager.default.removeItem(atPath: path) }
     }
-    #expect(try await bodies(rig, region) == old(region))
+    #expect(try await rig.bodies(region) == old(region))
     #expect(try await rig.cache.pins(by: region.holder).count == region.tiles)
     #expect(try await rig.regions.refresh(region.id).state == .complete)
   }
@@ -169,7 +180,7 @@ struct RegionSafetyTests {
   @Test("Many different changes of tiles, and some equal ones, are accepted")
   func honest() async throws {
     let rig = try RegionRig()
-    let region = try await loaded(rig)
+    let region = try await rig.loaded()
     let tiles = try region.plan.tiles().map(\.description)
     rig.server.change { state in
       for (place, path) in tiles.enumerated() {
@@ -221,33 +232,33 @@ struct RegionSafetyTests {
   @Test("Pins are restored when the cache recreates its index, and tiles outlast limits")
   func pinsBack() async throws {
     var rig = try RegionRig(disk: BlobStoreLimits(count: 2), inFiles: true)
-    let region = try await loaded(rig)
+    let region = try await rig.loaded()
     rig = try await rig.reopened(after: setFormat)
     #expect(try await rig.regions.all().map(\.state) == [.complete])
     #expect(try await rig.cache.pins(by: region.holder).count == region.tiles)
     try await rig.cache.setDiskLimits(BlobStoreLimits(count: 1))
-    #expect(try await bodies(rig, region) == old(region))
+    #expect(try await rig.bodies(region) == old(region))
     rig = try await rig.reopened { index in
       try Data(repeating: 7, count: 40_000).write(to: URL(filePath: index))
     }
     #expect(try await rig.regions.all().map(\.state) == [.complete])
     #expect(try await rig.cache.pins(by: region.holder).count == region.tiles)
-    #expect(try await bodies(rig, region) == old(region))
+    #expect(try await rig.bodies(region) == old(region))
   }
 
-  @Test("A region that lost tiles is lacking, and complete again after a resume")
-  func lacking() async throws {
+  @Test("A region that lost tiles is damaged, and complete again after a resume")
+  func damaged() async throws {
     var rig = try RegionRig()
-    let region = try await loaded(rig)
+    let region = try await rig.loaded()
     rig = try await rig.reopened { index in
       try Data(repeating: 7, count: 40_000).write(to: URL(filePath: index))
     }
     let seen = try await rig.regions.region(region.id)
-    #expect(seen.state.rawValue == "lacking" && seen.reason?.contains("\(region.tiles)") == true)
+    #expect(seen.state == .damaged && seen.reason?.contains("\(region.tiles)") == true)
     #expect(try await rig.regions.all().map(\.state) == [seen.state])
     #expect(try await rig.cache.pins(by: region.holder).count == region.tiles)
     #expect(try await rig.regions.resume(region.id).state == .complete)
-    #expect(try await bodies(rig, region) == old(region))
+    #expect(try await rig.bodies(region) == old(region))
     try await rig.cache.remove([rig.source.key(zoom: 0, x: 0, y: 0)])
     #expect(try await rig.regions.region(region.id).state == seen.state)
   }
@@ -255,7 +266,7 @@ struct RegionSafetyTests {
   @Test("Events while a cache was opened reach later listeners")
   func lateEvents() async throws {
     var rig = try RegionRig()
-    _ = try await loaded(rig)
+    _ = try await rig.loaded()
     rig = try await rig.reopened(after: setFormat)
     for _ in 0..<2 {
       let events = rig.cache.events

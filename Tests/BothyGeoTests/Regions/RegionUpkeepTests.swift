@@ -1,6 +1,7 @@
 import BothyCache
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -59,7 +60,7 @@ struct RegionUpkeepTests {
       state.statuses[broken.description] = 403
     }
     let done = try await rig.regions.resume(region.id)
-    #expect(done.state == .partial && done.progress.failed == 1)
+    #expect(done.state == .outdated && done.progress.failed == 1)
     #expect(rig.server.requests.count == tiles.count && Set(rig.server.paths).count == tiles.count)
     #expect(try await bytes(broken, rig) == "\(broken) v1")
     rig.server.change { $0.statuses = [:] }
@@ -78,6 +79,21 @@ struct RegionUpkeepTests {
     rig.server.change { $0.answers = nil }
     #expect(try await rig.regions.resume(region.id).state == .complete)
     #expect(rig.server.requests.count == region.tiles)
+  }
+
+  @Test("A refresh after the clock was set back requests every tile")
+  func clockBeforeRefresh() async throws {
+    let rig = try RegionRig()
+    let plan = try rig.plan()
+    let region = try await rig.regions.create(plan)
+    _ = try await rig.regions.resume(region.id)
+    rig.server.forget()
+    rig.time.advance(by: -3650 * 86_400_000)
+    let paths = try rig.paths(plan)
+    rig.server.change { state in for path in paths { state.versions[path] = 2 } }
+    #expect(try await rig.regions.refresh(region.id).state == .complete)
+    #expect(rig.server.requests.count == region.tiles)
+    for tile in try plan.tiles() { #expect(try await bytes(tile, rig) == "\(tile) v2") }
   }
 
   @Test("Resuming loads just the tiles that other code removed")
@@ -140,6 +156,31 @@ struct RegionUpkeepTests {
     let pinned = try await rig.cache.totals()["trails"]?.pinnedCount ?? 0
     #expect(pinned == 0)
     #expect(rig.server.requests.count < region.tiles)
+  }
+
+  @Test("The deletion of a region that another process loads is finished later", arguments: [0, 1, 2])
+  func deletingElsewhere(way: Int) async throws {
+    let gate = Latch()
+    let rig = try RegionRig(RegionServer(gate: gate))
+    let region = try await rig.regions.create(rig.plan())
+    async let run = rig.regions.resume(region.id)
+    await gate.reached()
+    let other = try rig.beside()
+    let busy = await #expect(throws: BothyError.self) { try await other.regions.delete(region.id) }
+    #expect(busy?.code == .regionBusy && busy?.message.contains("off the list") == true)
+    #expect(try await other.regions.all().isEmpty)
+    #expect(try await other.cache.pins(by: region.holder).count > 0)
+    gate.open()
+    do {
+      _ = try await run
+      Issue.record("The region is gone.")
+    } catch { #expect((error as? BothyError)?.code == .unknownRegion) }
+    switch way {
+    case 0: #expect(try await other.regions.all().isEmpty)
+    case 1: try await other.regions.delete(region.id)
+    default: #expect(try await other.regions.create(other.plan()).id != region.id)
+    }
+    #expect(try await other.cache.pins(by: region.holder).isEmpty)
   }
 
   /// Promises: R-42

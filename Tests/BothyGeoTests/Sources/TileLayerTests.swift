@@ -1,6 +1,7 @@
 import BothyCache
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -66,11 +67,11 @@ struct TileLayerTests {
     "A part of a coarser tile is shown until a tile arrives"
   )
   func bestAvailable() async throws {
-    let scratch = try Scratch()
+    let scratch = try TemporaryFolder()
     let server = FewTiles()
     let source = try provider().source(style: "day")
     let open = {
-      let store = try SQLiteBlobStore(path: scratch.file("tiles.sqlite"))
+      let store = try DiskStore(path: scratch.file("tiles.sqlite"))
       return try ResourceCache(sources: [source], disk: DiskTier { _ in store }, loader: server)
     }
     var cache = try open()

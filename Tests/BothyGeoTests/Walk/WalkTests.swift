@@ -2,6 +2,7 @@ import BothyCache
 import BothyGeo
 import BothyHTTP
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -10,12 +11,6 @@ import Testing
 @Suite("A walk over a real network", .timeLimit(.minutes(10)))
 struct WalkTests {
   private let start = Coordinate(latitude: 51.43860066718254, longitude: -2.69439697265625)
-
-  #if canImport(Darwin)
-    private static func loader() -> any ResourceLoader { URLSessionLoader() }
-  #else
-    private static func loader() -> any ResourceLoader { AsyncHTTPClientLoader() }
-  #endif
 
   /// Returns the nine tiles around the start: the real ones, or synthetic ones without fixtures.
   private func documents() throws -> (paths: [String: Data], isReal: Bool) {
@@ -42,7 +37,7 @@ struct WalkTests {
   func walk() async throws {
     let (documents, isReal) = try documents()
     let host = try TileHost(documents)
-    let scratch = try Scratch()
+    let scratch = try TemporaryFolder()
     let time = VirtualTime()
     let source = try ResourceSource(
       "walks", template: "http://127.0.0.1:\(host.port)/tiles/{z}/{x}/{y}.json",
@@ -52,8 +47,8 @@ struct WalkTests {
     let clock = LoadClock(VirtualClock(), wall: time.reader())
     let cache = try ResourceCache(
       sources: [source],
-      disk: DiskTier { try SQLiteBlobStore(path: scratch.file("cache.sqlite"), options: $0) },
-      loader: Self.loader(), clock: clock)
+      disk: DiskTier { try DiskStore(path: scratch.file("cache.sqlite"), options: $0) },
+      loader: .system, clock: clock)
     let places = try PlaceStore(path: scratch.file("places.sqlite"))
     let atlas = NearbyMap(places: places, cache: cache, source: source, clock: clock)
     let changes = Gathering(atlas.changes)

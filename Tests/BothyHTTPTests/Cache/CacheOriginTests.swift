@@ -35,7 +35,7 @@ struct CacheOriginTests {
   ) throws -> ResourceCache {
     let folder = origin.folder.appending(path: "cache").path
     return try ResourceCache(
-      sources: [source], disk: DiskTier { try FileBlobStore(folder: folder, options: $0) },
+      sources: [source], disk: DiskTier { try DiskStore(folder: folder, options: $0) },
       loader: loader)
   }
 
@@ -88,7 +88,7 @@ struct CacheOriginTests {
   /// Promises: E-12
   @Test("A hundred simultaneous readers of one tile send one request")
   func coalescing() async throws {
-    let source = try source(.http, path: "slow")
+    let source = try source(.http, path: "latest")
     let cache = try open(source)
     let key = try source.key(path: "7.json")
     let bodies = try await withThrowingTaskGroup(of: Data?.self) { group in

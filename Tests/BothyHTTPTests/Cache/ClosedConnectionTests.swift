@@ -23,7 +23,7 @@
         }
         .bind(host: "127.0.0.1", port: 0).get()
       let url = "http://127.0.0.1:\(server.localAddress?.port ?? 0)/hut"
-      let loader = AsyncHTTPClientLoader()
+      let loader = HTTPLoader()
       let answer: Result<Int, LoadFailure>
       do {
         answer = .success(try await loader.load(ResourceRequest(url, method: method)).status)

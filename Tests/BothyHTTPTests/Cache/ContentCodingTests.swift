@@ -1,6 +1,7 @@
 import BothyCache
 import BothyHTTP
 import BothyStore
+import BothySync
 import Foundation
 import HTTPTypes
 import NIOCore
@@ -14,8 +15,10 @@ struct ContentCodingTests {
   private let loader = platformLoader()
   private let tile = Array(String(repeating: #"{"name":"hut"},"#, count: 500).utf8)
 
-  /// Loads from a server whose response has these fields, its length and this body.
-  private func load(_ fields: String, _ body: [UInt8]) async throws -> (ResourceResponse, body: Data) {
+  /// Runs `use` with the address of a server whose response has these fields, its length and this body.
+  private func serving<Result: Sendable>(
+    _ fields: String, _ body: [UInt8], _ use: (_ url: String) async throws -> Result
+  ) async throws -> Result {
     let answer =
       Array("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(body.count)\r\n\r\n".utf8) + body
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -25,12 +28,18 @@ struct ContentCodingTests {
         }
       }
       .bind(host: "127.0.0.1", port: 0).get()
-    let url = "http://127.0.0.1:\(server.localAddress?.port ?? 0)/hut"
-    let response = try await loader.load(ResourceRequest(url))
-    var received = Data()
-    for try await piece in response.body { received.append(piece) }
+    let result = try await use("http://127.0.0.1:\(server.localAddress?.port ?? 0)/hut")
     try await server.close()
-    return (response, received)
+    return result
+  }
+
+  private func load(_ fields: String, _ body: [UInt8]) async throws -> (ResourceResponse, body: Data) {
+    try await serving(fields, body) { url in
+      let response = try await loader.load(ResourceRequest(url))
+      var received = Data()
+      for try await piece in response.body { received.append(piece) }
+      return (response, received)
+    }
   }
 
   /// Promises: E-27
@@ -53,6 +62,16 @@ struct ContentCodingTests {
     #expect(body == Data(tile))
     #expect(!response.wasCoded)
     #expect(response.fields[.contentLength] == String(tile.count))
+  }
+
+  @Test("A small response that decodes to more than the limit is refused")
+  func tooLarge() async throws {
+    let packed = try Gzip.compress(tile)
+    let error = try await serving("Content-Encoding: gzip\r\n", packed) { url in
+      let transport = platformTransport(bodyLimit: tile.count - 1)
+      return await #expect(throws: RemoteError.self) { try await transport.send(TransportRequest(.get, url)) }
+    }
+    #expect(error?.code == "answerTooLarge")
   }
 }
 

@@ -1,5 +1,6 @@
 import BothyCache
 import BothyHTTP
+import BothyTestSupport
 import Foundation
 import HTTPTypes
 
@@ -10,13 +11,14 @@ final class NginxOrigin: @unchecked Sendable {
   // Unchecked because of the process. Only `start` and `stop` use it, and a test calls them one after the other.
   static let program = ProcessInfo.processInfo.environment["BOTHY_NGINX"]
 
-  let folder: URL
+  private let temporary: TemporaryFolder
+  var folder: URL { temporary.url }
   let port: Int
   var url: String { "http://127.0.0.1:\(port)" }
   private var process: Process?
 
   init() throws {
-    folder = FileManager.default.temporaryDirectory.appending(path: "bothy-nginx-\(UUID().uuidString)")
+    temporary = try TemporaryFolder()
     port = Int(try FreePort().number)
     for name in ["files", "temp"] {
       try FileManager.default.createDirectory(
@@ -25,10 +27,7 @@ final class NginxOrigin: @unchecked Sendable {
     try Data(configuration.utf8).write(to: folder.appending(path: "nginx.conf"))
   }
 
-  deinit {
-    stop()
-    try? FileManager.default.removeItem(at: folder)  // only tidying
-  }
+  deinit { stop() }
 
   private var configuration: String {
     """
@@ -45,6 +44,8 @@ final class NginxOrigin: @unchecked Sendable {
       server {
         listen 127.0.0.1:\(port); root \(folder.path)/files;
         location /slow/ { alias \(folder.path)/files/; limit_rate_after 1m; limit_rate 64k; }
+        location /late/ { alias \(folder.path)/files/; gzip off; limit_rate 4k; }
+        location /latest/ { alias \(folder.path)/files/; gzip off; limit_rate 200; }
         location /moved/ { return 301 /files/tile.json; }
         location /files/ { alias \(folder.path)/files/; }
         location /busy/ { add_header Retry-After 1 always; return 503; }

@@ -44,7 +44,7 @@ struct NginxTests {
   @Test("A hundred simultaneous loads of one tile send one request")
   func coalescing() async throws {
     let flights = RequestCoalescer<String, FetchedAnswer>()
-    let order = order("/slow/tile.json")
+    let order = order("/late/tile.json")
     let bodies = try await withThrowingTaskGroup(of: Data.self) { group in
       for _ in 0..<100 {
         group.addTask { [fetcher] in

@@ -2,6 +2,7 @@ import BothyHTTP
 import BothyKinto
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -23,7 +24,7 @@ final class KintoDevice {
   let network: FaultyTransport
   let remote: KintoRemote
   private(set) var store: SyncedStore
-  private let folder: URL
+  private let folder: TemporaryFolder
   private let configuration: SyncOptions
   private let time: VirtualTime
 
@@ -43,12 +44,9 @@ final class KintoDevice {
     remote = KintoRemote(
       url: try #require(RealKinto.url), space: space, transport: network, credentials: RealKinto.credentials,
       schema: StoreSchema(version: 1, Card.self), options: options, clock: SyncClock(now: time.reader()))
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-kinto-\(UUIDv7.make())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    folder = try TemporaryFolder()
     store = try Self.open(folder, remote, configuration, time)
   }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }  // a folder left behind has no effect
 
   /// Closes the file and opens it again, like a relaunch of the app.
   func restart() throws {
@@ -57,10 +55,10 @@ final class KintoDevice {
   }
 
   private static func open(
-    _ folder: URL, _ remote: KintoRemote, _ configuration: SyncOptions, _ time: VirtualTime
+    _ folder: TemporaryFolder, _ remote: KintoRemote, _ configuration: SyncOptions, _ time: VirtualTime
   ) throws -> SyncedStore {
     try SyncedStore(
-      at: folder.appendingPathComponent("cards.sqlite").path, schema: StoreSchema(version: 1, Card.self),
+      at: folder.file("cards.sqlite"), schema: StoreSchema(version: 1, Card.self),
       remote: remote,
       configuration: configuration,
       options: StoreOptions(durability: .normal, processes: .single, readers: 1),
@@ -83,7 +81,7 @@ final class KintoDevice {
   func problems() async throws -> [String] {
     var problems: [String] = []
     let left = try store.outboxEntries()
-    if !left.isEmpty { problems.append("\(name) still has \(left.map(\.record))") }
+    if !left.isEmpty { problems.append("\(name) still has \(left.map(\.id))") }
     let server = try await remote.digest(.everything)
     let own = try store.digest()
     if own.count != server.count || own.digest != server.digest {

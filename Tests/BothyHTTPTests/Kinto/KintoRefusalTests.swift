@@ -124,8 +124,8 @@ struct KintoRefusalTests {
   func polling() async throws {
     var options = KintoOptions()
     options.pollInterval = .milliseconds(1)
-    var hints = KintoRemote(ScriptedKinto(), options: options).hints().makeAsyncIterator()
-    #expect(try await hints.next() != nil)
-    #expect(try await hints.next() != nil)
+    var notifications = KintoRemote(ScriptedKinto(), options: options).notifications().makeAsyncIterator()
+    #expect(try await notifications.next() != nil)
+    #expect(try await notifications.next() != nil)
   }
 }

@@ -13,7 +13,7 @@ struct KintoServerTests {
 
   private func devices(_ policy: MergePolicy) throws -> (KintoDevice, KintoDevice) {
     var configuration = SyncOptions.quiet
-    configuration.mergePolicies = MergePolicies(policy)
+    configuration.merging = MergePolicies(policy)
     return (try KintoDevice("a", in: space, configuration), try KintoDevice("b", in: space, configuration))
   }
 

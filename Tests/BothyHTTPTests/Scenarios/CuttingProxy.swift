@@ -1,3 +1,4 @@
+import BothyTestSupport
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -55,19 +56,17 @@ final class CuttingProxy: Sendable {
 
   private struct Cut: Error {}
 
-  /// The number of bytes of a reply that may still pass, or `nil` for all.
-  private final class Allowance: Sendable { let bytes = Mutex<Int?>(nil) }
-
   private func relay(_ client: Link) async throws {
     let far = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .connect(host: "127.0.0.1", port: serverPort) { Self.wrapped($0) }
-    let allowance = Allowance()
+    // The number of bytes of a reply that may still pass, or `nil` for all.
+    let allowance = Locked<Int?>(nil)
     try await client.executeThenClose { requests, replies in
       try await far.executeThenClose { answers, questions in
         try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask {
             for try await piece in requests {
-              if let armed = self.disarm() { allowance.bytes.withLock { $0 = armed } }
+              if let armed = self.disarm() { allowance.value = armed }
               try await questions.write(piece)
             }
           }
@@ -89,11 +88,11 @@ final class CuttingProxy: Sendable {
   }
 
   private func pass(
-    _ piece: ByteBuffer, _ allowance: Allowance, _ replies: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    _ piece: ByteBuffer, _ allowance: Locked<Int?>, _ replies: NIOAsyncChannelOutboundWriter<ByteBuffer>
   ) async throws {
-    guard let left = allowance.bytes.withLock({ $0 }) else { return try await replies.write(piece) }
+    guard let left = allowance.value else { return try await replies.write(piece) }
     guard piece.readableBytes > left else {
-      allowance.bytes.withLock { $0 = left - piece.readableBytes }
+      allowance.value = left - piece.readableBytes
       return try await replies.write(piece)
     }
     if left > 0, let part = piece.getSlice(at: piece.readerIndex, length: left) {

@@ -22,11 +22,11 @@ struct LostReplyScenario {
           url: proxy.url, space: "hut", transport: platformTransport(compression: false),
           timeout: .seconds(20))
         var configuration = SyncOptions.quiet
-        configuration.mergePolicies = MergePolicies(.fieldByField)
+        configuration.merging = MergePolicies(.fieldByField)
         let store = try SyncedStore(
           at: nil, schema: Self.schema, remote: remote, configuration: configuration)
         try await store.store.write { try $0.insert(AnyRecord("Item", id: "counter", ["n": 0])) }
-        try await store.caughtUp()
+        try await store.syncCompletely()
         let cuts = try await Self.cutEverywhere(store, proxy)
         #expect(cuts > 200, "a reply has that many bytes")
         let digest = try await server.remote().digest(.everything)
@@ -59,7 +59,7 @@ struct LostReplyScenario {
       }
       #expect(report.stop?.name == "unreachable", "cut after \(cuts) bytes")
       #expect(try store.pendingCounts().total == 2, "cut after \(cuts) bytes")
-      try await store.caughtUp()
+      try await store.syncCompletely()
       cuts += 1
     }
   }

@@ -1,5 +1,6 @@
 import BothyPacks
 import BothyStore
+import BothyTestSupport
 import Foundation
 
 /// A small version of data that an app ships: cities, and times of a year for each.

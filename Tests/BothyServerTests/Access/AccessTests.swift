@@ -108,8 +108,16 @@ struct AccessTests {
       #expect(wrong.status == 405)
       #expect(wrong.headers[.allow] == "GET, HEAD, PUT, PATCH, DELETE")
       #expect(try await call(.trace, "/healthz").status == 405)
+      let unknown = try #require(HTTPRequest.Method("PROPFIND"))
+      for path in ["/healthz", "/v1/spaces/a/containers", "/v1/spaces/a/containers/b/c%2Fd"] {
+        let reply = try await call(unknown, path)
+        #expect(reply.status == 405 && reply.headers[.allow] == "GET, HEAD", "\(path)")
+      }
+      let head = try await call(.head, "/healthz")
+      #expect(head.status == 200 && head.bytes.isEmpty && head.headers[.contentLength] == "15")
       for path in [
         "/", "/v1", "/v1/spaces//sync", "/v1/spaces/a/records/T", "/v1/spaces/a/containers/", "/v2",
+        "/healthz/", "//healthz", "/v1/spaces/a/digest/", "/v1/spaces/a/containers/b//c", "/%68ealthz",
       ] {
         let reply = try await call(.get, path)
         #expect(reply.status == 404, "\(path)")

@@ -101,7 +101,7 @@ struct IsolationTests {
     return [
       "getBlob": Row(path: blobs + sha256, other: 200, malformed: (blobs + "no-digest", nil, 400)),
       "putBlob": Row(
-        path: blobs + sha256, body: "other bytes", type: "application/octet-stream", other: 200,
+        path: blobs + sha256, body: blob, type: "application/octet-stream", other: 200,
         malformed: (blobs + "no-digest", "x", 400)),
       "uploadBlobPart": Row(
         path: blobs + sha256, body: "x", type: "application/octet-stream",

@@ -30,6 +30,31 @@ struct JWTAlgorithmTests {
     }
   }
 
+  @Test("An RSA key without a named algorithm verifies RS256, RS384 and RS512")
+  func unnamed() async throws {
+    let keys = try KeysUnderTest()
+    let member = try keys.member("RS256", kid: "k").replacing(#""alg":"RS256","#, with: "")
+    try await server(#"{"keys":[\#(member)]}"#).run { call async throws in
+      for algorithm in Self.algorithms {
+        let token = try await keys.token(algorithm, kid: "k")
+        let status = try await call.with(token: token)(.get, Self.address).status
+        #expect(status == (algorithm.hasPrefix("RS") ? 200 : 401), "\(algorithm)")
+      }
+    }
+  }
+
+  @Test("EdDSA may be called Ed25519, by tokens and by keys", arguments: ["EdDSA", "Ed25519"])
+  func names(name: String) async throws {
+    let keys = try KeysUnderTest()
+    let set = try #"{"keys":[\#(keys.member(name, kid: "k"))]}"#
+    try await server(set).run { call async throws in
+      for other in ["EdDSA", "Ed25519"] {
+        let token = try await keys.token(other, kid: "k")
+        #expect(try await call.with(token: token)(.get, Self.address).status == 200, "\(other)")
+      }
+    }
+  }
+
   @Test("A PEM public key verifies the algorithm of its kind")
   func pem() async throws {
     let keys = try KeysUnderTest()

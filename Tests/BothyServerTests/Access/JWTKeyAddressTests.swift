@@ -1,5 +1,7 @@
 import BothyServer
 import BothyStore
+import BothyTestSupport
+import Foundation
 import HTTPTypes
 import Synchronization
 import Testing
@@ -12,6 +14,8 @@ struct JWTKeyAddressTests {
     struct Down: Error {}
 
     private let state = Mutex<(responses: [String: String], isDown: Bool, count: Int)>(([:], false, 0))
+    /// True while requests get no response.
+    let isSilent = Locked(false)
 
     var count: Int { state.withLock { $0.count } }
     var isDown: Bool {
@@ -23,8 +27,12 @@ struct JWTKeyAddressTests {
 
     func address(_ url: String) -> JWTKeyAddress {
       JWTKeyAddress(url: url) { [self] url in
-        try state.withLock { state in
-          state.count += 1
+        state.withLock { $0.count += 1 }
+        while isSilent.value {
+          try Task.checkCancellation()
+          await Task.yield()
+        }
+        return try state.withLock { state in
           guard !state.isDown, let text = state.responses[url] else { throw Down() }
           return JWTKeyAddress.Response(body: Array(text.utf8), freshFor: .seconds(600))
         }
@@ -45,7 +53,8 @@ struct JWTKeyAddressTests {
   }
 
   private func run(
-    _ access: Authentication, _ body: @Sendable (@Sendable (String) async throws -> Int) async throws -> Void
+    _ access: Authentication,
+    _ body: @Sendable (@escaping @Sendable (String) async throws -> Int) async throws -> Void
   ) async throws {
     var server = try ServerUnderTest()
     server.configuration.access = access
@@ -69,6 +78,7 @@ struct JWTKeyAddressTests {
     await #expect(throws: BothyError.self) { try await access(Self.metadata, other) }
   }
 
+  /// Promises: A-11
   @Test("A new key is requested when a token has it, once a minute")
   func rotation() async throws {
     let (old, new) = (IssuerUnderTest(), IssuerUnderTest())
@@ -105,6 +115,7 @@ struct JWTKeyAddressTests {
     #expect(provider.count == 2)
   }
 
+  /// Promises: A-11
   @Test("While the provider is down its keys are used for a day, no longer")
   func outage() async throws {
     let issuer = IssuerUnderTest()
@@ -137,5 +148,82 @@ struct JWTKeyAddressTests {
     _ = try await access("http://127.0.0.1:8080/keys")
     provider.set(Self.metadata, #"{"issuer":"i","jwks_uri":"http://id.example/keys"}"#)
     await #expect(throws: BothyError.self) { try await access(Self.metadata) }
+  }
+
+  @Test("Tokens with a new key that come together wait for one request of it")
+  func together() async throws {
+    let (old, new) = (IssuerUnderTest(), IssuerUnderTest())
+    provider.set(Self.keys, old.keySet)
+    let (provider, clock, looks) = (provider, clock, Locked(0))
+    clock.now = 0
+    let access = try await Authentication(
+      reading: AccessFiles(keyAddress: provider.address(Self.keys), read: { _ in [] }),
+      now: {
+        looks.change { $0 += 1 }
+        return clock.now
+      })
+    provider.set(Self.keys, new.keySet)
+    provider.isSilent.value = true
+    clock.now = 60_000
+    let token = try await new.es256(.init(exp: 1e9))
+    try await run(access) { status async throws in
+      let before = looks.value
+      let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<8 { group.addTask { try await status(token) } }
+        // Each token with an unknown key looks at the clock.
+        while looks.value < before + 8 { await Task.yield() }
+        provider.isSilent.value = false
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(statuses == Array(repeating: 200, count: 8))
+      #expect(provider.count == 2)
+    }
+  }
+
+  private func access(beside folder: TileFolderUnderTest) async throws -> Authentication {
+    clock.now = 0
+    return try await Authentication(
+      reading: AccessFiles(
+        tokens: folder.path + "/tokens.json", keyAddress: provider.address(Self.keys),
+        read: { Array(try Data(contentsOf: URL(filePath: $0))) }), now: { [clock] in clock.now })
+  }
+
+  @Test("A provider that doesn't answer delays no change of the tokens file")
+  func silence() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("tokens.json", #"[{"token":"t","principal":"ada","spaces":["hut"]}]"#)
+    provider.set(Self.keys, IssuerUnderTest().keySet)
+    let provider = provider
+    var server = try ServerUnderTest()
+    server.configuration.access = try await access(beside: folder)
+    provider.isSilent.value = true
+    defer { provider.isSilent.value = false }
+    clock.now = 600_000
+    try await server.run { call async throws in
+      async let stream = call.with(token: "t")(.get, "/v1/spaces/hut/events")
+      while provider.count == 1 { await Task.yield() }
+      try folder.write("tokens.json", #"[{"token":"other","principal":"ada","spaces":["hut"]}]"#)
+      // The server checks every second, and nothing else ends the stream.
+      #expect(try await stream.status == 200)
+      #expect(try await call.with(token: "t")(.get, "/v1/spaces/hut/changes").status == 401)
+      #expect(provider.isSilent.value)
+    }
+  }
+
+  @Test("A tokens file that can't be used holds back no new keys")
+  func mistake() async throws {
+    let folder = try TileFolderUnderTest()
+    let (old, new) = (IssuerUnderTest(), IssuerUnderTest())
+    try folder.write("tokens.json", #"[{"token":"t","principal":"ada","spaces":["hut"]}]"#)
+    provider.set(Self.keys, old.keySet)
+    let access = try await access(beside: folder)
+    try folder.write("tokens.json", "[{")
+    await #expect(throws: (any Error).self) { try await access.reload() }
+    provider.set(Self.keys, new.keySet)
+    clock.now = 60_000
+    try await run(access) { status async throws in
+      #expect(try await status(new.es256(.init(exp: 1e9))) == 200)
+      #expect(try await status("t") == 200)
+    }
   }
 }

@@ -1,6 +1,7 @@
 import BothyServer
 import BothyStore
 import BothySync
+import BothyTestSupport
 import Foundation
 import HTTPTypes
 import JWTKit
@@ -192,6 +193,7 @@ struct JWTTests {
       "{}", #"{"keys":[]}"#, #"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#, "[", "plain",
       #"{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}"#, #"{"keys":[{"kty":"oct","k":"c2hvcnQ"}]}"#,
       #"{"keys":[{"kty":"oct","alg":"HS512","k":"YSBzaGFyZWQgc2VjcmV0IG9mIG1vcmUgdGhhbiAzMiBieXRlcw"}]}"#,
+      issuer.keySet.replacing(#""use":"sig""#, with: #""use":"enc""#),
     ] {
       await #expect(throws: (any Error).self, "\(text)") {
         var keys = JWTKeys()

@@ -67,6 +67,7 @@ struct KeysUnderTest: Sendable {
     }
     var header = JWTHeader()
     header.kid = kid.map { JWKIdentifier(string: $0).string }
+    if algorithm == "Ed25519" { header.alg = algorithm }
     return try await keys.sign(claims, header: header)
   }
 
@@ -83,7 +84,8 @@ struct KeysUnderTest: Sendable {
     case "ES384":
       let point = es384.publicKey.parameters
       key = #""kty":"EC","crv":"P-384","x":"\#(url(point?.x ?? ""))","y":"\#(url(point?.y ?? ""))""#
-    case "EdDSA": key = #""kty":"OKP","crv":"Ed25519","x":"\#(url(edDSA.publicKey.rawRepresentation))""#
+    case "EdDSA", "Ed25519":
+      key = #""kty":"OKP","crv":"Ed25519","x":"\#(url(edDSA.publicKey.rawRepresentation))""#
     default:
       let (modulus, exponent) = try rsa.publicKey.getKeyPrimitives()
       key = #""kty":"RSA","n":"\#(url(modulus))","e":"\#(url(exponent))""#

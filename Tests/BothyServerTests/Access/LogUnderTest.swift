@@ -1,3 +1,4 @@
+import BothyTestSupport
 import Logging
 
 /// A log that keeps its lines.

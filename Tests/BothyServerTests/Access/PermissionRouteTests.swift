@@ -55,6 +55,7 @@ struct PermissionRouteTests {
     }
   }
 
+  /// Promises: A-33
   @Test("Queries, counts, containers, digests and the history leave hidden records out")
   func lists() async throws {
     try await server().run { call in
@@ -88,6 +89,7 @@ struct PermissionRouteTests {
     }
   }
 
+  /// Promises: A-19
   @Test("A document with a wrong condition is refused with its line")
   func document() throws {
     let wrong = Self.schema.replacing(#""delete": "_owner"#, with: #""delete": "maker"#)

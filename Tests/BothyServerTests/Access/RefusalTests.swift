@@ -12,6 +12,7 @@ struct RefusalTests {
      {"token":"secret-b","principal":"bob","spaces":["hut"]}]
     """
 
+  /// Promises: A-36
   @Test("Each refusal of access logs user, place and reason, and never a token")
   func audit() async throws {
     let log = LogUnderTest()

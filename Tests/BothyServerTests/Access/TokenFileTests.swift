@@ -63,6 +63,26 @@ struct TokenFileTests {
     }
   }
 
+  @Test("A token opens no space whose name only looks alike")
+  func doubles() async throws {
+    let text = """
+      [{"token":"one","principal":"ada","spaces":["caf\u{E9}"]}, {"token":"all","principal":"bea","spaces":["*"]}]
+      """
+    try await ServerUnderTest(tokens: text).run { call async throws in
+      let (one, all) = (call.with(token: "one"), call.with(token: "all"))
+      #expect(try await one(.get, "/v1/spaces/caf%C3%A9/changes").status == 200)
+      #expect(try await one(.get, "/v1/spaces/cafe%CC%81/changes").status == 403)
+      #expect(try await all(.get, "/v1/spaces/caf%C3%A9/changes").status == 200)
+      #expect(try await all(.get, "/v1/spaces/cafe%CC%81/changes").status == 400)
+    }
+    for entry in [
+      "\"principal\":\"Rene\u{301}\",\"spaces\":[]", "\"principal\":\"ada\",\"spaces\":[\"cafe\u{301}\"]",
+      "\"principal\":\"ada\",\"spaces\":[],\"groups\":[\"e\u{301}quipe\"]",
+    ] {
+      #expect(throws: BothyError.self) { try TokenTable(json: "[{\"token\":\"t\",\(entry)}]") }
+    }
+  }
+
   @Test("An entry ends at its time")
   func end() async throws {
     let text = #"[{"token":"t","principal":"ada","spaces":["hut"],"expires":"1970-01-01T00:00:02Z"}]"#
@@ -146,10 +166,10 @@ struct AccessReloadTests {
     var server = try ServerUnderTest()
     server.configuration.access = try await Authentication(
       reading: AccessFiles(tokens: folder.path + "/tokens.json", read: Self.read), now: { 0 })
-    let hints = server.configuration.hints
+    let notifications = server.configuration.notifications
     try await server.run { call async throws in
       async let stream = call.with(token: "ann")(.get, "/v1/spaces/hut/events")
-      while hints.streamCount == 0 { await Task.yield() }
+      while notifications.streamCount == 0 { await Task.yield() }
       try folder.write("tokens.json", Self.tokens(["bob"]))
       // The server checks every second, and nothing else ends the stream.
       let reply = try await stream
@@ -163,12 +183,12 @@ struct AccessReloadTests {
   @Test("A stream of events ends with its token, before the next notification")
   func endedStream() async throws {
     let (server, clock, token) = try await IssuerUnderTest().serverWithEndingToken()
-    let hints = server.configuration.hints
+    let notifications = server.configuration.notifications
     try await server.run { call async throws in
       async let stream = call.with(token: token)(.get, "/v1/spaces/hut/events")
-      while hints.streamCount == 0 { await Task.yield() }
+      while notifications.streamCount == 0 { await Task.yield() }
       clock.now = 50_000
-      hints.publish(space: "hut")
+      notifications.publish(space: "hut")
       let reply = try await stream
       #expect(reply.text.hasPrefix(": open"))
       #expect(!reply.text.contains("news"))

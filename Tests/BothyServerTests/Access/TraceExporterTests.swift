@@ -1,5 +1,6 @@
 import BothyServer
 import BothyStore
+import BothyTestSupport
 import Logging
 import Synchronization
 import Testing
@@ -98,6 +99,22 @@ struct TraceExporterTests {
     #expect(exporter.dropped == 2)
     try await exporter.sendAll()
     #expect(exporter.sent == 2048)
+  }
+
+  @Test("A batch whose wait for the collector is cancelled is kept")
+  func interrupted() async throws {
+    let received = Locked(0)
+    let exporter = TraceExporter(
+      endpoint: "http://collector.test:4318", logger: Logger(label: "test"),
+      sleep: { _ in throw CancellationError() },
+      send: { _ in
+        received.change { $0 += 1 }
+        return OutboundResponse(status: received.value == 1 ? 503 : 200)
+      })
+    add(["a", "b"], to: exporter)
+    await #expect(throws: CancellationError.self) { try await exporter.sendAll() }
+    try await exporter.sendAll()
+    #expect(exporter.sent == 2 && exporter.dropped == 0)
   }
 
   @Test("The end of the server sends what is left")

@@ -1,5 +1,6 @@
 import BothyServer
 import BothyStore
+import BothyTestSupport
 import HTTPTypes
 import Testing
 import Tracing
@@ -51,5 +52,19 @@ struct TraceWriterTests {
     #expect(spans.count { $0["parentSpanId"] == nil } == 1)
     #expect(try await self.spans("00-\(Self.trace)-\(Self.parent)-00").isEmpty)
     #expect(try await self.spans("00-no-no-00").count == 2)
+  }
+
+  /// Promises: A-36
+  @Test("A span is written once, with the type of an error alone")
+  func errors() throws {
+    let lines = Locked<[[UInt8]]>([])
+    let tracer = TraceWriter { line in lines.change { $0.append(line) } }
+    let span = tracer.startSpan("work", context: .topLevel, ofKind: .internal)
+    span.recordError(BothyError(.invalidValue, "the-secret-title"))
+    span.end()
+    span.end()
+    #expect(lines.value.count == 1)
+    let text = String(decoding: try #require(lines.value.first), as: UTF8.self)
+    #expect(text.contains("BothyError") && !text.contains("the-secret-title"))
   }
 }

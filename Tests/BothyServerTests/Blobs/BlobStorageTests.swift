@@ -10,11 +10,11 @@ import Testing
 struct BlobStorageTests {
   typealias Kind = StorageUnderTest.Kind
   private let day: Int64 = 86_400_000
+  private let hour: Int64 = 3_600_000
 
   @Test("One process continues an upload that another began", arguments: Kind.allCases)
   func continued(_ kind: Kind) async throws {
     let storage = try StorageUnderTest(kind)
-    defer { storage.close() }
     let bytes = blobBytes()
     let name = S3Signature.hash(bytes)
     #expect(try await storage.one.append(BlobPart(of: bytes, 0..<10), in: "hut") == .part(10))
@@ -37,7 +37,6 @@ struct BlobStorageTests {
   @Test("Blobs of any size are stored", arguments: Kind.allCases, [0, 1, 10, 16, 17, 45, 100])
   func sizes(_ kind: Kind, count: Int) async throws {
     let storage = try StorageUnderTest(kind)
-    defer { storage.close() }
     let bytes = blobBytes(count)
     let name = try await storage.one.upload(bytes, in: "hut")
     #expect(try await storage.two.holding(of: name, in: "hut") == .whole(size: Int64(count)))
@@ -47,10 +46,10 @@ struct BlobStorageTests {
     #expect(storage.bucket?.kinds ?? ["content", "marks"] == ["content", "marks"])
   }
 
+  /// Promises: A-9
   @Test("Bytes of another checksum are discarded with all parts", arguments: Kind.allCases)
   func mismatch(_ kind: Kind) async throws {
     let storage = try StorageUnderTest(kind)
-    defer { storage.close() }
     let (bytes, wrong) = (blobBytes(), blobBytes(45, 9))
     let name = S3Signature.hash(bytes)
     let begun = BlobPart(sha256: name, size: 45, offset: 0, bytes: Array(wrong[..<30]))
@@ -59,6 +58,7 @@ struct BlobStorageTests {
     let error = await #expect(throws: BlobError.self) { try await storage.one.append(last, in: "hut") }
     #expect(error?.code == .checksumMismatch)
     #expect(try await storage.one.holding(of: name, in: "hut") == .part(0))
+    #expect(storage.bucket?.openUploads ?? 0 == 0)
     // After excess bytes the blob can still be uploaded.
     let excess = BlobPart(sha256: name, size: 1000, offset: 0, bytes: blobBytes(300))
     _ = try await storage.two.append(excess, in: "hut")
@@ -70,7 +70,6 @@ struct BlobStorageTests {
   @Test("The sweep deletes what no operation named and nothing requested", arguments: Kind.allCases)
   func sweep(_ kind: Kind) async throws {
     let storage = try StorageUnderTest(kind)
-    defer { storage.close() }
     let kept = try await storage.one.upload(blobBytes(45, 1), in: "hut")
     try await storage.one.keep([kept], in: "hut")
     let fresh = try await storage.one.upload(blobBytes(45, 2), in: "hut")
@@ -98,7 +97,6 @@ struct BlobStorageTests {
   @Test("A removed space has nothing, and others keep theirs", arguments: Kind.allCases)
   func removed(_ kind: Kind) async throws {
     let storage = try StorageUnderTest(kind)
-    defer { storage.close() }
     let name = try await storage.one.upload(blobBytes(), in: "hut")
     try await storage.one.upload(blobBytes(), in: "den")
     try await storage.one.want([String(repeating: "c", count: 64)], in: "hut", limit: 10)
@@ -108,10 +106,10 @@ struct BlobStorageTests {
     #expect(try await storage.one.holding(of: name, in: "den") == .whole(size: 45))
   }
 
+  /// Promises: A-10
   @Test("Sizes and quotas are limited, and deletions make room", arguments: Kind.allCases)
   func limits(_ kind: Kind) async throws {
     let storage = try StorageUnderTest(kind, limits: BlobLimits(largest: 60, quota: 100))
-    defer { storage.close() }
     let large = await #expect(throws: BlobError.self) {
       try await storage.one.upload(blobBytes(61), in: "hut")
     }
@@ -130,10 +128,10 @@ struct BlobStorageTests {
     try await storage.one.upload(blobBytes(50, 3), in: "hut")
   }
 
+  /// Promises: A-8
   @Test("A damaged blob is put aside, and an upload replaces it", arguments: Kind.allCases, [0, 44, 45])
   func damaged(_ kind: Kind, length: Int) async throws {
     let storage = try StorageUnderTest(kind)
-    defer { storage.close() }
     let name = try await storage.one.upload(blobBytes(), in: "hut")
     try await storage.one.keep([name], in: "hut")
     try storage.damage(name, with: blobBytes(length, 9))
@@ -156,7 +154,6 @@ struct BlobStorageTests {
   @Test("Missing blobs are remembered up to the limit, and whole ones are not", arguments: Kind.allCases)
   func wanted(_ kind: Kind) async throws {
     let storage = try StorageUnderTest(kind)
-    defer { storage.close() }
     let names = "abcdef".map { String(repeating: $0, count: 64) }
     let whole = try await storage.one.upload(blobBytes(), in: "hut")
     try await storage.one.want([whole], in: "hut", limit: 10)
@@ -178,7 +175,6 @@ struct BlobStorageTests {
     "The grace of an unnamed blob begins again after a request", arguments: Kind.allCases)
   func grace(_ kind: Kind) async throws {
     let storage = try StorageUnderTest(kind)
-    defer { storage.close() }
     let (asked, gone, named) = (blobBytes(45, 1), blobBytes(45, 2), blobBytes(45, 3))
     var names: [String] = []
     for bytes in [asked, gone, named] { names.append(try await storage.one.upload(bytes, in: "hut")) }
@@ -203,24 +199,30 @@ struct BlobStorageTests {
     #expect(storage.bucket?.kinds ?? ["content"] == ["content"])
   }
 
-  @Test("One process takes the sweep for each period", arguments: Kind.allCases)
+  @Test(
+    "One process takes the sweep for each period, and a lost one again", arguments: Kind.allCases)
   func takeSweep(_ kind: Kind) async throws {
     let storage = try StorageUnderTest(kind)
-    defer { storage.close() }
-    #expect(try await !storage.one.takeSweep(at: 1000, every: day), "nothing was uploaded yet")
+    func take(_ process: any BlobFileStorage, _ time: Int64) async throws -> Bool {
+      try await process.takeSweep(at: time, every: day, lease: hour)
+    }
+    let start = 9 * day
+    #expect(try await !take(storage.one, start), "nothing was uploaded yet")
     try await storage.one.upload(blobBytes(), in: "hut")
-    #expect(try await storage.one.takeSweep(at: 1000, every: day))
-    #expect(try await !storage.two.takeSweep(at: 999 + day, every: day))
-    #expect(try await storage.two.takeSweep(at: 1000 + day, every: day))
-    #expect(try await !storage.one.takeSweep(at: 1001 + day, every: day))
+    #expect(try await take(storage.one, start))
+    #expect(try await !take(storage.two, start + hour - 1))
+    #expect(try await take(storage.two, start + hour), "it wasn't done within its lease")
+    try await storage.two.noteSweep(at: start + hour)
+    #expect(try await !take(storage.one, start + hour + day - 1))
+    #expect(try await take(storage.one, start + hour + day))
+    #expect(try await !take(storage.two, start + hour + day + 1))
     // After the clock was set back, the sweep isn't put off for ever.
-    #expect(try await storage.one.takeSweep(at: 500, every: day))
+    #expect(try await take(storage.one, 8 * day))
   }
 
   @Test("Uploads of one blob at once end with the right bytes", arguments: Kind.allCases, [1, 7, 64])
   func concurrent(_ kind: Kind, partSize: Int) async throws {
     let storage = try StorageUnderTest(kind)
-    defer { storage.close() }
     let bytes = blobBytes(60)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<6 {

@@ -1,5 +1,6 @@
 import BothyServer
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes

@@ -1,6 +1,7 @@
 import BothyServer
 import BothyStore
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import HTTPTypes
 import Logging
@@ -21,13 +22,22 @@ struct S3BlobStorageTests {
     let bytes = blobBytes()
     _ = try await storage.append(BlobPart(of: bytes, 0..<10), in: "hut")
     fake.forgetRequests()
-    _ = try await storage.holding(of: S3Signature.hash(bytes), in: "hut")
     _ = try await storage.append(BlobPart(of: bytes, 10..<20), in: "hut")
     #expect(fake.requests == ["PUT parts"])
-    time.advance(by: 6000)
     fake.forgetRequests()
     _ = try await storage.holding(of: S3Signature.hash(bytes), in: "hut")
     #expect(fake.requests == ["GET list marks", "GET list content", "GET list parts"])
+  }
+
+  @Test("A blob that another process completed is whole for this one at once")
+  func completedElsewhere() async throws {
+    let fake = FakeS3(time: time)
+    let (first, second) = try (S3BlobStorage.under(fake, time), S3BlobStorage.under(fake, time))
+    let bytes = blobBytes()
+    _ = try await first.append(BlobPart(of: bytes, 0..<10), in: "hut")
+    _ = try await second.append(BlobPart(of: bytes, 10..<bytes.count), in: "hut")
+    let size = Int64(bytes.count)
+    #expect(try await first.holding(of: S3Signature.hash(bytes), in: "hut") == .whole(size: size))
   }
 
   @Test("Pushes without blobs and most pulls cost no request")
@@ -81,6 +91,7 @@ struct S3BlobStorageTests {
 
   // MARK: failures
 
+  /// Promises: A-7
   @Test(
     "A busy storage is tried again, and what remains is no missing blob",
     arguments: [
@@ -103,6 +114,7 @@ struct S3BlobStorageTests {
     await #expect(throws: StorageUnavailable.self) { try await storage.kept(in: "hut") }
   }
 
+  /// Promises: A-7
   @Test(
     "A storage that refuses requests or answers something else has no missing blobs",
     arguments: [
@@ -151,6 +163,36 @@ struct S3BlobStorageTests {
       isDown.value = false
       #expect(try await call(.get, address).text == bytes)
     }
+  }
+
+  /// Promises: A-6
+  @Test("A completion that fails after the status 200 is tried again")
+  func lateFailure() async throws {
+    let fake = FakeS3(time: time)
+    try await S3BlobStorage.under(fake, time).upload(blobBytes(), in: "hut")
+    let completion = try #require(fake.requests.lastIndex(of: "POST content"))
+    let other = FakeS3(time: time)
+    let storage = try S3BlobStorage.under(other, time) { number in
+      number == completion ? .refused(200, "InternalError") : .none
+    }
+    let name = try await storage.upload(blobBytes(), in: "hut")
+    #expect(other.requests.filter { $0 == "POST content" }.count == 2)
+    #expect(try await storage.read(name, 0..<100, in: "hut") == blobBytes())
+  }
+
+  @Test("A sweep leaves an upload that was continued since")
+  func continued() async throws {
+    let (fake, day) = (FakeS3(time: time), Int64(86_400_000))
+    let storage = try S3BlobStorage.under(fake, time)
+    _ = try await storage.append(BlobPart(of: blobBytes(), 0..<10), in: "hut")
+    time.advance(by: 7 * day)
+    _ = try await storage.append(BlobPart(of: blobBytes(), 10..<20), in: "hut")
+    time.advance(by: 6 * day)
+    #expect(try await storage.sweep(before: time.now - 7 * day) == 0)
+    #expect(try await storage.holding(of: S3Signature.hash(blobBytes()), in: "hut") == .part(20))
+    time.advance(by: 2 * day)
+    #expect(try await storage.sweep(before: time.now - 7 * day) == 1)
+    #expect(try await storage.holding(of: S3Signature.hash(blobBytes()), in: "hut") == .part(0))
   }
 
   // MARK: addresses

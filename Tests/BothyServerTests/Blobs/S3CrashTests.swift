@@ -1,5 +1,6 @@
 import BothyServer
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -86,6 +87,7 @@ struct S3CrashTests {
     }
   }
 
+  /// Promises: A-6
   @Test("A kill during a sweep leaves a blob that devices were told of", arguments: [false, true])
   func sweep(carriedOut: Bool) async throws {
     let bytes = blobBytes()
@@ -184,6 +186,7 @@ struct S3CrashTests {
     }
   }
 
+  /// Promises: A-6
   @Test("A blob that is requested while it is deleted stays or counts as missing", arguments: [false, true])
   func requested(isGrace: Bool) async throws {
     try await forEachMoment(grace: isGrace) { other, name in

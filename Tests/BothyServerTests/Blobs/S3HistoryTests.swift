@@ -71,6 +71,7 @@ struct S3HistoryTests {
     var needed: [Int] { blobs.indices.filter { named.contains($0) || promised[$0, default: 0] > time.now } }
   }
 
+  /// Promises: A-6
   @Test("No blob that devices or records rely on is lost", arguments: 1...40)
   func history(seed: UInt64) async throws {
     var history = try History(seed: seed)

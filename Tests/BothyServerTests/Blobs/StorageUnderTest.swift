@@ -1,5 +1,6 @@
 import BothyServer
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 
@@ -15,13 +16,15 @@ struct StorageUnderTest {
   let two: any BlobFileStorage
   /// The bucket, or `nil` for a folder.
   let bucket: FakeS3?
-  private let folder: String
+  private let temporary: TemporaryFolder
+  private var folder: String { temporary.file("vault") }
 
   /// A time after all others, also after those of real files.
   static let later: Int64 = 14_400_000_000_000
 
   init(_ kind: Kind, limits: BlobLimits = BlobLimits()) throws {
-    folder = NSTemporaryDirectory() + "bothy-vault-" + UUID().uuidString
+    temporary = try TemporaryFolder()
+    let folder = temporary.file("vault")
     switch kind {
     case .folder:
       one = FolderBlobStorage(at: folder, limits: limits, now: time.reader())
@@ -33,11 +36,6 @@ struct StorageUnderTest {
       two = try S3BlobStorage.under(fake, time, limits: limits)
       bucket = fake
     }
-  }
-
-  /// Deletes the folder.
-  func close() {
-    try? FileManager.default.removeItem(atPath: folder)  // an error means that it was never made
   }
 
   /// Lets a minute and more pass, after which no process remembers anything.

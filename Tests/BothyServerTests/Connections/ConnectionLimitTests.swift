@@ -12,9 +12,10 @@ struct ConnectionLimitTests {
     return try ServerUnderTest(limits: limits).configuration
   }
 
+  /// Promises: A-39
   @Test("A slow header ends its connection, and others continue")
   func header() async throws {
-    try await ConnectedServer.run(server { $0.headerTime = .milliseconds(50) }) { server async throws in
+    try await ConnectedServer.run(server { $0.headerTime = .seconds(2) }) { server async throws in
       try await server.line { line async throws in
         try await line.send("GET /livez HTTP/1.1\r\nHost:")
         #expect(try await line.isEnded())
@@ -64,6 +65,23 @@ struct ConnectionLimitTests {
     }
   }
 
+  @Test("A connection beyond its address's limit ends at once, but not a proxy's")
+  func address() async throws {
+    var configuration = try server { $0.addressConnections = 1 }
+    try await ConnectedServer.run(configuration) { server async throws in
+      try await server.line { _ async throws in #expect(try await server.get("/livez").status == 200) }
+    }
+    configuration.proxies = []
+    try await ConnectedServer.run(configuration) { server async throws in
+      try await server.line { line async throws in
+        #expect(try await line.ask("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 200)
+        try await server.line { other async throws in #expect(try await other.isEnded()) }
+        let metrics = try await line.ask("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").text
+        #expect(metrics.contains(#"bothy_connections_ended_total{reason="address"} 1"#))
+      }
+    }
+  }
+
   @Test("A header beyond its size is refused")
   func headerSize() async throws {
     try await ConnectedServer.run(server { $0.headerSize = 8 << 10 }) { server async throws in
@@ -85,16 +103,16 @@ struct ConnectionLimitTests {
     let (server, clock, token) = try await issuer.serverWithEndingToken(limits: limits)
     let other = try await issuer.hs256(.init(sub: "bob", exp: 50))
     let later = try await issuer.hs256(.init(exp: 100))
-    let hints = server.configuration.hints
+    let notifications = server.configuration.notifications
     try await server.run { call async throws in
       async let stream = call.with(token: token)(.get, "/v1/spaces/hut/events")
-      while hints.streamCount == 0 { await Task.yield() }
+      while notifications.streamCount == 0 { await Task.yield() }
       let refused = try await call.with(token: later)(.get, "/v1/spaces/hut/events")
       #expect(refused.status == 429 && refused.headers[.retryAfter] == "30")
       #expect(try refused.code() == "tooManyStreams")
       #expect(try await call.with(token: other)(.head, "/v1/spaces/hut/events").status == 200)
       clock.now = 50_000
-      hints.publish(space: "hut")
+      notifications.publish(space: "hut")
       #expect(try await stream.status == 200)
       // A stream's place is free when its response is gone.
       while try await call.with(token: later)(.head, "/v1/spaces/hut/events").status != 200 {

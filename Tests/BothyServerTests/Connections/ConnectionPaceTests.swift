@@ -1,4 +1,5 @@
 import BothyServer
+import BothyTestSupport
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -50,6 +51,7 @@ struct ConnectionPaceTests {
   private static let whole = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
   private static let head = "PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"
 
+  /// Promises: A-39
   @Test("A header that isn't whole after its time ends the connection")
   func header() throws {
     let line = try Line()
@@ -109,6 +111,7 @@ struct ConnectionPaceTests {
     #expect(!line.channel.isActive && line.slow.value == [.slowHeader])
   }
 
+  /// Promises: A-39
   @Test("A body has time by its bytes, and then its connection ends")
   func body() throws {
     let line = try Line()
@@ -139,6 +142,7 @@ struct ConnectionPaceTests {
     #expect(line.channel.isActive && line.slow.value.isEmpty)
   }
 
+  /// Promises: A-39
   @Test("A connection that takes no bytes of its answer ends")
   func unread() throws {
     let line = try Line()
@@ -208,10 +212,54 @@ struct ConnectionPaceTests {
   @Test("Connections are counted up to the limit, and those beyond it as ended")
   func count() {
     let count = ConnectionCount(limit: 2)
-    #expect(count.enter() && count.enter() && !count.enter())
+    #expect(count.enter() == nil && count.enter() == nil && count.enter() == .full)
     #expect(count.open == 2 && count.ended(.full) == 1)
     count.leave()
-    #expect(count.enter() && count.open == 2)
+    #expect(count.enter() == nil && count.open == 2)
+  }
+
+  @Test("Connections of an address have a limit, and those of a proxy don't")
+  func addresses() throws {
+    let proxies = try [#require(AddressRange("10.1.0.0/16")), #require(AddressRange("fd00::7"))]
+    let count = ConnectionCount(limit: 20, addressLimit: 2, proxies: proxies)
+    func address(_ text: String) throws -> NetworkAddress { try #require(NetworkAddress(text)) }
+    func enter(_ text: String) throws -> ConnectionCount.Ending? { count.enter(from: try address(text)) }
+    // The forms of an IPv4 address are one, and so is a network of 64 bits.
+    for same in [["10.2.0.1", "::ffff:10.2.0.1"], ["2001:db8::1", "2001:db8::ff:2"]] {
+      #expect(try same.map(enter) == [nil, nil])
+      #expect(try same.map(enter) == [.address, .address])
+    }
+    #expect(try ["10.2.0.2", "2001:db8:0:1::1"].map(enter) == [nil, nil])
+    #expect(try ["10.1.0.1", "10.1.0.1", "10.1.0.1"].map(enter) == [nil, nil, nil])
+    #expect(try ["fd00::7", "fd00::7", "fd00::7"].map(enter) == [nil, nil, nil])
+    #expect(count.open == 12 && count.ended(.address) == 4)
+    count.leave(from: try address("10.2.0.1"))
+    count.leave(from: try address("10.1.0.1"))
+    #expect(try enter("10.2.0.1") == nil && enter("10.2.0.1") == .address && count.open == 11)
+  }
+
+  @Test("A line about a refused address is due once a minute")
+  func lines() {
+    let count = ConnectionCount(limit: 2)
+    #expect([0, 59_999, 60_000, 60_001].map { count.isLineDue(at: $0) } == [true, false, true, false])
+  }
+
+  @Test("A range has the addresses that begin with its bits")
+  func ranges() throws {
+    func has(_ range: String, _ address: String) throws -> Bool {
+      try #require(AddressRange(range)).contains(#require(NetworkAddress(address)))
+    }
+    #expect(try has("10.0.0.0/8", "10.255.0.1") && !has("10.0.0.0/8", "11.0.0.1"))
+    #expect(try has("10.0.0.5", "10.0.0.5") && !has("10.0.0.5", "10.0.0.4"))
+    #expect(try has("0.0.0.0/0", "192.0.2.1") && !has("0.0.0.0/0", "2001:db8::1"))
+    #expect(try has("::/0", "192.0.2.1") && has("2001:db8::/32", "2001:db8:1::") && !has("fd00::/8", "::1"))
+    for text in [
+      "", "localhost", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "::/129", "10.0.0.0/8/8", "[::1]",
+    ] {
+      #expect(AddressRange(text) == nil, "\(text)")
+    }
+    let own = try ["127.0.0.1", "127.9.0.1", "::1"].map { try #require(NetworkAddress($0)) }
+    #expect(own.allSatisfy { address in AddressRange.loopback.contains { $0.contains(address) } })
   }
 }
 

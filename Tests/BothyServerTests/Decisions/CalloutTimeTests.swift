@@ -14,6 +14,7 @@ struct CalloutTimeTests {
 
   private struct Down: Error {}
 
+  /// Promises: A-30
   @Test("A hanging back end is given up after the time limit, then left alone")
   func hangs() async throws {
     let (clock, time) = (VirtualClock(), ClockUnderTest())

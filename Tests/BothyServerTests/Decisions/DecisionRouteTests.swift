@@ -2,6 +2,7 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import HTTPTypes
 import HummingbirdTesting
@@ -115,6 +116,7 @@ struct DecisionRouteTests {
     }
   }
 
+  /// Promises: A-27
   @Test("Without a decision writes are 503 with a time, and reads go on")
   func outage() async throws {
     let (log, time) = (LogUnderTest(), ClockUnderTest())
@@ -157,6 +159,7 @@ struct DecisionRouteTests {
     #expect(lines.first?.metadata["reason"] == "the reason")
   }
 
+  /// Promises: A-27
   @Test("A server that accepts undecided writes counts the outage")
   func accepting() async throws {
     var server = try ServerUnderTest()

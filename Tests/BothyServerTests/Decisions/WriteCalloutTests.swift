@@ -188,6 +188,7 @@ struct WriteCalloutTests {
     ]
   }()
 
+  /// Promises: A-29
   @Test("An answer that isn't exactly one decision for each write decides nothing")
   func lies() async throws {
     var limits = WriteCallout.Limits()

@@ -85,5 +85,9 @@ struct LimitTableTests {
     let page = try String(contentsOf: root.appending(path: "docs/production.md"), encoding: .utf8)
     #expect(page.contains(ServerLimit.markdown), "put this into the page:\n\(ServerLimit.markdown)")
     #expect(page.contains(ServerMetric.markdown), "put this into the page:\n\(ServerMetric.markdown)")
+    let scaling = try String(contentsOf: root.appending(path: "docs/scaling.md"), encoding: .utf8)
+    #expect(
+      scaling.contains(ServerMetric.replicaMarkdown),
+      "put this into the page:\n\(ServerMetric.replicaMarkdown)")
   }
 }

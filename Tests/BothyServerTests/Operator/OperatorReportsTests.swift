@@ -2,6 +2,7 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Testing
 
 @Suite("Reports for operators", .timeLimit(.minutes(5)))
@@ -220,6 +221,7 @@ struct OperatorReportsTests {
     #expect(since.map { $0 > 0 && $0 <= estate.clock.value } == true)
   }
 
+  /// Promises: A-36
   @Test("No document has content of records")
   func secrecy() async throws {
     let estate = try Self.estate()

@@ -1,5 +1,6 @@
 import BothyServer
 import BothyStore
+import BothyTestSupport
 import HTTPTypes
 import Testing
 

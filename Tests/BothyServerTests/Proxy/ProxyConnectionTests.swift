@@ -36,6 +36,27 @@ struct ProxyConnectionTests {
     }
   }
 
+  /// A page of the web that lets its own name point here sends that name, and reads nothing.
+  @Test("A request needs one Host, and one of the proxy's own")
+  func hosts() async throws {
+    let proxy = try ProxyUnderTest()
+    proxy.origin.answers(200, hour, "kept")
+    try await proxy.connected { line async throws in
+      for host in ["x", "localhost:8081", "127.0.0.1", "[::1]:80", "ORIGIN.example"] {
+        #expect(try await line.ask("GET /a HTTP/1.1\r\nHost: \(host)\r\n\r\n").text == "kept", "\(host)")
+      }
+      for head in ["GET /a HTTP/1.1\r\nHost: evil.example", "GET http://evil.example/a HTTP/1.1\r\nHost: x"] {
+        let reply = try await line.ask(head + "\r\n\r\n")
+        #expect(reply.status == 421 && !reply.text.contains("kept"), "\(head)")
+      }
+      for fields in ["", "Host: x\r\nHost: evil.example\r\n", "Host: x y\r\n"] {
+        #expect(try await line.ask("GET /a HTTP/1.1\r\n\(fields)\r\n").status == 400, "\(fields)")
+      }
+      #expect(try await line.ask("GET /a HTTP/1.1\r\nHost: x\r\n\r\n").cacheStatus == "bothy; hit")
+    }
+    #expect(proxy.origin.requests.count == 1)
+  }
+
   @Test("A program of HTTP/1.0 gets whole responses, and keeps the connection if it asks")
   func old() async throws {
     let proxy = try ProxyUnderTest()

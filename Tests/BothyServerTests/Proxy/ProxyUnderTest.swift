@@ -14,12 +14,12 @@ final class ProxyUnderTest: Sendable {
   private let time = Mutex<Int64>(1_796_083_200_000)
   private let configuration: Mutex<CacheProxyConfiguration?> = Mutex(nil)
 
-  init(bodyBytes: Int? = nil, requestBytes: Int? = nil) throws {
+  init(bodyBytes: Int? = nil, requestBytes: Int? = nil, isPrivate: Bool = false) throws {
     let cache = try ResourceCache(
       loader: origin, clock: LoadClock(ContinuousClock(), wall: { [weak self] in self?.now ?? 0 }))
     var logger = Logger(label: "test")
     logger.logLevel = .critical
-    var source = try CacheProxyConfiguration.source(origin: "http://origin.example")
+    var source = try CacheProxyConfiguration.source(origin: "http://origin.example", isPrivate: isPrivate)
     if let bodyBytes { source.limits.bodyBytes = bodyBytes }
     var made = CacheProxyConfiguration(port: 0, source: source, cache: cache, loader: origin, logger: logger)
     made.allowedHosts = ["x"]
@@ -29,6 +29,11 @@ final class ProxyUnderTest: Sendable {
   }
 
   var now: Int64 { time.withLock { $0 } }
+
+  /// The number of requests that have joined that of another.
+  var joined: Int {
+    configuration.withLock { $0?.cache.counters.values.reduce(0) { $0 + $1.coalesced } ?? 0 }
+  }
 
   func pass(seconds: Int64) { time.withLock { $0 += seconds * 1000 } }
 

@@ -27,6 +27,7 @@ struct HiddenTranscriptTests {
     return rules
   }
 
+  /// Promises: A-33
   @Test("Hidden changes leave no trace in responses", arguments: 0..<12 as Range<UInt64>, [0, 64])
   func equal(seed: UInt64, fewHidden: Int) async throws {
     let script = HiddenScript(seed: seed, length: 120)
@@ -38,7 +39,8 @@ struct HiddenTranscriptTests {
 
   @Test(
     "Hidden changes leave no trace in responses from PostgreSQL",
-    .enabled(if: PostgresUnderTest.url != nil, PostgresUnderTest.hint), arguments: 100..<104 as Range<UInt64>,
+    .enabled(if: PostgresUnderTest.url != nil, PostgresUnderTest.hint),
+    arguments: 100..<104 as Range<UInt64>,
     [0, 64])
   func equalOnPostgres(seed: UInt64, fewHidden: Int) async throws {
     let script = HiddenScript(seed: seed, length: 120)

@@ -2,6 +2,7 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import HTTPTypes
 import Testing
@@ -16,7 +17,7 @@ struct WebhookSenderTests {
   }
 
   @Test("A change is delivered by a hint, signed, and noted")
-  func hint() async throws {
+  func notify() async throws {
     let world = try WebhookWorld()
     let sender = try world.sender()
     await world.run(sender)
@@ -65,6 +66,7 @@ struct WebhookSenderTests {
     #expect(states.filter { !$0.isBehind }.map(\.head.space) == ["team-1", "team-2"])
   }
 
+  /// Promises: A-24
   @Test("A failed delivery is repeated with growing waits, with the id that it had")
   func repeated() async throws {
     let world = try WebhookWorld()
@@ -85,6 +87,7 @@ struct WebhookSenderTests {
     await world.run(sender)
     #expect(world.positions() == [1, 1, 1, 1, 1])
     #expect(Set(world.taken.value.map(\.id)).count == 1, "so that a receiver can drop repetitions")
+    #expect(try await world.base.state(of: "webhook", in: "s")?.progress.failures == 0)
     #expect(world.log.lines.filter { $0.message == "a webhook's receiver failed" }.count == 3)
     #expect(!world.log.text.contains("title"))
   }
@@ -120,6 +123,7 @@ struct WebhookSenderTests {
     #expect(world.positions("a") == [1] && world.positions("b") == [1])
   }
 
+  /// Promises: A-23
   @Test("A process that dies between delivery and note repeats the delivery, and loses nothing")
   func killed() async throws {
     let world = try WebhookWorld()
@@ -183,6 +187,43 @@ struct WebhookSenderTests {
     #expect(last.isIncomplete && last.changes.map(\.position) == [2] && last.changes[0].version == 0)
   }
 
+  /// Promises: A-21
+  @Test("A webhook of other types is notified of forgotten deletions too")
+  func compactionOfOthers() async throws {
+    let world = try WebhookWorld()
+    let sender = try world.sender(webhook(types: ["Invoice"]))
+    try await world.write("a")
+    await world.run(sender)
+    try await world.write("a", base: 1, delete: true)
+    try await world.base.compact(space: "s", upTo: 2)
+    try await world.finish(sender)
+    #expect(world.taken.value.map(\.isIncomplete) == [true])
+    #expect(world.taken.value.allSatisfy { $0.changes.isEmpty })
+  }
+
+  /// Promises: A-24
+  @Test("Batches of other places, spaces and webhooks have other ids")
+  func ids() async throws {
+    let world = try WebhookWorld()
+    for space in ["s", "t"] { try await world.write("a", in: space) }
+    let sender = try world.sender()
+    try await world.finish(sender)
+    try await world.finish(try world.sender(webhook(name: "other")), hook: "other")
+    try await world.write("b")
+    sender.news(space: "s")
+    try await world.finish(sender)
+    #expect(world.taken.value.count == 5)
+    #expect(Set(world.taken.value.map(\.id)).count == 5)
+  }
+
+  @Test("A search finds the spaces of all its pages")
+  func manySpaces() async throws {
+    let world = try WebhookWorld()
+    for number in 0..<501 { try await world.write("a", in: "s\(number)") }
+    await world.run(try world.sender())
+    #expect(world.attempts.value == 501)
+  }
+
   @Test("An operator's rewind delivers again, and a skip leaves out")
   func placed() async throws {
     let world = try WebhookWorld()
@@ -227,6 +268,7 @@ struct WebhookSenderTests {
     #expect(world.attempts.value == 30)
   }
 
+  /// Promises: A-25
   @Test("A space that always fails doesn't hold back the others for long")
   func poison() async throws {
     let world = try WebhookWorld()

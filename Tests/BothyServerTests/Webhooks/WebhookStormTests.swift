@@ -2,6 +2,7 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -90,6 +91,7 @@ struct WebhookStormTests {
     }
   }
 
+  /// Promises: A-23
   @Test(
     "Each of 10,000 changes is delivered at least once, in order for its record",
     arguments: [(1, 1), (2, 1), (3, 2), (4, 3)] as [(UInt64, Int)])

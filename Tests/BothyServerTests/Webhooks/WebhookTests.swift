@@ -14,6 +14,7 @@ struct WebhookTests {
     try Webhook(name: name, url: url, secret: secret, spaces: spaces, allowsHTTP: allowsHTTP)
   }
 
+  /// Promises: A-26
   @Test("A delivery is signed as Standard Webhooks says")
   func signature() throws {
     let text = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"
@@ -39,6 +40,7 @@ struct WebhookTests {
     #expect(throws: BothyError.self) { try webhook(secret: secret) }
   }
 
+  /// Promises: A-26
   @Test("Addresses need TLS, except on this machine or on purpose")
   func addresses() throws {
     for url in ["http://example.org/", "ftp://x", "https://a b", "http://localhost.example.org", ""] {

@@ -1,18 +1,20 @@
 import BothyStore
+import BothyTestSupport
 import Foundation
 import Testing
 
 @Suite("A file that is damaged when it is opened", .timeLimit(.minutes(5)))
 struct DamagedFileTests {
-  private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bothy-\(UUIDv7.make())")
+  private let folder: TemporaryFolder
   private let schema = StoreSchema(types: [TypeSchema("Item", fields: [.field("text", String.self)])])
-  private var path: String { folder.appendingPathComponent("items.bothy").path }
+  private var path: String { folder.file("items.bothy") }
+  private var copied: String { folder.file("original.bothy") }
+
+  init() throws { folder = try TemporaryFolder() }
 
   /// Copies a file in use, with 500 records, as the end of its process leaves it.
   private func abandoned() throws {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let original = folder.appendingPathComponent("original.bothy").path
-    let store = try LocalStore(at: original, schema: schema)
+    let store = try LocalStore(at: copied, schema: schema)
     try store.write { transaction in
       for number in 0..<500 {
         try transaction.insert(
@@ -20,7 +22,7 @@ struct DamagedFileTests {
       }
     }
     for suffix in ["", "-wal"] {
-      try FileManager.default.copyItem(atPath: original + suffix, toPath: path + suffix)
+      try FileManager.default.copyItem(atPath: copied + suffix, toPath: path + suffix)
     }
     try store.close()
   }
@@ -28,8 +30,7 @@ struct DamagedFileTests {
   /// Closes the file, overwrites some pages, and leaves a log as an ended process does.
   private func damage() throws {
     for suffix in ["", "-wal"] { try FileManager.default.removeItem(atPath: path + suffix) }
-    try FileManager.default.copyItem(
-      atPath: folder.appendingPathComponent("original.bothy").path, toPath: path)
+    try FileManager.default.copyItem(atPath: copied, toPath: path)
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     for page in 10..<20 as Range<UInt64> {
       try file.seek(toOffset: page * 4096)
@@ -42,7 +43,6 @@ struct DamagedFileTests {
   /// Promises: S-3
   @Test("After its process ends, an undamaged file opens with all committed records")
   func undamaged() throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
     let store = try LocalStore(at: path, schema: schema)
     #expect(try store.count(AnyQuery("Item")) == 500)
@@ -50,8 +50,8 @@ struct DamagedFileTests {
   }
 
   /// Returns the names of the quarantined files.
-  private func kept() throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: folder.path)
+  private func kept() -> [String] {
+    folder.names(in: folder.path)
       .filter { $0.contains(".damaged-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
   }
 
@@ -62,7 +62,7 @@ struct DamagedFileTests {
       #expect(throws: BothyError.self) { _ = try LocalStore(at: path, schema: schema) })
     #expect(error.code == .corrupt)
     #expect(!FileManager.default.fileExists(atPath: path))
-    let old = folder.appendingPathComponent(try #require(try kept().first)).path
+    let old = folder.file(try #require(kept().first))
     #expect(error.message.contains(old))
     #expect(try !LocalStore.diagnose(fileAt: old).isHealthy)
     for _ in 0..<2 {
@@ -76,19 +76,17 @@ struct DamagedFileTests {
 
   @Test("Opening a file after its process ended reads only what it needs")
   func notLookedThrough() throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
     try damage()
     let store = try LocalStore(at: path, schema: schema)
     store.waitForFileCheck()
     try store.close()
-    #expect(try kept().isEmpty, "this day's check was made")
+    #expect(kept().isEmpty, "this day's check was made")
   }
 
   /// Promises: S-3
   @Test("After a read meets damage, the next opening quarantines the file and keeps it")
   func met() throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
     try damage()
     let store = try LocalStore(at: path, schema: schema)
@@ -102,9 +100,8 @@ struct DamagedFileTests {
   /// Promises: S-3
   @Test("After the daily check finds damage, the next opening quarantines and keeps the file")
   func setAside() throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
-    let original = try LocalStore(at: folder.appendingPathComponent("original.bothy").path, schema: schema)
+    let original = try LocalStore(at: copied, schema: schema)
     try original.tamper("UPDATE bothy_meta SET value = '1000' WHERE key = 'checked'")
     try original.close()
     try damage()
@@ -116,7 +113,6 @@ struct DamagedFileTests {
 
   @Test("The next opening drops a suspicion that it doesn't confirm")
   func unfounded() throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
     try Data().write(to: URL(fileURLWithPath: path + "-suspect"))
     let store = try LocalStore(at: path, schema: schema)
@@ -130,10 +126,9 @@ struct DamagedFileTests {
     "An opening quarantines a file without its first page and says what to do",
     arguments: ["zeroed", "overwritten", "cut off"])
   func firstPage(_ kind: String) throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
     for suffix in ["", "-wal"] { try FileManager.default.removeItem(atPath: path + suffix) }
-    var bytes = try Data(contentsOf: folder.appendingPathComponent("original.bothy"))
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: copied))
     switch kind {
     case "cut off": bytes = bytes.prefix(50)
     case "zeroed": bytes.replaceSubrange(0..<4096, with: Data(repeating: 0, count: 4096))
@@ -150,8 +145,6 @@ struct DamagedFileTests {
 
   @Test("A file of another kind is refused and left in its place")
   func otherKind() throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for bytes in [Data(repeating: 0, count: 8192), Data("a letter of some length".utf8)] {
       try bytes.write(to: URL(fileURLWithPath: path))
       let error = #expect(throws: BothyError.self) { _ = try LocalStore(at: path, schema: schema) }
@@ -163,7 +156,6 @@ struct DamagedFileTests {
   /// Promises: S-3
   @Test("A tool opens a damaged file and leaves it in its place")
   func left() throws {
-    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
     try damage()
     var options = StoreOptions()

@@ -1,4 +1,5 @@
 import BothyStore
+import BothyTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct JSONTests {
@@ -76,7 +77,7 @@ import Testing
 
   @Test("Numbers keep their value, equal numbers have equal text", arguments: 0..<10)
   func numbers(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChoices(seed: seed)
     let edges: [Double] = [
       0.1, 1e21, 1e-7, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 9_007_199_254_740_992,
       9_007_199_254_740_994, -1e300, 1e15,
@@ -109,7 +110,7 @@ import Testing
 
   @Test("Any text survives being written and read", arguments: 0..<10)
   func strings(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChoices(seed: seed)
     for _ in 0..<300 {
       var text = String.UnicodeScalarView()
       for _ in 0..<Int.random(in: 0...20, using: &random) {
@@ -145,7 +146,7 @@ import Testing
 
   @Test("No text makes the reader trap", arguments: 0..<10)
   func noise(seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChoices(seed: seed)
     let alphabet = Array("{}[]\",:\\u0dD8e+-.tfn1 \u{1}".utf8) + [0xFF, 0xC3]
     for _ in 0..<3000 {
       let bytes = (0..<Int.random(in: 0...24, using: &random)).map { _ in random.pick(alphabet) }

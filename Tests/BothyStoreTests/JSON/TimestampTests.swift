@@ -1,11 +1,12 @@
 import BothyStore
+import BothyTestSupport
 import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct TimestampTests {
   @Test("Text and times convert like Foundation's from year 1 to 9999", arguments: 0..<10)
   func foundation(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChoices(seed: seed)
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = .gmt
     for _ in 0..<300 {

@@ -1,4 +1,5 @@
 import BothyStore
+import BothyTestSupport
 import Testing
 
 /// Schemas that a stored file meets with the steps it needs, or without.

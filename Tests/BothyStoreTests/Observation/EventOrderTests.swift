@@ -1,28 +1,20 @@
 import BothyStore
+import BothyTestSupport
 import Foundation
-import Synchronization
 import Testing
 
 /// The order in which listeners receive commits.
 @Suite(.timeLimit(.minutes(5))) struct EventOrderTests {
-  private final class Counter: Sendable {
-    let next = Mutex(0)
-  }
-
   @Test("Events arrive in the order of the commits, from any thread")
   func order() async throws {
     let store = try LocalStore(inMemory: todoSchema)
     let events = store.events
-    let counter = Counter()
+    let calls = Calls()
     let (threads, writes) = (4, 500)
     DispatchQueue.concurrentPerform(iterations: threads) { _ in
       for _ in 0..<writes {
         try? store.write { transaction in  // A failure shows as a missing event.
-          let number = counter.next.withLock { next in
-            next += 1
-            return next
-          }
-          try transaction.insert(Todo("\(number)"))
+          try transaction.insert(Todo("\(calls.add())"))
         }
       }
     }

@@ -1,4 +1,5 @@
 import BothyStore
+import BothyTestSupport
 import Testing
 
 @Suite("Indexes of places", .timeLimit(.minutes(5)))

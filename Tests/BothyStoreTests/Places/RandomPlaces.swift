@@ -1,12 +1,13 @@
 import BothyStore
+import BothyTestSupport
 
 /// Records at random places, many of them at difficult ones: at the poles and on both sides of the antimeridian.
 struct RandomPlaces {
-  var random: SeededGenerator
+  var random: SeededChoices
   let type: TypeSchema
 
   init(seed: UInt64, indexed: Bool = true) {
-    random = SeededGenerator(seed: seed)
+    random = SeededChoices(seed: seed)
     type = TypeSchema(
       "Spot",
       fields: [

@@ -1,4 +1,5 @@
 import BothyStore
+import BothyTestSupport
 import Testing
 
 /// Full text: the words of a text, and the maintenance of their index.
@@ -10,7 +11,8 @@ import Testing
     "greek": "ΟΔΥΣΣΕΥΣ",
     "turkish": "İstanbul ve Iğdır", "arabic": "مَكْتَبَة", "cjk": "東京 タワー", "emoji": "go 🏔️ now",
     "number": "route 66½",
-    "apostrophe": "l'été d'Anne", "dots": "U.S.A. e-mail", "": "",
+    "apostrophe": "l'été d'Anne", "dots": "U.S.A. e-mail", "zero": "word\u{0}another",
+    "": "",
   ]
 
   private static let searches = [
@@ -18,7 +20,7 @@ import Testing
     "FINAL wor",
     "cafe", "CAFÉ", "creme", "οδυσσευς", "οδυσσευσ", "istanbul", "ığdır", "مكتبة", "東京", "タワ", "🏔️", "66",
     "ete anne",
-    "usa", "u s a", "mail", "e-mail", "\"office\"", "a OR b", "NOT", "route*",
+    "usa", "u s a", "mail", "e-mail", "another", "word another", "\"office\"", "a OR b", "NOT", "route*",
   ]
 
   private func filled(_ store: LocalStore) throws {
@@ -41,7 +43,8 @@ import Testing
     #expect(try answer(store, search) == expected.map(\.id))
     let found = try store.read { transaction in
       try records.filter { record in
-        let select = try PreparedStatement("SELECT bothy_matches(?, ?)", in: transaction.database)
+        let select = try PreparedStatement(
+          "SELECT bothy_matches(?, '{}', 'title', ?)", in: transaction.database)
         select.bind(search, at: 1)
         select.bind(record["title"], at: 2)
         defer { select.reset() }

@@ -1,11 +1,12 @@
 import BothyStore
+import BothyTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct GeoQueryTests {
   @Test(
     "The box around a circle contains it, at the poles and across the antimeridian", arguments: 0..<20)
   func bounds(seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChoices(seed: seed)
     for _ in 0..<2000 {
       let centre = Coordinate(
         latitude: random.pick([-90, 90, 89.999, 0, Double.random(in: -90...90, using: &random)]),

@@ -1,4 +1,5 @@
 import BothyStore
+import BothyTestSupport
 import Testing
 
 /// A query has one result wherever it is evaluated.

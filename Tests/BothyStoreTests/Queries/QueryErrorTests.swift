@@ -38,6 +38,11 @@ import Testing
       ),
       (.inside(field: "at", GeoBox(west: 0, south: 2, east: 1, north: 1)), .invalidQuery, "south first"),
       (.matches("x"), .invalidQuery, "fullText"),
+      (.compareFields("nam", .equal, "name"), .unknownField, "name, size, at"),
+      (.compareFields("name", .equal, "one"), .unknownField, "Text needs quotes: 'one'"),
+      (.compareFields("size", .less, "when"), .invalidQuery, "Compare fields of one kind"),
+      (.compareFields("at", .equal, "at"), .invalidQuery, "near, inside"),
+      (.compareFields("raw", .equal, "raw"), .invalidQuery, "includes"),
       ((0..<40).reduce(.all) { deep, _ in .not(.and([deep])) }, .invalidQuery, "levels"),
     ]
     for (predicate, code, part) in table {

@@ -1,4 +1,5 @@
 import BothyStore
+import BothyTestSupport
 import Testing
 
 /// Blocking reads beside asynchronous reads, with few readers and threads.

@@ -119,6 +119,21 @@ struct Note: Entity {
     #expect(try store.count(all.limit(3)) == 3)
   }
 
+  @Test("Two fields of a record are compared, with and without values")
+  func twoFields() throws {
+    let all = RecordQuery<Errand>()
+    let (title, id) = (Field<String>("title"), Field<String>("id"))
+    let missing = Field<String?>("owner")
+    #expect(try ids(all.where { $0.due == $0.due }) == ["1", "2", "3", "4"], "a missing value equals one")
+    #expect(try ids(all.where { $0.due <= $0.due }) == ["1", "3"])
+    #expect(try ids(all.where { $0.due < $0.due || $0.done != $0.done }) == [])
+    #expect(try ids(all.where(id < title && title != id)) == ["1", "2", "3", "4"])
+    #expect(try ids(all.where(!(id < title) || title >= id && missing == title)) == [])
+    #expect(try ids(all.where(title > missing || missing <= title)) == [])
+    #expect(try ids(all.where { title != missing && $0.due != $0.due }) == [])
+    #expect(try ids(all.where(!(missing > title))) == ["1", "2", "3", "4"])
+  }
+
   @Test("Conditions by name on an entity without declared fields")
   func untyped() throws {
     let all = RecordQuery<Note>()

@@ -15,6 +15,8 @@ import Testing
       ("title contains 'mi''lk'", .contains(field: "title", "mi'lk", ignoringCase: false)),
       ("title CONTAINS[c] \"a\"\"b\"", .contains(field: "title", "a\"b", ignoringCase: true)),
       ("title BeginsWith 'x'", .beginsWith(field: "title", "x", ignoringCase: false)),
+      ("spent > budget", .compareFields("spent", .greater, "budget")),
+      ("a = b AND c = null", .and([.compareFields("a", .equal, "b"), .compare(field: "c", .equal, .null)])),
       ("note IS NULL", .compare(field: "note", .equal, .null)),
       ("note is not null", .compare(field: "note", .notEqual, .null)),
       ("tag IN ('a', 'b')", .oneOf(field: "tag", ["a", "b"])),
@@ -61,7 +63,8 @@ import Testing
   @Test(
     "An error points at the column",
     arguments: [
-      ("done", 5), ("done =", 7), ("done = maybe", 8), ("title = 'x", 9), ("a = 1 b = 2", 7), ("(a = 1", 7),
+      ("done", 5), ("done =", 7), ("done = 1 maybe", 10), ("title = 'x", 9), ("a = 1 b = 2", 7),
+      ("(a = 1", 7),
       ("a = 1 AND", 10), ("a ! 1", 3), ("due < 2026-13-01", 7), ("due < 2026-02-30T10:00:00Z", 7),
       ("n = 1x", 5),
       ("n = 1.", 5), ("tag IN 'a'", 8), ("tag IN ('a' 'b')", 13), ("note IS 3", 9), ("= 1", 1),
@@ -69,7 +72,8 @@ import Testing
       ("at WITHIN x OF 1,2", 11), ("at WITHIN 5 1,2", 13), ("at WITHIN 5 miles OF 1,2", 13), ("n = 5m", 6),
       ("at WITHIN 5 OF 1 2", 18),
       ("title CONTAINS 3", 16),
-      ("title CONTAINS[d] 'x'", 16), ("a = 1)", 6), ("été = ☃", 7), ("at INSIDE 1,2,3", 16),
+      ("title CONTAINS[d] 'x'", 16), ("a = 1)", 6), ("été = ☃", 7), ("tag IN (a)", 9),
+      ("at INSIDE 1,2,3", 16),
       ("a BETWEEN 1", 3),
     ])
   func errors(text: String, column: Int) throws {

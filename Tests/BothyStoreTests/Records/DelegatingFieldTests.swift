@@ -5,27 +5,19 @@ import Testing
 @Suite("Field types of an app", .timeLimit(.minutes(1)))
 struct DelegatingFieldTests {
   /// A text that a field stores.
-  struct Slug: FieldConvertible, Equatable {
-    var text: String
+  struct Slug: RawRepresentable, FieldConvertible, Equatable {
+    var rawValue: String
 
-    init(_ text: String) { self.text = text }
-
-    static var fieldKind: FieldKind { String.fieldKind }
-    func encodeField(to fields: inout FieldEncoder) { text.encodeField(to: &fields) }
-    init(fromField fields: inout FieldDecoder) throws(BothyError) { text = try String(fromField: &fields) }
+    init(rawValue: String) { self.rawValue = rawValue }
+    init(_ text: String) { rawValue = text }
   }
 
   /// A position that a field stores in two columns.
-  struct Summit: FieldConvertible, Equatable {
-    var position: Coordinate
+  struct Summit: RawRepresentable, FieldConvertible, Equatable {
+    var rawValue: Coordinate
 
-    init(_ position: Coordinate) { self.position = position }
-
-    static var fieldKind: FieldKind { Coordinate.fieldKind }
-    func encodeField(to fields: inout FieldEncoder) { position.encodeField(to: &fields) }
-    init(fromField fields: inout FieldDecoder) throws(BothyError) {
-      position = try Coordinate(fromField: &fields)
-    }
+    init(rawValue: Coordinate) { self.rawValue = rawValue }
+    init(_ position: Coordinate) { rawValue = position }
   }
 
   struct Hill: Entity, Equatable {

@@ -104,6 +104,27 @@ struct UnreadContentTests {
     #expect(try store.record(id("1"))?["level"] == 1)
   }
 
+  @Test("Records whose ids only look alike are joined each with its own")
+  func equivalentIds() throws {
+    let store = try store(states: [])
+    let ids = ["\u{E9}", "e\u{301}"]
+    try store.write { transaction in
+      for (number, id) in ids.enumerated() {
+        try transaction.insert(Chore(id: id, "\(number)"))
+        for copy in 0...number {
+          try transaction.insert(AnyRecord("Note", id: "\(number)\(copy)", ["chore": .text(id)]))
+        }
+      }
+    }
+    let notes = RecordQuery<Note>()
+    let joined = try store.read { try $0.fetch(notes.with(\.chore)) }
+    #expect(joined.allSatisfy { $0.related?.title == String($0.record.id.prefix(1)) } && joined.count == 3)
+    let lists = try store.read { try $0.fetch(all.with(notes, by: \.chore)) }
+    #expect(lists.allSatisfy { $0.related.count == Int($0.record.title).map { $0 + 1 } } && lists.count == 2)
+    let counts = try store.read { try $0.fetch(all.withCount(of: notes, by: \.chore)) }
+    #expect(counts.allSatisfy { $0.related == Int($0.record.title).map { $0 + 1 } } && counts.count == 2)
+  }
+
   @Test("A record without a stand-in is left out of results, and stops no other")
   func leftOut() throws {
     let store = try store(states: ["paused", "open", "gone", "done"])

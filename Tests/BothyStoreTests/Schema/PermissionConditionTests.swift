@@ -33,7 +33,8 @@ struct PermissionConditionTests {
     for text in [
       "_owner = principal.name", "team IN principal.groups", "NOT readers INCLUDES principal.name",
       "principal.name IS NOT NULL AND (principal.groups INCLUDES 'a' OR level > 3)",
-      "audience INCLUDES principal.name",
+      "audience INCLUDES principal.name", "owner = team AND NOT created < modified",
+      "EXISTS(Membership WHERE user = principal.name AND role = project)",
       "EXISTS(Membership WHERE project = record.project AND user = principal.name AND role != 'reader')",
       "NOT EXISTS(Membership WHERE user IN principal.groups)",
     ] {
@@ -68,7 +69,9 @@ struct PermissionConditionTests {
       ("level CONTAINS 'x'", "Possible:"), ("pin = 'x'", "sensitive"), ("version = '1'", "version"),
       ("level = principal.name", "Possible: TEXT"), ("team IN principal.name", "Possible: TEXT"),
       ("team < principal.name", "Possible: TEXT"), ("team = record.title", "EXISTS only"),
-      ("principal.name = principal.name", "comes first"),
+      ("principal.name = principal.name", "comes first"), ("principal.name = team", "comes first"),
+      ("team = pin", "sensitive"), ("team = red", "Text needs quotes"),
+      ("team = audience", "no field 'audience'"),
       ("EXISTS(Nothing WHERE user = principal.name)", "Known: Membership, Project, Task"),
       ("EXISTS(Local WHERE user = principal.name)", "no synced type"),
       ("EXISTS(Membership WHERE project = record.project)", "doesn't name the caller"),

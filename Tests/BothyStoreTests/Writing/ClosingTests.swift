@@ -1,4 +1,5 @@
 import BothyStore
+import BothyTestSupport
 import Foundation
 import Testing
 

@@ -1,4 +1,5 @@
 import BothyStore
+import BothyTestSupport
 import Testing
 
 /// Reads that begin inside a transaction of the same store.

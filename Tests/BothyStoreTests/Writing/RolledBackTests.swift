@@ -1,4 +1,5 @@
 import BothyStore
+import BothyTestSupport
 import Testing
 
 /// A transaction that SQLite ends by itself because the disk is full.

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -78,13 +79,13 @@ struct ChangedPolicyTests {
     try await conflict(pair, "lost")
     await pair.a.store.sync()
     #expect(try await pair.serverTitle() == "theirs")
-    pair.a.store.mergePolicies = MergePolicies(.localWins)
-    #expect(pair.a.store.configuration.mergePolicies.default.name == "localWins")
+    pair.a.store.merging = MergePolicies(.localWins)
+    #expect(pair.a.store.configuration.merging.default.name == "localWins")
     try pair.b.edit { $0.note = "n" }
     try await conflict(pair, "kept")
     await pair.a.store.sync()
     #expect(try await pair.serverTitle() == "kept")
-    pair.a.store.mergePolicies.set(for: Note.self) { _ in .remote }
+    pair.a.store.merging.set(for: Note.self) { _ in .remote }
     try pair.b.edit { $0.note = "o" }
     await pair.b.store.sync()
     try await conflict(pair, "lost again")
@@ -97,11 +98,11 @@ struct ChangedPolicyTests {
     let pair = try await Pair.sharing()
     let store = pair.a.store
     try await conflict(pair, "mine")
-    pair.a.remote.setDuringExchange { store.mergePolicies = MergePolicies(.localWins) }
+    pair.a.remote.setDuringExchange { store.merging = MergePolicies(.localWins) }
     await store.sync()
     #expect(try pair.a.title() == "theirs")
     #expect(try await pair.serverTitle() == "theirs")
-    #expect(store.mergePolicies.default.name == "localWins")
+    #expect(store.merging.default.name == "localWins")
   }
 
   @Test("A network-first save uses the merge policies in force")
@@ -109,7 +110,7 @@ struct ChangedPolicyTests {
     let pair = try await Pair.sharing()
     let store = pair.a.store
     store.writePolicy = .remoteThenLocal
-    store.mergePolicies.set(for: Note.self) { conflict in
+    store.merging.set(for: Note.self) { conflict in
       guard var note = conflict.local, let theirs = conflict.remote else { return .local }
       note.title += " and " + theirs.title
       return .merged(note)
@@ -132,10 +133,10 @@ struct ChangedPolicyTests {
         group.addTask {
           for _ in 0..<50 {
             store.writePolicy = number % 2 == 0 ? .local : .localThenRemote
-            store.mergePolicies = MergePolicies(number % 2 == 0 ? .localWins : .remoteWins)
+            store.merging = MergePolicies(number % 2 == 0 ? .localWins : .remoteWins)
             #expect([.local, .localThenRemote].contains(store.writePolicy))
             #expect(
-              ["localWins", "remoteWins"].contains(store.configuration.mergePolicies.default.name))
+              ["localWins", "remoteWins"].contains(store.configuration.merging.default.name))
           }
         }
       }

@@ -139,6 +139,20 @@ struct CopiesTests {
     #expect(try pair.a.store.journal.entries(losing: true).isEmpty)
   }
 
+  @Test("A value set back but for its count counts as another copy")
+  func countAlone() async throws {
+    let pair = try await Pair.sharing(policy: .fieldByField)
+    var list = try read(pair)
+    var other = list
+    (list.title, list.score, other.score) = ("listed", 5, 5)
+    try await pair.a.store.save(list, options: .saving(.local))
+    list.title = "start"
+    #expect(list == other)
+    try await pair.a.store.save(other, options: .saving(.local))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == ["title": "listed", "score": 10])
+  }
+
   @Test("A value saved after this device deleted its record creates it again", arguments: saves, saves)
   func deleted(first: WritePolicy, second: WritePolicy) async throws {
     for policy in [MergePolicy.remoteWins, .fieldByField, .localWins] {

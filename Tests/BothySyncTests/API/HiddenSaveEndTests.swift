@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -113,7 +114,7 @@ struct HiddenSaveEndTests {
   func otherStore() async throws {
     let pair = try await Pair.sharing(policy: .fieldByField)
     var configuration = SyncOptions.quiet
-    configuration.mergePolicies = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(.fieldByField)
     let other = try SyncedStore(
       at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.service),
       configuration: configuration, clock: SyncClock(now: pair.world.time.reader()))

@@ -3,6 +3,33 @@ import BothySync
 import BothyTesting
 import Testing
 
+/// A record without counters.
+private struct Plain: Entity {
+  static let schema = TypeSchema(
+    "Plain", fields: [.field("title", String.self), .field("place", String.self)])
+
+  var id: String
+  var title: String
+  var place: String
+  var readMark = ReadMark()
+
+  init(id: String, title: String, place: String) {
+    (self.id, self.title, self.place) = (id, title, place)
+  }
+
+  func encode(to fields: inout FieldEncoder) {
+    title.encodeField(to: &fields)
+    place.encodeField(to: &fields)
+  }
+
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
+    self.id = id
+    title = try String(fromField: &fields)
+    place = try String(fromField: &fields)
+    readMark = fields.readMark
+  }
+}
+
 /// Saves of the server alone, and local saves of the same record before a pull has brought their result.
 @Suite("Local saves after one of the server alone", .faultsStrike, .timeLimit(.minutes(5)))
 struct LocalAfterRemoteTests {
@@ -52,14 +79,40 @@ struct LocalAfterRemoteTests {
     try await verify(pair, receipt, ["title": "second", "note": "n1", "score": 7, "a": 1])
   }
 
-  @Test("A value that is set back is set back on the server", arguments: policies)
+  @Test("A field that is set back is set back on the server", arguments: policies)
   func setBack(policy: MergePolicy) async throws {
     var (pair, note) = try await pair(policy)
-    (note.title, note.note) = ("start", nil)
+    note.title = "start"
     let receipt = try await pair.a.store.save(note, options: .saving(.local))
-    await withKnownIssue("A field that is set back keeps what the save of the server alone gave it") {
-      try await verify(pair, receipt, ["title": "start", "score": 5])
-    }
+    try await verify(pair, receipt, ["title": "start", "note": "n1", "score": 5])
+  }
+
+  @Test("A value that is set back as a whole undoes the save", arguments: policies)
+  func undone(policy: MergePolicy) async throws {
+    var (pair, note) = try await pair(policy)
+    (note.title, note.note, note.score) = ("start", nil, 0)
+    let receipt = try await pair.a.store.save(note, options: .saving(.local))
+    try await verify(pair, receipt, ["title": "start", "score": 0])
+  }
+
+  @Test("A type without counters is set back too", arguments: policies)
+  func setBackUncounted(policy: MergePolicy) async throws {
+    let world = try SimulatedWorld()
+    var options = SyncOptions.quiet
+    options.merging = MergePolicies(policy)
+    let schema = StoreSchema(Plain.self)
+    let device = try world.addDevice("a", schema: schema, configuration: options)
+    try await device.store.save(Plain(id: "P1", title: "start", place: "here"))
+    await device.store.sync()
+    var plain = try #require(try await device.store.fetch(Plain.self, id: "P1"))
+    plain.title = "first"
+    try await device.store.save(plain, options: .saving(.remote))
+    plain.title = "start"
+    try await device.store.save(plain, options: .saving(.local))
+    await device.store.sync()
+    #expect(try await device.store.fetch(Plain.self, id: "P1")?.title == "start")
+    let server = try await world.serverRecords()[RecordID(type: "Plain", id: "P1")]?.fields.members()
+    #expect(server == ["title": "start", "place": "here"])
   }
 
   @Test("A transaction continues from the result too", arguments: policies)
@@ -100,6 +153,38 @@ struct LocalAfterRemoteTests {
     let receipt = try await pair.a.store.save(note, options: .saving(.local))
     try await verify(pair, receipt, ["title": "second", "score": 7])
     #expect(try await pair.world.serverRecords()[.note()]?.container == "work")
+  }
+
+  @Test("The result of a new record outlives a relaunch", arguments: policies)
+  func madeAndRelaunched(policy: MergePolicy) async throws {
+    let pair = try await Pair.sharing([], policy: policy)
+    try await pair.a.store.save(Note(id: "T1", "first", note: "n1"), options: .saving(.remote))
+    try pair.a.restart()
+    #expect(try pair.a.note() == nil)
+    let receipt = try await pair.a.store.save(Note(id: "T1", "second"), options: .saving(.local))
+    try await verify(pair, receipt, ["title": "second", "score": 0])
+  }
+
+  @Test("After a relaunch a further save of the server alone continues from the result", arguments: policies)
+  func furtherAndRelaunched(policy: MergePolicy) async throws {
+    let (pair, _) = try await pair(policy)
+    try pair.a.restart()
+    var note = try read(pair)
+    note.title = "second"
+    try await pair.a.store.save(note, options: .saving(.remote))
+    try await verify(pair, nil, ["title": "second", "note": "n1", "score": 5])
+  }
+
+  @Test("A record that others deleted since is created again", arguments: policies)
+  func deletedByOthers(policy: MergePolicy) async throws {
+    let pair = try await Pair.sharing([], policy: policy)
+    try await pair.a.store.save(Note(id: "T1", "first"), options: .saving(.remote))
+    await pair.b.store.sync()
+    try pair.b.remove()
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    let receipt = try await pair.a.store.save(Note(id: "T1", "again"), options: .saving(.local))
+    try await verify(pair, receipt, ["title": "again", "score": 0])
   }
 
   @Test("What others changed since the first save is theirs")

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -10,6 +11,7 @@ struct OnlineAgainTests {
   private static let faults: [FaultyRemote.Fault] = [.lostRequest, .lostAnswer, .none]
   private static let policies: [MergePolicy] = [.remoteWins, .fieldByField, .localWins]
 
+  /// Promises: A-2
   @Test("A further edit of a value counts the earlier one once", arguments: online, faults)
   func again(save: WritePolicy, fault: FaultyRemote.Fault) async throws {
     for policy in Self.policies {
@@ -29,6 +31,7 @@ struct OnlineAgainTests {
     }
   }
 
+  /// Promises: A-2
   @Test("A value counted up twice has both counts and those of others", arguments: online, faults)
   func counter(save: WritePolicy, fault: FaultyRemote.Fault) async throws {
     // The counts of others before a save in doubt are part of it.
@@ -80,6 +83,65 @@ struct OnlineAgainTests {
     try await pair.a.store.save(fresh, options: .saving(.remote))
     #expect(try await pair.isEven())
     #expect(try await pair.server("T1") == ["title": "fresh", "score": 5])
+  }
+
+  /// Promises: A-41
+  @Test("A record without a reading is as it was saved last")
+  func twice() async throws {
+    for policy in [MergePolicy.remoteWins, .fieldByField, .localWins] {
+      let pair = try await Pair.sharing(policy: policy)
+      for title in ["five", "start", "six", "start"] {
+        let record = AnyRecord("Note", id: "T1", ["title": .text(title)])
+        try await pair.a.store.save(record, options: .saving(.remote))
+        #expect(try await pair.serverTitle() == title, "\(policy.name)")
+      }
+      #expect(try await pair.isEven())
+      #expect(try pair.a.store.journal.entries(losing: true).isEmpty)
+    }
+  }
+
+  @Test("A new record without a reading is as it was saved last")
+  func twiceNew() async throws {
+    for policy in [MergePolicy.remoteWins, .fieldByField, .localWins] {
+      let pair = try await Pair.sharing(policy: policy)
+      for title in ["five", "six"] {
+        let record = AnyRecord("Note", id: "T9", ["title": .text(title)])
+        try await pair.a.store.save(record, options: .saving(.remote))
+        #expect(try await pair.serverTitle("T9") == title, "\(policy.name)")
+      }
+      #expect(try await pair.isEven())
+    }
+  }
+
+  @Test("A field that is saved again doesn't make a conflict of other fields")
+  func unchanged() async throws {
+    let pair = try await Pair.sharing(policy: .remoteWins)
+    let first = AnyRecord("Note", id: "T1", ["title": "five", "score": 8])
+    try await pair.a.store.save(first, options: .saving(.remote))
+    await pair.b.store.sync()
+    try pair.b.edit { ($0.note, $0.score) = ("theirs", $0.score + 12) }
+    await pair.b.store.sync()
+    let second = AnyRecord("Note", id: "T1", ["title": "five", "score": 8, "a": 3])
+    try await pair.a.store.save(second, options: .saving(.remote))
+    #expect(try await pair.server("T1") == ["title": "five", "note": "theirs", "score": 20, "a": 3])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("The result of a save on the server alone is the server's record")
+  func result() async throws {
+    let pair = try await Pair.sharing(policy: .fieldByField)
+    try pair.b.edit { ($0.note, $0.score) = ("theirs", 3) }
+    await pair.b.store.sync()
+    var note = try #require(try pair.a.note())
+    (note.title, note.score) = ("mine", 4)
+    let saved = try await pair.a.store.save(note, policy: .remote).result()
+    #expect(saved.origin == .remote || saved.origin == .merged)
+    #expect(saved.record?.title == "mine" && saved.record?.note == "theirs" && saved.record?.score == 7)
+    let new = try await pair.a.store.save(Note(id: "T9", "new"), policy: .remote).result()
+    #expect(new.record?.title == "new" && new.origin == .remote)
+    let gone = try await pair.a.store.delete(.note("T9"), options: .saving(.remote)).result()
+    #expect(gone.record == nil && gone.origin == .remote)
+    #expect(try await pair.isEven())
   }
 
   @Test("A value that counts as a whole replaces what others wrote since")

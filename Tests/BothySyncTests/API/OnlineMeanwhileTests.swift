@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -201,6 +202,6 @@ struct OnlineMeanwhileTests {
     await pair.a.store.sync()
     #expect(try await pair.server("T1") == ["title": "mine", "score": 0])
     #expect(try pair.a.note()?.note == "draft")
-    #expect(try pair.a.store.outboxEntries().map(\.state) == [.held])
+    #expect(try pair.a.store.outboxEntries().map(\.stage) == [.held])
   }
 }

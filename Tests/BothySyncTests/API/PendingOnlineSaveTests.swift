@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -152,7 +153,7 @@ struct PendingOnlineSaveTests {
       try await pair.a.store.save(note, options: .saving(.remoteThenLocal))
     }
     #expect(error?.code == .rejected)
-    #expect(try pair.a.store.inbox().map(\.record) == [.note()])
+    #expect(try pair.a.store.inbox().map(\.id) == [.note()])
     #expect(try pair.a.note()?.note == "refused")
   }
 }

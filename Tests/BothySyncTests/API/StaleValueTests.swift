@@ -26,6 +26,7 @@ struct StaleValueTests {
     return (pair, note, record)
   }
 
+  /// Promises: A-1
   @Test("An edit of a value ten minutes old reverts no other field", arguments: saves)
   func typed(save: WritePolicy) async throws {
     for policy in Self.policies {
@@ -108,6 +109,7 @@ struct StaleValueTests {
     #expect(try await pair.server("T1") == ["title": "whole", "note": "n1", "score": 0])
   }
 
+  /// Promises: A-1
   @Test("A value saved again and again reverts no remote change in between")
   func autosave() async throws {
     var (pair, note, _) = try await pair(.localWins) { _ in }

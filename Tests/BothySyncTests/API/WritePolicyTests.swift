@@ -124,9 +124,26 @@ struct WritePolicyTests {
     #expect(try pair.a.store.pendingCounts().held == 1)
     await pair.a.store.sync()
     #expect(pair.a.operations.isEmpty)
-    #expect(try await pair.a.store.caughtUp().obstacle == nil)
+    #expect(try await pair.a.store.syncCompletely().obstacle == nil)
     try pair.a.store.release(.note())
     await pair.a.store.sync()
     #expect(try await pair.serverTitle() == "draft")
+  }
+
+  @Test("A deletion that is a draft holds what its delete rules change")
+  func draftOfDeletion() async throws {
+    let world = try SimulatedWorld()
+    let device = try world.addDevice("a", schema: .family)
+    for record in [AnyRecord.parent("P"), .child("C", of: "P"), .pet("D", of: "P")] { try device.put(record) }
+    await device.store.sync()
+    let parent = RecordID(type: "Parent", id: "P")
+    try await device.store.delete(parent, options: RequestOptions(writePolicy: .draft))
+    #expect(await device.store.sync().pushed == 0)
+    #expect(try await world.serverRecords().count == 3)
+    let drafts = try device.store.outboxEntries()
+    #expect(drafts.map(\.id.id).sorted() == ["C", "D", "P"] && drafts.allSatisfy { $0.stage == .held })
+    try device.store.release(drafts.map(\.id))
+    #expect(await device.store.sync().pushed == 3)
+    #expect(try await world.serverRecords().keys.map(\.id) == ["D"])
   }
 }

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -12,8 +13,8 @@ struct AccountDevice {
   let temporary: TemporaryFolder
   let time = VirtualTime()
 
-  static let ann = AccountID(space: "hut", principal: "ann")
-  static let bob = AccountID(space: "hut", principal: "bob")
+  static let ann = AccountID(space: "hut", user: "ann")
+  static let bob = AccountID(space: "hut", user: "bob")
 
   init(schema: StoreSchema = .notes) throws {
     service = SyncService(storage: try SQLiteServerStorage(), now: time.reader())
@@ -31,7 +32,7 @@ struct AccountDevice {
   }
 
   func remote(_ id: AccountID) -> FaultyRemote {
-    FaultyRemote(InProcessRemote(service, space: id.space, principal: Principal(id.principal)))
+    FaultyRemote(InProcessRemote(service, space: id.space, principal: Principal(id.user)))
   }
 
   func open(_ id: AccountID, importing document: String? = nil) throws -> (
@@ -98,7 +99,7 @@ struct AccountTests {
     let store = try open(ann)
     try await store.store.write { try $0.insert(Note(id: "a1", "a1")) }
     try store.store.close()
-    for other in [bob, AccountID(space: "barn", principal: "ann")] {
+    for other in [bob, AccountID(space: "barn", user: "ann")] {
       let error = #expect(throws: BothyError.self) { _ = try open(other) }
       #expect(error?.code == .wrongAccount)
     }
@@ -128,9 +129,9 @@ struct AccountTests {
   func names() throws {
     let device = try AccountDevice()
     let ids = [
-      AccountID(space: "hut", principal: "ann"), AccountID(space: "hut", principal: "Ann"),
-      AccountID(space: "hu", principal: "tann"), AccountID(space: "../x", principal: "a/b"),
-      AccountID(space: "hut", principal: String(repeating: "x", count: 5000)),
+      AccountID(space: "hut", user: "ann"), AccountID(space: "hut", user: "Ann"),
+      AccountID(space: "hu", user: "tann"), AccountID(space: "../x", user: "a/b"),
+      AccountID(space: "hut", user: String(repeating: "x", count: 5000)),
     ]
     let files = ids.map { device.folder.file(of: $0) }
     #expect(Set(files.map { $0.lowercased() }).count == ids.count)
@@ -194,8 +195,28 @@ struct AccountTests {
     #expect(kept.map(\.id.id).sorted() == ["kept", "new"])
     #expect(scores.contains(.int(2)))
     #expect(try await back.account.store.store.fetch(Note.self, id: "new")?.note == "déjà \"vu\"\n")
-    #expect(try back.account.store.outboxEntries().map(\.record.id) == ["draft"])
+    #expect(try back.account.store.outboxEntries().map(\.id.id) == ["draft"])
     #expect(try back.account.store.diagnose().findings.isEmpty)
+  }
+
+  @Test("A document that is imported again after its sync changes nothing")
+  func importedTwice() async throws {
+    let device = try AccountDevice()
+    let path = device.temporary.path + "/ann.json"
+    let first = try device.open(ann)
+    try insert("kept", in: first.account)
+    await first.account.store.sync()
+    try await first.account.store.store.write { transaction in
+      try transaction.update(Note.self, id: "kept") { $0.score = 7 }
+    }
+    #expect(try await first.account.signOut(.export(to: path)) == 1)
+    for number in 0..<3 {
+      let back = try device.open(ann, importing: path)
+      #expect(try back.account.store.pendingCounts().total == (number == 0 ? 1 : 0))
+      await back.account.store.sync()
+      #expect(try await back.account.store.store.fetch(Note.self, id: "kept")?.score == 7)
+      #expect(try await back.account.signOut(.park) == 0)
+    }
   }
 
   /// Promises: H-56

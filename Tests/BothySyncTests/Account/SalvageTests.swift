@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Synchronization
@@ -88,7 +89,7 @@ import Testing
   }
 
   private func salvage(_ file: String) throws -> StoreMaintenance.Salvage {
-    try SyncedStore.salvage(
+    try SyncedStore.salvaged(
       file, into: path, schema: Self.schema, options: StoreOptions(processes: .single, readers: 1),
       clock: SyncClock(now: time.reader()))
   }

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -65,6 +66,27 @@ struct SignOutTests {
     try SyncedStore.restorePending(from: document, into: test.path, schema: .snaps)
     let back = try test.open()
     #expect(try await back.blobs.data(for: blob) == Data("picture".utf8))
+  }
+
+  @Test("An imported deletion hides the record, and deletes it on the server")
+  func importedDeletion() async throws {
+    let test = try Case()
+    let first = try test.open()
+    try await note("n1", in: first)
+    await first.sync()
+    try await first.delete(RecordID(type: "Note", id: "n1"))
+    let document = test.path + "-pending.json"
+    try await first.signOut(.export(to: document))
+    let second = try test.open()
+    await second.sync()
+    #expect(try await second.store.count(RecordQuery<Note>()) == 1)
+    try second.store.close()
+    try SyncedStore.restorePending(from: document, into: test.path, schema: .snaps)
+    let third = try test.open()
+    #expect(try await third.store.count(RecordQuery<Note>()) == 0)
+    await third.sync()
+    #expect(try await test.titles() == [])
+    #expect(try third.outboxEntries().isEmpty)
   }
 
   @Test("Other databases and files whose names begin like the database's survive")
@@ -149,7 +171,7 @@ struct SignOutTests {
     let report = await second.sync()
     #expect(report.stop?.name == "wrongPrincipal")
     #expect(try await test.titles() == [])
-    #expect(second.owner == AccountID(space: "test", principal: "ann"))
+    #expect(second.owner == AccountID(space: "test", user: "ann"))
     try second.store.close()
     let again = try test.open(as: "ann")
     #expect(await again.sync().pushed == 1)

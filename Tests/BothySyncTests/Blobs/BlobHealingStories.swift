@@ -111,13 +111,13 @@ struct BlobHealingStories {
     let blob = try await pair.a.snap("1", picture())
     await pair.a.store.sync()
     try await #require(pair.world.service.blobs).remove(space: "test")
-    #expect(try await pair.a.store.blobs.evict(toFit: 0).removed == 0)
+    #expect(try await pair.a.store.blobs.eviction(toFit: 0).removed == 0)
     #expect(pair.a.store.blobs.isHere(blob))
     #expect(try await holdings(pair, [blob]) == [.whole(size: 45)])
-    #expect(try await pair.a.store.blobs.evict(toFit: 0).removed == 1)
+    #expect(try await pair.a.store.blobs.eviction(toFit: 0).removed == 1)
     // Without the server's confirmation nothing is evicted.
     _ = try await pair.a.store.blobs.data(for: blob)
     pair.a.remote.isOffline = true
-    #expect(try await pair.a.store.blobs.evict(toFit: 0).removed == 0)
+    #expect(try await pair.a.store.blobs.eviction(toFit: 0).removed == 0)
   }
 }

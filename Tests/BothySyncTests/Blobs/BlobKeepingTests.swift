@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -72,7 +73,7 @@ struct BlobKeepingTests {
     #expect(try await pair.a.store.blobs.data(for: blobs[1]) == picture(15, 2))
     #expect(blobs.map { pair.a.store.blobs.isHere($0) } == [true, true, false])
     try pair.a.store.blobs.pin(blobs[0])
-    #expect(try await pair.a.store.blobs.evict(toFit: 0) == BlobStorage.Eviction(removed: 1, bytes: 15))
+    #expect(try await pair.a.store.blobs.eviction(toFit: 0) == BlobStorage.Eviction(removed: 1, bytes: 15))
     #expect(blobs.map { pair.a.store.blobs.isHere($0) } == [true, false, false])
     try pair.a.store.blobs.unpin(blobs[0])
     try await pair.a.store.blobs.evict(toFit: 0)

@@ -23,7 +23,7 @@ struct RefusedBlobStories {
     #expect(report.failures.map(\.code) == ["blobTooLarge"])
     #expect(report.pushed == 2)
     #expect(report.blocked.map(\.record.id) == ["3"])
-    #expect(try pair.a.store.inbox().map(\.record) == [one])
+    #expect(try pair.a.store.inbox().map(\.id) == [one])
     #expect(try pair.a.store.inbox().first?.reason?.message.contains("45") == true)
     try pair.a.editSnap("1") { $0.image = nil }
     let further = await pair.a.store.sync()
@@ -107,7 +107,7 @@ struct RefusedBlobStories {
     var pushed = 0
     for _ in 0..<2 { pushed += await pair.a.store.sync().pushed }
     #expect(pushed == 3)
-    #expect(try pair.a.store.outboxEntries().map(\.record) == [one])
+    #expect(try pair.a.store.outboxEntries().map(\.id) == [one])
   }
 
   @Test("Bytes damaged here are never uploaded, and their record waits for new bytes")

@@ -2,6 +2,7 @@ import BothyLegacy
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Synchronization
@@ -145,7 +146,7 @@ struct UploadStories {
   func costlyNetwork() async throws {
     let pair = try SnapPair()
     let (store, feed, calls) = (pair.a.store, NetworkFeed(.reachable), Calls())
-    store.syncPolicy = .wifiOnly
+    store.network = .wifiOnly
     let run = Task { await store.run(reachability: feed, clock: VirtualClock()) }
     try await until { store.status.network == .reachable && store.status.phase != .stopped }
     await store.sync()

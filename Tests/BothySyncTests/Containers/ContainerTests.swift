@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -53,8 +54,8 @@ struct ContainerTests {
       try store.containersNeedingSync() == ["trips/bonn", "trips/oslo/day1", "trips/paris", "trips/rome"])
     try pair.b.restart()
     #expect(try pair.b.store.containersNeedingSync().count == 4)
-    #expect(try pair.b.store.pending(in: "trips/oslo").map(\.record.id) == ["trips/oslo/day1"])
-    #expect(try pair.b.store.pending(in: "trips").map(\.kind) == [.insert, .update, .update, .delete])
+    #expect(try pair.b.store.pending(in: "trips/oslo").map(\.id.id) == ["trips/oslo/day1"])
+    #expect(try pair.b.store.pending(in: "trips").map(\.change) == [.insert, .update, .update, .delete])
     await pair.b.store.sync()
     #expect(try pair.b.store.containersNeedingSync().isEmpty)
   }

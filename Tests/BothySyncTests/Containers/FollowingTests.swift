@@ -38,6 +38,16 @@ struct FollowingTests {
     #expect(try pair.a.noteIDs() == ["O1", "O2", "R1", "R2"])
   }
 
+  @Test("A second store on the file follows what the first one follows")
+  func secondStore() async throws {
+    let pair = try await pair()
+    let second = try SyncedStore(existing: pair.a.path, remote: pair.a.remote, configuration: .quiet)
+    try await pair.a.store.follow([oslo])
+    await second.sync()
+    #expect(second.followedScopes == [oslo])
+    #expect(try pair.a.noteIDs() == ["O1", "O2"])
+  }
+
   @Test(
     "A store opened with other scopes follows those; without scopes nothing changes"
   )

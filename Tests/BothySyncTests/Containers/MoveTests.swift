@@ -184,8 +184,8 @@ extension SyncOptions {
     -> SyncOptions
   {
     var configuration = SyncOptions.quiet
-    configuration.pullScopes = scopes
-    configuration.mergePolicies = MergePolicies(policy)
+    configuration.scopes = scopes
+    configuration.merging = MergePolicies(policy)
     configuration.pageSize = 3
     return configuration
   }

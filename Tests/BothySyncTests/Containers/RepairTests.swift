@@ -1,7 +1,7 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
-import Synchronization
 import Testing
 
 /// Differences that no change announced, which digests find, narrow down, repair and report.
@@ -25,7 +25,7 @@ struct RepairTests {
   @Test("Without differences, a repair costs one request after the pull")
   func equal() async throws {
     let pair = try await pair(3)
-    let reports = try await pair.a.store.maintenance.repair()
+    let reports = try await pair.a.store.maintenance.repairs()
     #expect(reports.map(\.isEqual) == [true])
     #expect(reports.first?.requests == 2 && pair.a.remote.reads == 1)
     #expect(reports.first?.repaired == [])
@@ -35,7 +35,7 @@ struct RepairTests {
   func narrowed() async throws {
     let pair = try await pair(600)
     try damage(pair, "T1234", "wrong")
-    let report = try #require(try await pair.a.store.maintenance.repair().first)
+    let report = try #require(try await pair.a.store.maintenance.repairs().first)
     #expect(report.repaired == [.note("T1234")])
     #expect(report.isEqual)
     #expect(report.compared < 20)
@@ -57,7 +57,7 @@ struct RepairTests {
       try transaction.put(table, id: "ghost", row)
     }
     try pair.a.insert("new", "mine too")
-    let report = try #require(try await pair.a.store.maintenance.repair().first)
+    let report = try #require(try await pair.a.store.maintenance.repairs().first)
     #expect(Set(report.repaired) == [.note("T1002"), .note("T1003"), .note("ghost")])
     #expect(report.kept.isEmpty && report.isEqual)
     #expect(try pair.a.title("T1001") == "mine")
@@ -72,7 +72,7 @@ struct RepairTests {
     let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldByField)
     try damage(pair, "T1", "wrong")
     try pair.a.edit { $0.note = "mine" }
-    let report = try #require(try await pair.a.store.maintenance.repair().first)
+    let report = try #require(try await pair.a.store.maintenance.repairs().first)
     #expect(report.repaired.isEmpty)
     #expect(try pair.a.isPending() && pair.a.note()?.note == "mine")
     await pair.a.store.sync()
@@ -87,7 +87,7 @@ struct RepairTests {
       let table = try transaction.catalog.table("Note")
       for number in 0..<1500 { try transaction.evict(table, id: "T\(1000 + number)") }
     }
-    let report = try #require(try await pair.a.store.maintenance.repair().first)
+    let report = try #require(try await pair.a.store.maintenance.repairs().first)
     #expect(report.isEqual && report.compared == 0)
     #expect(try pair.a.noteIDs().count == 1500)
     #expect(try await pair.isEven())
@@ -99,9 +99,9 @@ struct RepairTests {
     let oslo = SyncScope(container: "trips/oslo")
     try pair.a.restart(configuration: .following([oslo]))
     await pair.a.store.sync()
-    #expect(try await pair.a.store.maintenance.repair(.everything).map(\.scope) == [oslo])
-    #expect(try await pair.a.store.maintenance.repair(SyncScope(container: "Note")).isEmpty)
-    #expect(try await pair.a.store.maintenance.repair().map(\.isEqual) == [true])
+    #expect(try await pair.a.store.maintenance.repairs(.everything).map(\.scope) == [oslo])
+    #expect(try await pair.a.store.maintenance.repairs(SyncScope(container: "Note")).isEmpty)
+    #expect(try await pair.a.store.maintenance.repairs().map(\.isEqual) == [true])
   }
 
   @Test("Changes by others during the comparison don't count as damage")
@@ -116,7 +116,7 @@ struct RepairTests {
         Issue.record(error)
       }
     }
-    let report = try #require(try await pair.a.store.maintenance.repair().first)
+    let report = try #require(try await pair.a.store.maintenance.repairs().first)
     #expect(report.isEqual && report.repaired.isEmpty)
     #expect(try pair.a.title("later") == "n")
   }
@@ -126,7 +126,7 @@ struct RepairTests {
     let pair = try await pair(2)
     try damage(pair, "T1001", "wrong")
     pair.a.remote.isOffline = true
-    let error = await #expect(throws: BothyError.self) { try await pair.a.store.maintenance.repair() }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.store.maintenance.repairs() }
     #expect(error?.code == .unreachable)
     #expect(try pair.a.title("T1001") == "wrong")
   }

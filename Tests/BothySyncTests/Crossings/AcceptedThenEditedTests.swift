@@ -13,7 +13,7 @@ struct AcceptedThenEditedTests {
     arguments: ["follow", "purge", "sync"])
   func theNextPullBringsTheServers(how: String) async throws {
     let world = try SimulatedWorld()
-    let a = try world.device("a", memo(1)) { $0.pullScopes = [SyncScope(container: "Memo")] }
+    let a = try world.device("a", memo(1)) { $0.scopes = [SyncScope(container: "Memo")] }
     try a.put("Memo", "1", ["title": .text("one"), "note": .text("server's")])
     await a.store.sync()
     try a.set("Memo", "1", ["note": .text("kept here")])

@@ -36,6 +36,63 @@ struct FullDiskTests {
     #expect(try pair.a.title() == "mine")
   }
 
+  @Test("Every verb is tried on the server", arguments: 0..<8)
+  func verbs(verb: Int) async throws {
+    let pair = try await pair()
+    let store = pair.a.store
+    store.writePolicy = .local
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    pair.a.failPoints.fail(at: 2)
+    switch verb {
+    case 0: #expect(try await store.save([note]).map(\.isStoredHere) == [false])
+    case 1: #expect(try await store.update(note).isStoredHere == false)
+    case 2:
+      let receipt = try await store.update(Note.self, id: "T1") { $0.title = "mine" }
+      #expect(try await receipt.result().record?.title == "mine")
+    case 3: #expect(try await store.save([AnyRecord(note)]).compactMap(\.error).isEmpty)
+    case 4: #expect(try await store.delete(RecordID.note()).state == .synced)
+    case 5: #expect(try await store.delete([note]) == 1)
+    case 6: #expect(try await store.delete(RecordQuery<Note>()) == 1)
+    default: #expect(try await store.save([], deleting: [.note()]).compactMap(\.error).isEmpty)
+    }
+    #expect(try pair.a.title() == "start")
+    #expect(try pair.a.store.outboxEntries().isEmpty)
+    #expect(try await pair.serverTitle() == (verb < 4 ? "mine" : nil))
+    #expect(try await pair.isEven())
+  }
+
+  @Test("Each record of a list is tried for itself, and has a receipt")
+  func list() async throws {
+    let pair = try await pair()
+    let notes = [Note(id: "T2", "two"), Note(id: "T3", "three")]
+    pair.a.failPoints.fail(at: 2)
+    let receipts = try await pair.a.store.save(notes, policy: .local)
+    #expect(receipts.map(\.record) == notes.map { .note($0.id) })
+    for (note, receipt) in zip(notes, receipts) {
+      #expect(try await receipt.result().record == note)
+      #expect(try await pair.serverTitle(note.id) == note.title)
+    }
+    #expect(try pair.a.noteIDs() == ["T1"])
+    #expect(try await pair.isEven())
+  }
+
+  @Test("Without a server the error of a list is that of the disk")
+  func listOffline() async throws {
+    let pair = try await pair()
+    pair.a.remote.isOffline = true
+    pair.a.failPoints.fail(at: 2)
+    let error = await #expect(throws: BothyError.self) {
+      try await pair.a.store.save([Note(id: "T2", "two")], policy: .local)
+    }
+    #expect(error?.code == .diskFull && (error?.underlying as? BothyError)?.code == .unreachable)
+    pair.a.failPoints.fail(at: 2)
+    let results = try await pair.a.store.save(
+      [AnyRecord(Note(id: "T3", "three"))], options: .saving(.local))
+    #expect(results.map { ($0.error as? BothyError)?.code } == [.diskFull])
+    #expect(try pair.a.store.outboxEntries().isEmpty)
+  }
+
   @Test("A field that others changed since the read is a conflict")
   func conflict() async throws {
     let pair = try await pair()

@@ -1,9 +1,9 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
-import Synchronization
 import Testing
 
 @Suite("Giving back what others own", .timeLimit(.minutes(5)))
@@ -14,29 +14,20 @@ struct GivenBackByAnotherTests {
     return schema
   }()
 
-  private final class Place: Sendable {
-    let service: Mutex<SyncService>
-    init(_ service: SyncService) { self.service = Mutex(service) }
-  }
-
   /// Ann shares a record with Bob, and the server is restored to a time before that. Then Ann's device syncs.
   @Test("A restored server gets a record back from its owner")
   func annsRecordStaysHers() async throws {
-    let folder = NSTemporaryDirectory() + "given-\(UUIDv7.make())"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let folder = try TemporaryFolder()
     let time = VirtualTime()
     let rules = AccessRules(schema: Self.schema)
-    let storage = try SQLiteServerStorage(at: folder + "/server.sqlite")
-    let place = Place(SyncService(storage: storage, rules: rules, now: time.reader()))
+    let storage = try SQLiteServerStorage(at: folder.file("server.sqlite"))
+    let service = Locked(SyncService(storage: storage, rules: rules, now: time.reader()))
     func device(_ name: String) throws -> SyncedStore {
       var configuration = SyncOptions.quiet
       configuration.restored = .giveBack
       return try SyncedStore(
-        at: folder + "/\(name).sqlite", schema: Self.schema,
-        remote: InProcessRemote(space: "test", principal: Principal(name)) {
-          place.service.withLock { $0 }
-        },
+        at: folder.file("\(name).sqlite"), schema: Self.schema,
+        remote: InProcessRemote(space: "test", principal: Principal(name)) { service.value },
         configuration: configuration,
         options: StoreOptions(durability: .normal, processes: .single, readers: 2),
         clock: SyncClock(now: time.reader()))
@@ -45,16 +36,16 @@ struct GivenBackByAnotherTests {
     try await ann.store.write { try $0.insert(AnyRecord("Memo", id: "0", ["title": .text("before")])) }
     await ann.sync()
     await bob.sync()
-    try await storage.backup(to: folder + "/backup.sqlite")
+    try await storage.backup(to: folder.file("backup.sqlite"))
     let one = RecordID(type: "Memo", id: "1")
     try await ann.store.write { try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("ann's")])) }
     try await ann.sharing.share(one, with: .users("bob"))
     await ann.sync()
     await bob.sync()
     #expect(try bob.store.record(one)?.metadata.owner == "ann")
-    let restored = try SQLiteServerStorage(at: folder + "/backup.sqlite")
+    let restored = try SQLiteServerStorage(at: folder.file("backup.sqlite"))
     try await restored.startEpoch(space: "test")
-    place.service.withLock { $0 = SyncService(storage: restored, rules: rules, now: time.reader()) }
+    service.value = SyncService(storage: restored, rules: rules, now: time.reader())
     for _ in 0..<2 {
       await ann.sync()
     }

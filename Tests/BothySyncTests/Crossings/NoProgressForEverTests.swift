@@ -42,7 +42,7 @@ struct NoProgressForEverTests {
       #expect(doubled.isEmpty, "\(doubled.count) requests have the same operation twice")
     }
     #expect(skipped.allSatisfy { $0 == nil })
-    #expect(try a.store.outboxEntries().map(\.record) == [])
+    #expect(try a.store.outboxEntries().map(\.id) == [])
     await b.store.sync()
     #expect(try await world.snapshot().unevenness == [])
   }

@@ -19,7 +19,7 @@ struct PurgedAndBackTests {
     }
     await other.store.sync()
     var configuration = SyncOptions.quiet
-    configuration.pullScopes = [SyncScope(container: "shelf", includesChildren: true)]
+    configuration.scopes = [SyncScope(container: "shelf", includesChildren: true)]
     device = try world.addDevice("own", schema: .notes, configuration: configuration)
     await device.store.sync()
   }

@@ -16,7 +16,7 @@ struct RenamedTypeContainersTests {
   private func world() async throws -> (SimulatedWorld, SimulatedDevice, SimulatedDevice) {
     let world = try SimulatedWorld()
     let a = try world.device("a", Self.schema(1, "Memo"))
-    let b = try world.device("b", Self.schema(1, "Memo")) { $0.pullScopes = [SyncScope(container: "Memo")] }
+    let b = try world.device("b", Self.schema(1, "Memo")) { $0.scopes = [SyncScope(container: "Memo")] }
     try a.put("Memo", "1", ["title": .text("one")])
     try a.put("Comment", "c", ["text": .text("nice")], in: "Memo")
     await a.store.sync()
@@ -38,7 +38,7 @@ struct RenamedTypeContainersTests {
   func whatIsFollowedStays() async throws {
     let (world, a, b) = try await world()
     var configuration = SyncOptions.quiet
-    configuration.pullScopes = [SyncScope(container: "Page")]
+    configuration.scopes = [SyncScope(container: "Page")]
     try b.restart(schema: Self.schema(2, "Page"), migrations: Self.rename, configuration: configuration)
     for _ in 0..<3 { await b.store.sync() }
     #expect(try b.record("Page", "1") != nil)

@@ -24,7 +24,7 @@ struct WaitingInACircleTests {
       world.time.advance(by: 3_600_000)
       await a.store.sync()
     }
-    #expect(try a.store.outboxEntries().map(\.record) == [])
+    #expect(try a.store.outboxEntries().map(\.id) == [])
     #expect(try await world.server("Tag", "g") != nil)
     #expect(try await world.server("Memo", "m")?["title"] == "two")
     #expect(try await world.server("Memo", "m")?["tag"] == "g")

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Synchronization
 import Testing
@@ -64,7 +65,7 @@ struct DriftingDeviceTests {
 
     static func open(_ world: SimulatedWorld, _ path: String, _ clock: SyncClock) throws -> SyncedStore {
       var configuration = SyncOptions.quiet
-      configuration.mergePolicies = MergePolicies(.latestWins)
+      configuration.merging = MergePolicies(.latestWins)
       return try SyncedStore(
         at: path, schema: .notes, remote: InProcessRemote(world.service), configuration: configuration,
         clock: clock)

@@ -1,12 +1,13 @@
 import BothyLegacy
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
 /// A public call that waits for the server.
 enum WaitingCall: String, CaseIterable, Sendable {
-  case sync, caughtUp, fetch, count, refresh, digest, history, lists, makeList, repair, saveOnServer,
+  case sync, syncCompletely, fetch, count, refresh, digest, history, lists, makeList, repair, saveOnServer,
     saveFirstOnServer, saveAwaiting, outcome, resolve, search, blob, adopt, upload, followAfterSync,
     syncTelling
 
@@ -14,7 +15,7 @@ enum WaitingCall: String, CaseIterable, Sendable {
     let online = RequestOptions(readPolicy: .remote)
     switch self {
     case .sync: #expect(await store.sync().stop?.name == "unreachable")
-    case .caughtUp: try await store.caughtUp()
+    case .syncCompletely: try await store.syncCompletely()
     case .fetch: _ = try await store.fetchResult(RecordQuery<Note>(), options: online)
     case .count: _ = try await store.count(AnyQuery("Note"), options: online)
     case .refresh: _ = try await store.refresh()

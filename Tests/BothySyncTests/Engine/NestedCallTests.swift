@@ -1,22 +1,13 @@
 import BothyLegacy
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
-import Synchronization
 import Testing
 
 /// Calls of the store from code that it calls itself: bodies of locks, merge policies and callbacks.
 @Suite("Calls inside of calls", .timeLimit(.minutes(5)))
 struct NestedCallTests {
-  /// The store that a closure of its own configuration calls.
-  private final class Box: Sendable {
-    private let held = Mutex<SyncedStore?>(nil)
-    var store: SyncedStore? {
-      get { held.withLock { $0 } }
-      set { held.withLock { $0 = newValue } }
-    }
-  }
-
   /// Runs `body`, for a minute at most.
   private func ends(_ body: @escaping @Sendable () async throws -> Void) async throws {
     let calls = Calls()
@@ -91,11 +82,11 @@ struct NestedCallTests {
 
   /// Returns two devices that have changed one title, where the merge policy of one runs `body`.
   private func conflict(_ body: @escaping @Sendable (SyncedStore) async throws -> Void) async throws -> Pair {
-    let box = Box()
+    let box = Locked<SyncedStore?>(nil)
     let timeouts = VirtualClock()
     let pair = try Pair(
       policy: .custom { _ in
-        if let store = box.store { try await body(store) }
+        if let store = box.value { try await body(store) }
         return .client
       }, timeouts: timeouts)
     try pair.b.insert("T1", "start")
@@ -104,7 +95,7 @@ struct NestedCallTests {
     try pair.b.retitle("theirs")
     await pair.b.store.sync()
     try pair.a.retitle("mine")
-    box.store = pair.a.store
+    box.value = pair.a.store
     return pair
   }
 
@@ -114,8 +105,8 @@ struct NestedCallTests {
     let calls = Calls()
     let pair = try await conflict { store in
       calls.add()
-      #expect(await store.sync().obstacle == .alreadyRunning)
-      #expect(await store.sync(.pull, container: "trips").obstacle == .alreadyRunning)
+      #expect(await store.sync().stop == .alreadyRunning)
+      #expect(await store.sync(.pull, container: "trips").stop == .alreadyRunning)
       let saved = try await store.save(Note(id: "T2", "of the policy"), policy: .local).result(
         within: .seconds(10))
       #expect(saved.origin == .remote && saved.record?.title == "of the policy")

@@ -1,6 +1,7 @@
 import BothyLegacy
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -157,12 +158,12 @@ struct RunTests {
   }
 
   @Test("A notification of the server pulls the changes")
-  func hint() async throws {
-    let running = try await start([.hints])
+  func notify() async throws {
+    let running = try await start([.notifications])
     try running.pair.b.retitle("news")
     await running.pair.b.store.sync()
     try await until {
-      running.pair.a.remote.hint()
+      running.pair.a.remote.notify()
       return try running.pair.a.title() == "news"
     }
     await running.stop()
@@ -194,7 +195,7 @@ struct RunTests {
   /// Promises: Scenario-23
   @Test("Saves, notifications and another run shorten no wait, and the app's sync does")
   func askedWhileWaiting() async throws {
-    let running = try await start([.save, .hints, .start])
+    let running = try await start([.save, .notifications, .start])
     let a = running.pair.a
     try await until { a.remote.listeners == 1 }
     a.remote.isOffline = true
@@ -205,7 +206,7 @@ struct RunTests {
     let tries = a.remote.requests.count
     a.remote.isOffline = false
     try await a.store.save(Note(id: "T3", "three"))
-    a.remote.hint()
+    a.remote.notify()
     a.store.requestSync()
     _ = try await a.store.fetchResult(
       RecordQuery<Note>(), options: RequestOptions(readPolicy: .syncThenLocal))
@@ -296,7 +297,7 @@ struct RunTests {
     #expect(a.remote.requests.isEmpty)
     // An explicit call tries nevertheless, and its success counts.
     a.remote.isOffline = false
-    try await a.store.caughtUp()
+    try await a.store.syncCompletely()
     #expect(a.store.reachabilityHint.belief == .reachable)
     await running.stop()
   }
@@ -348,16 +349,16 @@ struct RunTests {
   }
 
   @Test("Catching up returns once nothing is pending, and otherwise throws the reason")
-  func caughtUp() async throws {
+  func syncCompletely() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     try pair.a.retitle("b")
-    #expect(try await pair.a.store.caughtUp().pushed == 1)
+    #expect(try await pair.a.store.syncCompletely().pushed == 1)
     pair.a.remote.isOffline = true
-    let offline = await #expect(throws: BothyError.self) { try await pair.a.store.caughtUp() }
+    let offline = await #expect(throws: BothyError.self) { try await pair.a.store.syncCompletely() }
     #expect(offline?.code == .unreachable)
     pair.a.remote.isOffline = false
     try pair.a.edit { $0.note = "refused" }
-    let refused = await #expect(throws: BothyError.self) { try await pair.a.store.caughtUp() }
+    let refused = await #expect(throws: BothyError.self) { try await pair.a.store.syncCompletely() }
     #expect(refused?.code == .pendingChanges)
   }
 

@@ -30,7 +30,7 @@ struct SyncMachineTests {
     }
   }
 
-  static let go = SyncMachine.Action.startPass
+  static let go = SyncMachine.Action.startRun
   static let no = SyncMachine.Action.none
   static let wait = SyncMachine.Action.wait
 
@@ -56,7 +56,7 @@ struct SyncMachineTests {
       var machine = SyncMachine()
       for event in start.events { _ = machine.handle(event) }
       let action = machine.handle(row.event)
-      let startsWhenAsked = machine.handle(.asked) == .startPass
+      let startsWhenAsked = machine.handle(.asked) == .startRun
       #expect(action == row.cells[column].0, "\(start) + \(row.event)")
       #expect(startsWhenAsked == row.cells[column].1, "\(start) + \(row.event), then asked")
     }

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Synchronization
 import Testing
@@ -53,7 +54,7 @@ struct SyncPolicyTests {
       (NetworkState(.reachable, lowPower: true), .lowPower),
     ] {
       let running = try await start(.save, state) {
-        $0.syncPolicy = NetworkRules(
+        $0.network = NetworkRules(
           NetworkRules.Terms(expensive: false, constrained: false, lowPower: false))
       }
       try await running.store.save(Note(id: "T2", "two"))
@@ -70,7 +71,7 @@ struct SyncPolicyTests {
   @Test("Work that waited for a network is sent after a second on it")
   func wifi() async throws {
     let running = try await start([.save, .reachability], NetworkState(.reachable, expensive: true)) {
-      $0.syncPolicy = .wifiOnly
+      $0.network = .wifiOnly
     }
     try await running.store.save(Note(id: "T2", "two"))
     try await until { running.store.status.phase == .paused }
@@ -85,11 +86,11 @@ struct SyncPolicyTests {
   @Test("A new policy takes effect at once")
   func setting() async throws {
     let running = try await start(.save, NetworkState(.reachable, expensive: true)) {
-      $0.syncPolicy = .wifiOnly
+      $0.network = .wifiOnly
     }
     try await running.store.save(Note(id: "T2", "two"))
     try await until { running.store.status.phase == .paused }
-    running.store.syncPolicy = .always
+    running.store.network = .any
     try await until { try !running.a.isPending("T2") }
     await running.stop()
   }
@@ -108,7 +109,7 @@ struct SyncPolicyTests {
       ])
     let world = try SimulatedWorld()
     var configuration = SyncOptions.quiet
-    configuration.syncPolicy = NetworkRules(types: ["Photo": .wifiOnly])
+    configuration.network = NetworkRules(types: ["Photo": .wifiOnly])
     let device = try world.addDevice(schema: schema, configuration: configuration)
     let store = device.store
     let feed = NetworkFeed(NetworkState(.reachable, expensive: true))
@@ -120,11 +121,18 @@ struct SyncPolicyTests {
     let report = await store.sync()
     #expect(report.obstacle == nil && report.pushed == 1)
     #expect(report.blocked.map(\.record.id) == ["C"])
-    #expect(try store.outboxEntries().map(\.record.id).sorted() == ["C", "P"])
+    #expect(try store.outboxEntries().map(\.id.id).sorted() == ["C", "P"])
+    // A transaction that needs a record of such a type waits with it.
+    try device.put(AnyRecord("Photo", id: "P2", ["title": "p2"]))
+    try await store.write(.atomic) { transaction in
+      try transaction.insert(AnyRecord("Caption", id: "C2", ["title": "c2", "photo": "P2"]))
+      try transaction.insert(AnyRecord("Memo", id: "M2", ["title": "m2"]))
+    }
+    #expect(await store.sync().pushed == 0)
     feed.send(.reachable)
     try await until { store.status.network == .reachable }
-    #expect(await store.sync().pushed == 2)
-    store.syncPolicy.heldTypes = ["Memo"]
+    #expect(await store.sync().pushed == 5)
+    store.network.heldTypes = ["Memo"]
     try device.change { try $0.update(RecordID(type: "Memo", id: "M"), fields: ["title": "m2"]) }
     #expect(await store.sync().pushed == 0)
     #expect(await store.sync(forced: true).pushed == 1)
@@ -141,7 +149,7 @@ struct SyncPolicyTests {
     #expect(pair.a.store.isPaused)
     #expect(pair.a.store.status.obstacle == .paused)
     #expect(await pair.a.store.sync().obstacle == .paused)
-    let error = await #expect(throws: BothyError.self) { try await pair.a.store.caughtUp() }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.store.syncCompletely() }
     #expect(error?.message.contains("paused") == true)
     #expect(pair.a.remote.requests.isEmpty)
     #expect(await pair.a.store.sync(forced: true).pushed == 1)
@@ -173,7 +181,7 @@ struct SyncPolicyTests {
     }
     #expect(drafts == [.note("T1"), .note("T3")])
     #expect(await pair.a.store.sync().pushed == 1)
-    #expect(try pair.a.store.outboxEntries().map(\.state) == [.held, .held])
+    #expect(try pair.a.store.outboxEntries().map(\.stage) == [.held, .held])
     #expect(try await pair.server("T3") == nil)
     try pair.a.store.release(drafts)
     #expect(await pair.a.store.sync().pushed == 2)
@@ -320,7 +328,7 @@ struct SyncPolicyTests {
 }
 
 /// A remote whose queries stop at a latch.
-private struct SlowReads: RemoteStorage {
+private struct SlowReads: CompleteRemote {
   let remote: FaultyRemote
   let latch: Latch
 
@@ -340,5 +348,5 @@ private struct SlowReads: RemoteStorage {
 
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
   func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
-  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+  func notifications() -> AsyncThrowingStream<Void, any Error> { remote.notifications() }
 }

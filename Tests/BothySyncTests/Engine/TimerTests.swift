@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -110,7 +111,7 @@ struct TimerTests {
     let pair = try await Pair.sharing()
     try pair.a.store.store.close()
     var configuration = SyncOptions.quiet
-    configuration.triggers = [.hints]
+    configuration.triggers = [.notifications]
     let clock = VirtualClock()
     for interval in [Duration?.none, .seconds(30)] {
       configuration.pollInterval = interval

@@ -187,6 +187,8 @@ struct FleetServerTests {
     let renamed = Self.note(2, text, FieldSchema("tint", .text, default: ""))
     #expect(refusal(renamed)?.contains("say `\"wire\": \"colour\"` of tint") == true)
     #expect(refusal(renamed, ["Note.colour"]) == nil)
+    let aliased = Self.note(2, FieldSchema("heading", .text, aliases: ["title"]), colour)
+    #expect(refusal(aliased)?.contains("say `\"wire\": \"title\"` of heading") == true)
     #expect(refusal(Self.new) == nil)
   }
 

@@ -78,30 +78,30 @@ struct SideBySideTests {
   }
 
   private func run(_ policy: Int, seed: UInt64) async throws {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     var configuration = SyncOptions.quiet
-    configuration.mergePolicies = MergePolicies(Self.policies[policy])
+    configuration.merging = MergePolicies(Self.policies[policy])
     configuration.rejectionPolicy = .discardAndRefetch
     let world = try SimulatedWorld()
     // A policy for the old app's type doesn't apply to the new one's.
-    let isTyped = configuration.mergePolicies.default.name == OldNote.typeName
+    let isTyped = configuration.merging.default.name == OldNote.typeName
     let newer = try world.addDevice(
       "newer", schema: Self.new, configuration: isTyped ? .quiet : configuration)
     let olds = try ["old", "older"].map {
       try world.addDevice($0, schema: Self.old, configuration: configuration)
     }
-    func name() -> String { "N\(random.next(6))" }
+    func name() -> String { "N\(random.next() % 6)" }
     for step in 0..<1000 {
       let comment = Comment("seed \(seed), policy \(Self.policies[policy].name), step \(step)")
       world.time.advance(by: 1000)
-      let isNew = random.next(2) == 0
-      let device = isNew ? newer : olds[Int(random.next(2))]
+      let isNew = random.next() % 2 == 0
+      let device = isNew ? newer : olds[Int(random.next() % 2)]
       if isNew {
         try Self.edit(device, id(name()), &random)
       } else {
         try Self.editOld(device, id(name()), &random)
       }
-      guard random.next(3) == 0 else { continue }
+      guard random.next() % 3 == 0 else { continue }
       let before = try await world.serverRecords()
       let report = await device.store.sync()
       if isNew { continue }
@@ -118,7 +118,7 @@ struct SideBySideTests {
     let digest = try await world.serverDigest().digest
     for device in [newer] + olds {
       #expect(try device.store.digest().digest == digest, "seed \(seed)")
-      let left = try device.store.outboxEntries().map { ($0.record.id, $0.kind, $0.reason?.message) }
+      let left = try device.store.outboxEntries().map { ($0.id.id, $0.change, $0.reason?.message) }
       #expect(left.isEmpty, "seed \(seed): \(left)")
     }
     for (id, record) in try await world.serverRecords() {
@@ -128,12 +128,13 @@ struct SideBySideTests {
     }
   }
 
-  private static func edit(_ device: SimulatedDevice, _ id: RecordID, _ random: inout SplitMix) throws {
-    let text = FieldValue.text("n\(random.next(1000))")
+  private static func edit(_ device: SimulatedDevice, _ id: RecordID, _ random: inout SeededGenerator) throws
+  {
+    let text = FieldValue.text("n\(random.next() % 1000)")
     guard let record = try device.record("Note", id.id) else {
       return try device.put(AnyRecord("Note", id: id.id, ["heading": text, "prio": "high", "colour": text]))
     }
-    let pick = random.next(6)
+    let pick = random.next() % 6
     try device.change { transaction in
       switch pick {
       case 0: try transaction.update(id, fields: ["heading": text])
@@ -147,13 +148,15 @@ struct SideBySideTests {
     }
   }
 
-  private static func editOld(_ device: SimulatedDevice, _ id: RecordID, _ random: inout SplitMix) throws {
-    let text = FieldValue.text("o\(random.next(1000))")
+  private static func editOld(_ device: SimulatedDevice, _ id: RecordID, _ random: inout SeededGenerator)
+    throws
+  {
+    let text = FieldValue.text("o\(random.next() % 1000)")
     // The new app creates records, so an old one must express its changes in the fields.
     guard let record = try device.record("Note", id.id) else { return }
-    let pick = random.next(7)
+    let pick = random.next() % 7
     if pick == 6,
-      try device.store.outboxEntries().contains(where: { $0.record == id && $0.operationID == nil })
+      try device.store.outboxEntries().contains(where: { $0.id == id && $0.operationID == nil })
     {
       try device.store.resolve(id, .revert)
       return
@@ -183,20 +186,5 @@ struct SideBySideTests {
 
   private static func int(_ value: FieldValue) -> Int64? {
     if case .int(let number) = value { number } else { nil }
-  }
-}
-
-/// A generator whose run can be repeated.
-private struct SplitMix {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next(_ bound: UInt64) -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return (z ^ (z >> 31)) % bound
   }
 }

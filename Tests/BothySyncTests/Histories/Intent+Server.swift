@@ -88,6 +88,7 @@ extension Intent.State {
     _ policy: WideHistory.Policy
   ) {
     let id = operation.record.id
+    if undone.contains("\(device) \(id)") { return }
     for name in Sheet.texts {
       let old = before?[name]?.stringValue
       let new = after[name]?.stringValue
@@ -127,10 +128,12 @@ extension Intent.State {
   }
 
   /// Returns the texts that the writer of a text saw in its place, with those written there before on the same device.
-  /// An empty text means that the field had no value. The device's own earlier texts count even if they weren't seen.
+  /// An empty text means that the field had no value. The device's own earlier texts count even if they weren't seen, and
+  /// so does what the server returned for an earlier save.
   private func chain(of field: String, from number: Int) -> Set<String> {
     let first = deeds[number]
-    var found: Set<String> = []
+    let answers = answers["\(first.device) \(first.record)"] ?? []
+    var found = Set(answers.filter { $0.deeds <= number }.map { $0.texts[field] ?? "" })
     var isOpen = true
     for deed in deeds[...number].reversed() where deed.device == first.device && deed.record == first.record {
       guard isOpen else { break }
@@ -146,6 +149,7 @@ extension Intent.State {
   private mutating func judgeDeletion(
     of id: String, _ before: [String: JSONValue], _ device: Int, _ policy: WideHistory.Policy
   ) {
+    if undone.contains("\(device) \(id)") { return }
     let deletions = deeds.filter { $0.device == device && $0.record == id && $0.isDeletion }
     if deletions.isEmpty { problems.append("Deleted by nobody: \(id) by \(device)") }
     guard !policy.mayReplaceAll, policy != .changedFields else { return }
@@ -160,10 +164,11 @@ extension Intent.State {
     }
   }
 
-  /// Checks that a deleted record returns only with new content.
+  /// Checks that a deleted record returns only with new content, or because its deletion was undone in doubt.
   private mutating func judgeReturn(
     of id: String, _ after: [String: JSONValue], _ operation: BothySync.SyncOperation, _ device: Int
   ) {
+    if undone.contains("\(device) \(id)") { return }
     let isNew = Sheet.texts.contains { name in
       after[name]?.stringValue.map { author[$0].map { deeds[$0].device } == device && !reached.contains($0) }
         ?? false

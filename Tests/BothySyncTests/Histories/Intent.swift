@@ -42,7 +42,12 @@ final class Intent: Sendable {
     var server: [String: [String: JSONValue]?] = [:]
     /// The texts that the server had when its history started again. The writer of each may restore it once.
     var restorable: Set<String> = []
+    /// The devices with the records of which they reverted changes in doubt. Those are undone on the server too.
+    var undone: Set<String> = []
     var containers: [String: String] = [:]
+    /// What the server had of a record when it answered a save there, by device and record, with the number of deeds
+    /// before. The receipt shows it, whatever the device stores.
+    var answers: [String: [(texts: [String: String], deeds: Int)]] = [:]
     /// The fields that were cleared. The containers of each record on the server are in `places`, with the number of
     /// deeds before each.
     var cleared: Set<String> = []
@@ -106,6 +111,20 @@ final class Intent: Sendable {
   /// Ends the open deeds on a record, because a person on this device discarded its pending changes.
   func decided(_ record: String, on device: Int, _ why: String) {
     state.withLock { $0.end(record, device, why) { _ in true } }
+  }
+
+  /// Expects a device to undo on the server what it reverted in doubt.
+  func undoes(_ record: String, on device: Int) {
+    state.withLock { _ = $0.undone.insert("\(device) \(record)") }
+  }
+
+  /// Notes that the server's record was returned to the person who saved it there.
+  func answered(_ record: String, on device: Int) {
+    state.withLock { state in
+      let fields = state.server[record].flatMap { $0 } ?? [:]
+      state.answers["\(device) \(record)", default: []].append(
+        (fields.compactMapValues(\.stringValue), state.deeds.count))
+    }
   }
 
   // MARK: reports

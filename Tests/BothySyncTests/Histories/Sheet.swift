@@ -9,7 +9,7 @@ struct Sheet: Entity, Equatable {
     "Sheet",
     fields: [
       .field("title", String.self), .field("note", String?.self),
-      .field("pen", String?.self, merge: .client), .field("late", String?.self, merge: .latest),
+      .field("pen", String?.self, merge: .local), .field("late", String?.self, merge: .latest),
       .field("a", String?.self), .field("b", String?.self), .field("c", String?.self),
       .field("d", String?.self), .field("score", Int.self, default: 0, merge: .counter),
     ])

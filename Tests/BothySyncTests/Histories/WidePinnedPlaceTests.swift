@@ -198,4 +198,27 @@ struct WidePinnedPlaceTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A record that left in doubt goes when its change is answered")
+  func leftInDoubt() async throws {
+    let found = try await WideRunner.problems(
+      seed: 1954,
+      [
+        .init(policy: .changedFields, refusals: .quarantine, batch: 1, page: 5, skew: 0, scopes: [""]),
+        .init(
+          policy: .remoteWins, refusals: .discard, batch: 2, page: 4, skew: 37_014_258, scopes: ["box/1"]),
+        .init(policy: .fieldByField, refusals: .keep, batch: 5, page: 3, skew: -10_828_129, scopes: [""]),
+      ],
+      [
+        .follow(2, ["Sheet", "box/1"]),
+        .online(0, .init(what: .title, record: 2, place: 0), only: true, []),
+        .write(0, .init(what: .note, record: 2, place: 2)),
+        .sync(2, .both, [], during: nil),
+        .sync(2, .both, [], during: .init(what: .note, record: 2, place: 2)),
+        .sync(2, .both, [.lostAnswer, .lostRequest], during: nil),
+        .sync(0, .both, [], during: nil),
+        .sync(2, .pull, [], during: nil),
+      ])
+    #expect(found == [])
+  }
 }

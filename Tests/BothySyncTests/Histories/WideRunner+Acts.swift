@@ -116,7 +116,7 @@ extension WideRunner {
 
   func release(_ index: Int) throws {
     let store = device(index).store
-    let held = try store.outboxEntries().map(\.record).filter { try store.state(of: $0) == .draft }
+    let held = try store.outboxEntries().map(\.id).filter { try store.state(of: $0) == .draft }
     try store.release(held)
     if !held.isEmpty { count("release") }
   }
@@ -154,6 +154,7 @@ extension WideRunner {
     }
     intent.acknowledge(number)
     intent.note("  receipt \(receipt.state)")
+    if receipt.state == .synced { intent.answered(id, on: index) }
     try Self.settleDeletions([number], index, store, intent)
   }
 }

@@ -47,8 +47,8 @@ extension WideRunner {
   private func forget(_ before: [Outbox.Entry], _ index: Int, _ why: String, _ after: [Outbox.Entry]) -> Bool
   {
     // After the first change of a record ends, another may have taken its place.
-    let left = Set(after.map { "\($0.record) \($0.revision)" })
-    let gone = before.filter { !left.contains("\($0.record) \($0.revision)") }.map(\.record)
+    let left = Set(after.map { "\($0.id) \($0.revision)" })
+    let gone = before.filter { !left.contains("\($0.id) \($0.revision)") }.map(\.id)
     for record in gone { intent.decided(record.id, on: index, why) }
     return !gone.isEmpty
   }
@@ -62,9 +62,12 @@ extension WideRunner {
     guard !before.isEmpty else { return }
     let entry = before[number % before.count]
     // A record made here and accepted as synced stays here alone, by design.
-    if resolution == .keepLocal && before.contains(where: { $0.kind == .insert }) { return }
-    try store.resolve(entry.record, resolution)
-    intent.note("  decided \(decision.rawValue) about \(entry.record.id)")
+    if resolution == .keepLocal && before.contains(where: { $0.change == .insert }) { return }
+    try store.resolve(entry.id, resolution)
+    if resolution == .revert {
+      for sent in before where sent.operationID != nil { intent.undoes(sent.id.id, on: index) }
+    }
+    intent.note("  decided \(decision.rawValue) about \(entry.id.id)")
     count("decision \(decision.rawValue)")
     if resolution == .keepLocal { keepsOwn.insert(index) }
     guard resolution != .retry else { return }

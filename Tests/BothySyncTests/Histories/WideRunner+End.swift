@@ -17,10 +17,11 @@ extension WideRunner {
       try release(index)
     }
     for round in 0..<4 {
+      var isAtRest = true
       for index in world.devices.indices {
         world.time.advance(by: 1000)
         let store = device(index).store
-        for entry in try store.inbox() where round < 3 { _ = try store.resolve(entry.record, .retry) }
+        for entry in try store.inbox() where round < 3 { _ = try store.resolve(entry.id, .retry) }
         let report = await store.sync()
         hear(report, index)
         // After a new epoch such a device can't distinguish the losses of a restore from three other kinds of records:
@@ -31,13 +32,19 @@ extension WideRunner {
             || !store.followedScopes.contains(.everything)
         {
           hear(try await store.maintenance.adoptServer(), index)
+          isAtRest = false
+        }
+        if try report.pushed + report.pulled > 0 || report.stop != nil || !store.outboxEntries().isEmpty {
+          isAtRest = false
         }
         try readJournals()
       }
+      // Nothing was sent and nothing came, so further syncs bring nothing either.
+      if isAtRest { break }
     }
     var problems: [String] = []
     for index in world.devices.indices { problems += try await differences(index) }
-    let pending = try world.devices.map { Set(try $0.store.outboxEntries().map(\.record.id)) }
+    let pending = try world.devices.map { Set(try $0.store.outboxEntries().map(\.id.id)) }
     problems += intent.lost { pending[$0].contains($1) }
     return problems
   }
@@ -47,7 +54,7 @@ extension WideRunner {
     let device = device(index)
     var problems: [String] = []
     for entry in try device.store.outboxEntries() {
-      problems.append("\(device.name) still has the \(entry.kind) of \(entry.record.id)")
+      problems.append("\(device.name) still has the \(entry.change) of \(entry.id.id)")
     }
     let scopes = device.store.followedScopes
     let server = try await world.serverRecords()

@@ -48,10 +48,10 @@ final class WideRunner {
 
   private func configuration(of index: Int, _ device: WideHistory.Device) -> SyncOptions {
     var configuration = SyncOptions.quiet
-    configuration.mergePolicies = MergePolicies(policy(of: index, device.policy))
+    configuration.merging = MergePolicies(policy(of: index, device.policy))
     configuration.batchSize = device.batch
     configuration.pageSize = device.page
-    configuration.pullScopes = Self.scopes(device.scopes)
+    configuration.scopes = Self.scopes(device.scopes)
     switch device.refusals {
     case .keep: configuration.rejectionPolicy = .keepPending
     case .quarantine: configuration.rejectionPolicy = .quarantine(after: 1)
@@ -82,7 +82,7 @@ final class WideRunner {
         return .merged(
           FieldMerge.merge(base: context.base ?? [:], client: client, server: server, clientIsLater: isLater)
           {
-            context.schema?[$0]?.merge ?? .server
+            context.schema?[$0]?.merge ?? .remote
           })
       }
     }

@@ -1,9 +1,9 @@
 import BothyLegacy
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import GRDB
-import Synchronization
 import Testing
 
 @Suite("Limits of the journal", .timeLimit(.minutes(2)))
@@ -141,8 +141,37 @@ struct ReportReaderTests {
     return lines.lines.filter { $0 != "." }
   }
 
-  private func until(_ condition: () throws -> Bool) async throws {
-    try await BothySyncTests.until(condition)
+  /// Reads reports until `count` have come, and returns the titles of the content that was replaced.
+  private func replaced(_ store: SyncedStore, until count: Int) async throws -> [String] {
+    let lines = Journal()
+    let task = Task {
+      await store.tellReports(as: "screen") { report in
+        for item in report.overwritten {
+          // Content without a title is not expected.
+          lines.note((try? item.fields?.members()["title"]?.stringValue) ?? "none")
+        }
+        lines.note(".")
+      }
+    }
+    try await until { lines.lines.count { $0 == "." } >= count }
+    task.cancel()
+    await task.value
+    return lines.lines.filter { $0 != "." }
+  }
+
+  @Test("A reader that was away learns what was replaced")
+  func replacedMeanwhile() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
+    #expect(try await replaced(pair.a.store, until: 1).isEmpty)
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    try pair.a.retitle("mine")
+    await pair.a.store.sync()
+    try pair.a.edit { $0.note = "refused" }
+    await pair.a.store.sync()
+    try pair.a.restart()
+    #expect(try await replaced(pair.a.store, until: 1) == ["mine", "theirs"])
+    #expect(try pair.a.store.journal.entries(losing: true).count == 2)
   }
 
   @Test("Decisions without callbacks are reported after a relaunch, and none twice")

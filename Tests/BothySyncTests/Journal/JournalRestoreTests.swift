@@ -42,6 +42,29 @@ struct JournalRestoreTests {
     #expect(try await pair.server("T1")?["a"] == 1)
   }
 
+  @Test("An entry of a transaction is restored with all of it, in one transaction")
+  func together() async throws {
+    let pair = try Pair(schema: .bank)
+    try pair.b.open(["x": 100, "y": 100])
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.a.transfer(10, from: "x", to: "y")
+    try pair.b.change { _ = try $0.update(BankAccount.self, id: "x") { $0.balance = 95 } }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    #expect(try pair.a.balances() == ["x": 95, "y": 100])
+    let entry = try #require(try pair.a.store.journal.entries(of: .account("y"), losing: true).first)
+    try await pair.a.store.journal.restore(entry)
+    #expect(try pair.a.balances() == ["x": 90, "y": 110])
+    pair.a.remote.forgetRequests()
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverBalances() == ["x": 90, "y": 110])
+    let sent = pair.a.remote.requests.flatMap(\.operations)
+    #expect(sent.count == 2 && Set(sent.map(\.group?.id)).count == 1 && sent[0].group != nil)
+    let other = try #require(try pair.a.store.journal.entries(of: .account("x"), losing: true).first)
+    await #expect(throws: BothyError.self) { try await pair.a.store.journal.restore(other) }
+  }
+
   @Test("A second restore reports so, even after a relaunch, and changes nothing")
   func once() async throws {
     let pair = try await lost()
@@ -215,7 +238,7 @@ struct JournalRestoreTests {
       version: 2, types: [TypeSchema("Note", fields: [FieldSchema("title", .text), colour])])
     let world = try SimulatedWorld()
     var configuration = SyncOptions.quiet
-    configuration.mergePolicies = MergePolicies(.remoteWins)
+    configuration.merging = MergePolicies(.remoteWins)
     let newer = try world.addDevice("newer", schema: new, configuration: configuration)
     let older = try world.addDevice("older", schema: old, configuration: configuration)
     try newer.put(AnyRecord("Note", id: "T1", ["title": "a", "colour": "red"]))

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -15,7 +16,7 @@ struct SyncLogTests {
   }
 
   private func log(_ device: SimulatedDevice) async throws -> [StoreMaintenance.SyncRun] {
-    try await device.store.maintenance.syncHistory(limit: .max)
+    try await device.store.maintenance.syncRuns(limit: .max)
   }
 
   @Test("A sync that moved records is recorded with its work, time and process")
@@ -98,7 +99,7 @@ struct SyncLogTests {
       at: folder.path + "/log.sqlite", schema: .notes, remote: remote, configuration: .quiet,
       clock: SyncClock(now: world.time.reader()))
     for _ in 0..<4 { await store.sync() }
-    let problems = try await store.maintenance.syncHistory().compactMap(\.problem)
+    let problems = try await store.maintenance.syncRuns().compactMap(\.problem)
     #expect(
       problems.map(\.name) == ["updateRequired", "wrongAccount", "serverError", "signInRequired"])
     #expect(problems[0] == .updateRequired("Too old."))
@@ -125,7 +126,7 @@ struct SyncLogTests {
   @Test("A running store records once that the policy forbids the network")
   func spared() async throws {
     let pair = try await Pair.sharing {
-      $0.syncPolicy = .wifiOnly
+      $0.network = .wifiOnly
       $0.triggers = [.save]
     }
     let store = pair.a.store
@@ -198,7 +199,7 @@ struct SyncLogTests {
     let whole = try await log(pair.a)
     #expect(whole.count == 151 && whole.last?.problem?.name == "unreachable")
     #expect(whole.map(\.id) == whole.map(\.id).sorted(by: >))
-    #expect(try await pair.a.store.maintenance.syncHistory().count == 50)
+    #expect(try await pair.a.store.maintenance.syncRuns().count == 50)
     // Failures are bounded as well. Reasons that alternate have a row each.
     let calls = Calls()
     pair.a.remote.plan { .status(calls.add() % 2 == 0 ? 401 : 500, retryAfter: nil) }
@@ -216,10 +217,10 @@ struct SyncLogTests {
     try pair.a.restart()
     #expect(try await log(pair.a) == known)
     let beside = try SyncedStore(existing: pair.a.path, remote: ScriptedRemote(), configuration: .quiet)
-    #expect(try await beside.maintenance.syncHistory(limit: .max) == known)
+    #expect(try await beside.maintenance.syncRuns(limit: .max) == known)
     // The other store's own failure is equal, and counts in the same row.
     await beside.sync()
-    let since = try await beside.maintenance.syncHistory(limit: .max)
+    let since = try await beside.maintenance.syncRuns(limit: .max)
     #expect(since.count == known.count && since.first?.count == 2)
     try beside.store.close()
   }

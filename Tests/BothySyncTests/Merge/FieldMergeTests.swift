@@ -25,8 +25,8 @@ struct FieldMergeTests {
     _ rule: FieldMergeRule, _ base: JSONValue, _ client: JSONValue, _ server: JSONValue, _ later: Bool
   ) -> JSONValue {
     switch rule {
-    case .server, .counter, .setUnion, .keepBoth: server
-    case .client: client
+    case .remote, .counter, .setUnion, .keepBoth: server
+    case .local: client
     case .latest: later ? client : server
     case .max: rank(client) > rank(server) ? client : server
     case .min: rank(client) < rank(server) ? client : server
@@ -37,7 +37,7 @@ struct FieldMergeTests {
 
   @Test(
     "A field takes the value of the side that changed it, else its rule's",
-    arguments: [FieldMergeRule.server, .client, .latest, .max, .min])
+    arguments: [FieldMergeRule.remote, .local, .latest, .max, .min])
   func orderedRules(rule: FieldMergeRule) {
     Self.eachWorld(Self.numbers) { base, client, server, later in
       let expected =
@@ -123,7 +123,7 @@ struct FieldMergeTests {
       base: ["a": 1, "b": 1, "c": 1], client: ["a": 2, "b": 1, "d": 4],
       server: ["a": 1, "b": 3, "c": 1, "e": 5],
       clientIsLater: false
-    ) { _ in .server }
+    ) { _ in .remote }
     #expect(merged == ["a": 2, "b": 3, "d": 4, "e": 5])
   }
 }

@@ -130,7 +130,7 @@ struct TextMergeTests {
       let note = try #require(try device.note())
       #expect(note.title == "by a" && note.note == "by b" && note.score == 23)
     }
-    #expect(SyncOptions.stackMob.mergePolicies.default.name == "remoteWins")
-    #expect(SyncOptions.ntiBridge.mergePolicies.default.name == "remoteNewerWins")
+    #expect(SyncOptions.stackMob.merging.default.name == "remoteWins")
+    #expect(SyncOptions.ntiBridge.merging.default.name == "remoteNewerWins")
   }
 }

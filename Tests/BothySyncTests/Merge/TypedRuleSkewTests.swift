@@ -35,7 +35,7 @@ struct TypedRuleSkewTests {
   /// A newer and an older app that have P1; the older one's rule is typed.
   private func fleet(_ rule: @escaping Rule) async throws -> Fleet {
     var configuration = SyncOptions.quiet
-    configuration.mergePolicies.set(for: Poster.self, rule)
+    configuration.merging.set(for: Poster.self, rule)
     let world = try SimulatedWorld()
     let fleet = Fleet(
       world: world, newer: try world.addDevice("newer", schema: .newPosters),
@@ -200,7 +200,7 @@ struct TypedRuleSkewTests {
     rules.receiveSecrets = { _, _, secrets in taken.withLock { $0.append(secrets.values["pin"]) } }
     let seen = Mutex<[String?]>([])
     var configuration = SyncOptions.quiet
-    configuration.mergePolicies.set(for: Poster.self) { conflict in
+    configuration.merging.set(for: Poster.self) { conflict in
       seen.withLock { $0 += [conflict.local?.pin, conflict.remote?.pin, conflict.suggestion?.pin] }
       guard var poster = conflict.local else { return .remote }
       poster.pin = "of the rule"

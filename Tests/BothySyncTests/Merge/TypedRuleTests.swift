@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Synchronization
 import Testing
@@ -11,7 +12,7 @@ struct TypedRuleTests {
 
   /// A pair on which B's title and A's note of T1 are in conflict, with a typed rule.
   private func conflict(_ rule: @escaping Rule) async throws -> Pair {
-    let pair = try await Pair.sharing { $0.mergePolicies.set(for: Note.self, rule) }
+    let pair = try await Pair.sharing { $0.merging.set(for: Note.self, rule) }
     try pair.b.edit { ($0.title, $0.score) = ("b", 2) }
     await pair.b.store.sync()
     try pair.a.edit { ($0.note, $0.score) = ("a", 3) }
@@ -75,7 +76,7 @@ struct TypedRuleTests {
     for isDeletedHere in [true, false] {
       let seen = Mutex<[Conflict<Note>]>([])
       let pair = try await Pair.sharing {
-        $0.mergePolicies.set(for: Note.self) { conflict in
+        $0.merging.set(for: Note.self) { conflict in
           seen.withLock { $0.append(conflict) }
           return (conflict.local ?? conflict.remote).map { .merged($0) } ?? .remote
         }
@@ -98,7 +99,7 @@ struct TypedRuleTests {
   func insertions() async throws {
     let seen = Mutex<[Conflict<Note>]>([])
     let pair = try Pair {
-      $0.mergePolicies.set(for: Note.self, on: [.insert]) { conflict in
+      $0.merging.set(for: Note.self, on: [.insert]) { conflict in
         seen.withLock { $0.append(conflict) }
         return .local
       }

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Synchronization
 import Testing
@@ -25,8 +26,8 @@ struct HalvingStories {
     #expect(report.obstacle == nil)
     #expect(try await pair.world.serverRecords().count == 20)
     #expect(report.failures.map(\.record) == [.note("N13")])
-    #expect(try pair.a.store.inbox().map(\.record) == [.note("N13")])
-    #expect(try pair.a.store.outboxEntries().map(\.record) == [.note("N13")])
+    #expect(try pair.a.store.inbox().map(\.id) == [.note("N13")])
+    #expect(try pair.a.store.outboxEntries().map(\.id) == [.note("N13")])
     #expect(report.requests <= 20)
     // Remote changes still arrive, and the bad operation is sent once the server accepts it.
     try pair.b.insert("T2", "theirs")
@@ -38,6 +39,18 @@ struct HalvingStories {
     await pair.a.store.sync()
     #expect(try await pair.isEven())
     #expect(try await pair.world.serverRecords().count == 22)
+  }
+
+  @Test("A transaction that a server finds too large says that it is one")
+  func transaction() async throws {
+    let pair = try await Pair.sharing()
+    try await pair.a.store.write(.atomic) { transaction in
+      for number in 0..<3 { try transaction.insert(Note(id: "N\(number)", "new")) }
+    }
+    refuse(["N1"], with: 413, pair.a)
+    let report = await pair.a.store.sync()
+    #expect(report.failures.count == 3)
+    #expect(report.failures.allSatisfy { $0.code == "tooLarge" && $0.message.contains("as one transaction") })
   }
 
   @Test("A lone operation that the server answers 400 is rejected, and pulls continue")
@@ -99,7 +112,7 @@ struct HalvingStories {
     refuse(bad, with: 500, pair.a)
     for _ in 0..<4 { await pair.a.store.sync() }
     #expect(try await pair.world.serverRecords().count == 29)
-    #expect(try Set(pair.a.store.outboxEntries().map(\.record.id)) == bad)
+    #expect(try Set(pair.a.store.outboxEntries().map(\.id.id)) == bad)
     pair.a.remote.setScript { .none }
     pair.world.time.advance(by: 100_000)
     await pair.a.store.sync()
@@ -120,7 +133,7 @@ struct HalvingStories {
       let report = await pair.a.store.sync()
       #expect(report.failures.allSatisfy { $0.record.id == "P1" } && report.overwritten.isEmpty)
     }
-    #expect(try Set(pair.a.store.outboxEntries().map(\.record.id)) == ["P1", "C1"])
+    #expect(try Set(pair.a.store.outboxEntries().map(\.id.id)) == ["P1", "C1"])
     #expect(try await pair.world.serverRecords().count == 4)
     pair.a.remote.setScript { .none }
     pair.world.time.advance(by: 1000)

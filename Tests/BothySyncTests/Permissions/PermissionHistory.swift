@@ -23,10 +23,14 @@ struct PermissionHistory {
 
   init(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    permissions = ModelPermissions(&random)
+    var permissions = ModelPermissions(&random)
+    permissions.isIndexed = seed % 2 == 0
+    self.permissions = permissions
     try permissions.schema.validate()
-    service = SyncService(
-      storage: try SQLiteServerStorage(), rules: AccessRules(schema: permissions.schema), now: { 1000 })
+    var rules = AccessRules(schema: permissions.schema)
+    // Pages of few changes are read without indexes.
+    if seed % 4 < 3 { rules.fewHiddenChanges = 0 }
+    service = SyncService(storage: try SQLiteServerStorage(), rules: rules, now: { 1000 })
     users = ModelCondition.names.map { Principal($0) } + [.anonymous]
     self.random = random
   }

@@ -14,6 +14,7 @@ struct PermissionModelTests {
     return Array(1...(environment["BOTHY_PERMISSION_SEEDS"].flatMap { UInt64($0) } ?? 40))
   }()
 
+  /// Promises: A-16
   @Test("Every route and device has the records that a model filters by the conditions")
   func histories() async throws {
     for seed in Self.seeds {

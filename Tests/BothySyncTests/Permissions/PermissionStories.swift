@@ -33,6 +33,7 @@ struct PermissionStories {
     #expect(verdict.isApplied, "\(verdict)")
   }
 
+  /// Promises: A-18
   @Test("A new membership brings records to a device, and its end takes them away")
   func membership() async throws {
     try users.ann.insert("T1", "hut")
@@ -54,6 +55,7 @@ struct PermissionStories {
     #expect(try users.bob.title("T2") == nil)
   }
 
+  /// Promises: A-18
   @Test("A changed field brings a record to a device, and takes it away")
   func fields() async throws {
     try users.ann.insert("T1", "hut")

@@ -143,6 +143,8 @@ struct ModelPermissions: Sendable {
   /// `nil` if `update` decides the result too.
   let become: ModelCondition?
   let delete: ModelCondition
+  /// True if the fields of most conditions have indexes.
+  var isIndexed = false
 
   init(_ random: inout SeededGenerator) {
     create = .random(&random)
@@ -153,7 +155,9 @@ struct ModelPermissions: Sendable {
   }
 
   var schema: StoreSchema {
-    let texts = ["state", "team", "project"].map { FieldSchema($0, .text, optional: true) }
+    let texts = ["state", "team", "project"].map {
+      FieldSchema($0, .text, optional: true, indexed: isIndexed)
+    }
     return StoreSchema(types: [
       TypeSchema(
         "Doc",

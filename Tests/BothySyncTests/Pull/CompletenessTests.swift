@@ -20,7 +20,7 @@ struct CompletenessTests {
     }
     #expect(await other.store.sync().obstacle == nil)
     var configuration = SyncOptions.quiet
-    configuration.pullScopes = [SyncScope(container: "shelf", includesChildren: true)]
+    configuration.scopes = [SyncScope(container: "shelf", includesChildren: true)]
     device = try world.addDevice("own", schema: .notes, configuration: configuration)
   }
 

@@ -19,7 +19,7 @@ struct ToldTests {
   func skew() async throws {
     let world = try SimulatedWorld()
     var configuration = SyncOptions.quiet
-    configuration.mergePolicies = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(.fieldByField)
     let newer = try world.addDevice("newer", schema: Self.newer, configuration: configuration)
     let older = try world.addDevice("older", schema: Self.older, configuration: configuration)
     let id = RecordID(type: "Memo", id: "M1")
@@ -78,7 +78,7 @@ struct ToldTests {
   @Test("A record that became invisible disappears when its edit is reverted")
   func takenBack() async throws {
     let pair = try await Pair.sharing {
-      $0.pullScopes = [SyncScope(container: "Note", includesChildren: true)]
+      $0.scopes = [SyncScope(container: "Note", includesChildren: true)]
     }
     try pair.a.retitle("mine")
     try pair.b.change { try $0.move(.note(), to: "elsewhere") }

@@ -81,7 +81,7 @@ struct ReferenceTests {
       let found = try await pair.a.store.resolve([one, two], options: .reading(policy))
       #expect(found.map { $0["name"] } == ["mine", "C2"])
     }
-    #expect(try pair.a.store.outboxEntries().map(\.record) == [one])
+    #expect(try pair.a.store.outboxEntries().map(\.id) == [one])
     try pair.a.change { _ = try $0.delete(two) }
     let gone = await #expect(throws: BothyError.self) {
       try await pair.a.store.resolve([two], options: .reading(.remote))
@@ -168,7 +168,7 @@ struct ReferenceTests {
     pair.a.remote.isOffline = true
     try await pair.a.store.delete(Self.id("Parent", "P1"))
     #expect(
-      try pair.a.store.outboxEntries().map { "\($0.record) \($0.kind)" } == [
+      try pair.a.store.outboxEntries().map { "\($0.id) \($0.change)" } == [
         "Child/C1 delete", "Child/C2 delete", "Parent/P1 delete", "Pet/D1 update",
       ])
     #expect(try pair.a.record("Pet", "D1")?["owner"] == .null)

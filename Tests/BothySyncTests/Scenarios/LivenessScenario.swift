@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -97,12 +98,12 @@ struct LivenessScenario {
   @Test(
     "After a thousand broken streams one listener remains and no notification is missed")
   func reconnects() async throws {
-    let pair = try await pair([.hints])
+    let pair = try await pair([.notifications])
     let clock = VirtualClock()
     try await running(pair, clock) { a in
       for round in 0..<1000 {
         try await until { a.remote.listeners == 1 }
-        a.remote.dropHints()
+        a.remote.dropNotifications()
         await clock.waitForSleepers()
         if round.isMultiple(of: 250) {
           // Written while no stream is open. The next stream begins with a notification.

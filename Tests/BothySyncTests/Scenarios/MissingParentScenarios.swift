@@ -135,7 +135,7 @@ struct MissingParentScenarios {
     let pair = try await orphan(Self.schema(.cascade), orphans: .keepPending)
     for _ in 0..<2 { await pair.a.store.sync() }
     #expect(try pair.a.record("Child", "C1")?["parent"] == "P1")
-    #expect(try pair.a.store.inbox().map(\.record) == [Self.child])
+    #expect(try pair.a.store.inbox().map(\.id) == [Self.child])
   }
 
   /// Promises: Scenario-14
@@ -144,7 +144,7 @@ struct MissingParentScenarios {
     let pair = try await orphan(Self.schema(.deny))
     await pair.a.store.sync()
     #expect(try pair.a.record("Child", "C1") != nil)
-    #expect(try pair.a.store.inbox().map(\.record) == [Self.child])
+    #expect(try pair.a.store.inbox().map(\.id) == [Self.child])
     #expect(try pair.a.store.inbox().map { $0.reason?.code } == ["unknownReference"])
     try pair.a.put(.parent("P1"))
     await pair.a.store.sync()

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -22,7 +23,7 @@ struct OtherServerTests {
       storage = try SQLiteServerStorage(at: folder.path + "/server.sqlite")
       remote.target = InProcessRemote(SyncService(storage: storage, now: time.reader()))
       var configuration = SyncOptions.quiet
-      configuration.mergePolicies = MergePolicies(policy)
+      configuration.merging = MergePolicies(policy)
       configuration.pageSize = pageSize
       store = try SyncedStore(
         at: folder.path + "/device.sqlite", schema: .notes, remote: remote, configuration: configuration,

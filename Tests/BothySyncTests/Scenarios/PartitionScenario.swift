@@ -35,7 +35,7 @@ struct PartitionScenario {
     let world = try SimulatedWorld()
     let clock = VirtualClock()
     var configuration = SyncOptions()
-    configuration.mergePolicies = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(.fieldByField)
     configuration.backoff = Backoff(first: .milliseconds(200), limit: .seconds(1), random: { 0.5 })
     var members = try (0..<4).map { _ in
       Member(device: try world.addDevice(schema: .notes, configuration: configuration))
@@ -87,7 +87,7 @@ struct PartitionScenario {
         member.standstill = latch
         member.device.remote.setBeforeSending { _ in await latch.pass() }
       } else {
-        member.device.remote.dropHints()
+        member.device.remote.dropNotifications()
         member.monitor.send(.notReachable)
       }
     }
@@ -122,7 +122,7 @@ struct PartitionScenario {
   /// Notifies the reachable devices if the server has changed.
   private func tell(_ world: SimulatedWorld, _ head: Int64?) async throws -> Int64? {
     let now = try await world.serverDigest().position
-    if now != head { for device in world.devices where device.remote.cut == .none { device.remote.hint() } }
+    if now != head { for device in world.devices where device.remote.cut == .none { device.remote.notify() } }
     return now
   }
 }

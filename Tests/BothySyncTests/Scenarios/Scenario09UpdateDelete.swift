@@ -66,7 +66,7 @@ struct Scenario09UpdateDelete {
   func deletePolicy(deletionWins: Bool) async throws {
     for aArrivesFirst in [true, false] {
       let pair = try await Pair.sharing {
-        $0.mergePolicies = MergePolicies(
+        $0.merging = MergePolicies(
           deletionWins ? .remoteWins : .localWins,
           deletes: deletionWins ? .localWins : .remoteWins)
       }

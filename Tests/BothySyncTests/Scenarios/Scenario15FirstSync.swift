@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Synchronization
 import Testing
@@ -80,7 +81,7 @@ struct Scenario15FirstSync {
     #expect(try await Self.problem(pair.a.store.store) == nil)
     pair.a.remote.setDuringExchange {}
     #expect(try await pair.isEven(), "lost \(lost), answer \(answerIsLost)")
-    #expect(try await pair.a.store.maintenance.repair().map(\.isEqual) == [true])
+    #expect(try await pair.a.store.maintenance.repairs().map(\.isEqual) == [true])
   }
 
   /// Returns a state that the server never had: half of a pull, or half of a transaction.

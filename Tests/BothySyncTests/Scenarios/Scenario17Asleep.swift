@@ -38,7 +38,7 @@ struct Scenario17Asleep {
     #expect(try await pair.server("T105") == nil)
     #expect(try await pair.serverTitle("T300") == "made here")
     #expect(try await pair.isEven())
-    #expect(try await a.store.maintenance.repair().map(\.isEqual) == [true])
+    #expect(try await a.store.maintenance.repairs().map(\.isEqual) == [true])
     // From here on it pulls changes, as before.
     #expect(await a.store.sync().rebased.isEmpty)
   }

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -27,7 +28,7 @@ struct Scenario18Restored {
 
     func device(_ name: String, _ policy: MergePolicy) throws -> SyncedStore {
       var configuration = SyncOptions.quiet
-      configuration.mergePolicies = MergePolicies(policy)
+      configuration.merging = MergePolicies(policy)
       configuration.pageSize = 3
       return try SyncedStore(
         at: folder.path + "/\(name).sqlite", schema: .notes, remote: remote, configuration: configuration,
@@ -163,7 +164,7 @@ struct Scenario18Restored {
     for id in ["T2", "T4"] { #expect(fields[id]?["note"] == "mine") }
     #expect(fields["T5"] == nil)
     #expect(fields["mine"]?["title"] == "made here")
-    #expect(try await a.maintenance.repair().map(\.isEqual) == [true])
+    #expect(try await a.maintenance.repairs().map(\.isEqual) == [true])
   }
 
   /// Promises: Scenario-18

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -119,7 +120,7 @@ struct SchemaSkewScenario {
     for _ in 0..<2 {
       #expect(await pair.a.store.sync().stop?.name == "updateRequired")
       #expect(pair.a.store.status.lastStop?.name == "updateRequired")
-      let error = await #expect(throws: BothyError.self) { try await pair.a.store.caughtUp() }
+      let error = await #expect(throws: BothyError.self) { try await pair.a.store.syncCompletely() }
       #expect(error?.code == .updateRequired)
       try pair.a.restart()
     }

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Synchronization
 import Testing
@@ -47,7 +48,7 @@ struct StormTests {
         let some = RecordQuery<Note>().where(.compare(field: "id", .equal, .text("N1")))
         _ = try await store.fetchResult(some, options: RequestOptions(readPolicy: policy))
       }
-      if second.isMultiple(of: 10) { remote.hint() }
+      if second.isMultiple(of: 10) { remote.notify() }
       if second.isMultiple(of: 60) { store.requestSync() }
     }
   }

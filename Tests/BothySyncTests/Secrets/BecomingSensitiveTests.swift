@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Synchronization
@@ -118,6 +119,6 @@ struct BecomingSensitiveTests {
     #expect(report.failures.first?.rejection.code == "insecureAddress")
     #expect(try store.store.record(RecordID(type: "User", id: "theirs")) != nil)
     #expect(Set(try await world.serverRecords().keys.map(\.id)) == ["plain", "theirs"])
-    #expect(try store.inbox().map(\.record.id) == ["secret"])
+    #expect(try store.inbox().map(\.id.id) == ["secret"])
   }
 }

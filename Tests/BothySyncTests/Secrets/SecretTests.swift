@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Synchronization
@@ -254,7 +255,7 @@ struct SecretTests {
 }
 
 /// A remote whose connection isn't confidential.
-struct OpenRemote: RemoteStorage {
+struct OpenRemote: CompleteRemote {
   let remote: FaultyRemote
   var isConfidential: Bool { false }
 
@@ -266,5 +267,5 @@ struct OpenRemote: RemoteStorage {
   }
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
   func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
-  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+  func notifications() -> AsyncThrowingStream<Void, any Error> { remote.notifications() }
 }

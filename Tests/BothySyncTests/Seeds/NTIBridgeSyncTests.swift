@@ -1,6 +1,7 @@
 import BothyLegacy
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -12,8 +13,8 @@ struct NTIBridgeSyncTests {
   func triggers() async throws {
     #expect(SyncOptions.ntiBridge.triggers == .default)
     #expect(
-      SyncOptions.ntiBridge.triggers.isSuperset(of: [.save, .start, .timer, .reachability, .hints]))
-    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"]) { $0.triggers = [.hints] }
+      SyncOptions.ntiBridge.triggers.isSuperset(of: [.save, .start, .timer, .reachability, .notifications]))
+    let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"]) { $0.triggers = [.notifications] }
     let monitor = ScriptedReachability()
     let clock = VirtualClock()
     try pair.a.insert("T2", "unsent")
@@ -25,7 +26,7 @@ struct NTIBridgeSyncTests {
     clock.advance(by: .seconds(1200))
     #expect(pair.a.remote.requests.isEmpty)
     try await until {
-      pair.a.remote.hint()
+      pair.a.remote.notify()
       return try pair.a.store.outboxEntries().isEmpty
     }
     loop.cancel()

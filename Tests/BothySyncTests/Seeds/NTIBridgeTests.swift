@@ -2,6 +2,7 @@ import BothyLegacy
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -14,10 +15,10 @@ struct NTIBridgeTests {
   @Test("The server wins conflicts and rejections, each by a setting of its own")
   func serverIsRight() async throws {
     let bridge = SyncOptions.ntiBridge
-    #expect(bridge.mergePolicies.default.name == "remoteNewerWins")
+    #expect(bridge.merging.default.name == "remoteNewerWins")
     #expect(bridge.rejectionPolicy == .discardAndRefetch)
     let standard = SyncOptions()
-    #expect(standard.mergePolicies.default.name == "fieldByField")
+    #expect(standard.merging.default.name == "fieldByField")
     #expect(standard.rejectionPolicy == .keepPending)
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1", "T2"], rules: .withoutNotes)
     try pair.a.retitle("mine")
@@ -82,13 +83,13 @@ struct NTIBridgeTests {
   /// Promises: N-9
   @Test("A pushed change outside all subscriptions is ignored or stored, as configured")
   func socketElsewhere() async throws {
-    let pair = try await Pair.preset(.ntiBridge) { $0.pullScopes = [SyncScope(container: "followed")] }
+    let pair = try await Pair.preset(.ntiBridge) { $0.scopes = [SyncScope(container: "followed")] }
     let change = ServerRecord(
       id: .note("X"), container: "elsewhere", version: "7", modified: 0,
       fields: FieldsDocument(["title": "x", "score": 0]))
     #expect(try await pair.a.store.apply(PushedChange(change)) == .ignored)
     let storing = try await Pair.preset(.ntiBridge) {
-      $0.pullScopes = [SyncScope(container: "followed")]
+      $0.scopes = [SyncScope(container: "followed")]
       $0.storesUnfollowedChanges = true
     }
     #expect(try await storing.a.store.apply(PushedChange(change)) == .applied)
@@ -130,7 +131,7 @@ struct NTIBridgeTests {
     try await pair.a.store.delete(.note())
     try pair.a.insert("T2", "never sent")
     try await pair.a.store.delete(.note("T2"))
-    #expect(try pair.a.store.outboxEntries().map(\.record) == [.note()])
+    #expect(try pair.a.store.outboxEntries().map(\.id) == [.note()])
     pair.a.remote.isOffline = false
     #expect(try await pair.isEven())
     #expect(try await pair.world.serverRecords().isEmpty)
@@ -268,7 +269,7 @@ struct NTIBridgeTests {
     }
     pair.a.loseAnswer(carrying: "T4")
     #expect(try await pair.a.store.save(Note(id: "T4", "x"), options: online).known == .pending)
-    #expect(try pair.a.store.outboxEntries().contains { $0.record == .note("T4") && $0.operationID != nil })
+    #expect(try pair.a.store.outboxEntries().contains { $0.id == .note("T4") && $0.operationID != nil })
     pair.a.remote.setScript { .none }
     #expect(try await pair.isEven())
     #expect(try await pair.world.serverRecords().count == 5)

@@ -36,7 +36,7 @@ struct OlderTermsTests {
     let store = pair.a.store
     try pair.a.retitle("T1", "mine")
     #expect(try await store.containersToSync() == ["Note"])
-    #expect(try await store.pendingChanges(in: "Note").map(\.record) == [.note("T1")])
+    #expect(try await store.pendingChanges(in: "Note").map(\.id) == [.note("T1")])
     #expect(try store.lastValidator(of: "Note") != nil)
     try store.removeValidator(of: "Note")
     #expect(try store.lastValidator(of: "Note") == nil)

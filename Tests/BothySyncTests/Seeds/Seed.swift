@@ -59,7 +59,7 @@ final class Journal: Sendable {
 }
 
 /// A remote whose queries a test answers.
-final class ScriptedAnswer: RemoteStorage {
+final class ScriptedAnswer: CompleteRemote {
   private let remote: any RemoteStorage
   private let script = Mutex<@Sendable () async -> [ServerRecord]>({ [] })
 
@@ -80,5 +80,5 @@ final class ScriptedAnswer: RemoteStorage {
 
   func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
 
-  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+  func notifications() -> AsyncThrowingStream<Void, any Error> { remote.notifications() }
 }

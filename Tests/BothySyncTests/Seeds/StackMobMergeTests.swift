@@ -2,6 +2,7 @@ import BothyLegacy
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -11,7 +12,7 @@ struct StackMobMergeTests {
   /// Returns a pair with a conflict: A's title `mine` isn't sent, and the server has `theirs`, set earlier or later.
   private func conflict(_ policies: MergePolicies, theirsIsLater: Bool = true) async throws -> Pair {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) {
-      $0.mergePolicies = policies
+      $0.merging = policies
       $0.sendsLocalTimes = true
     }
     try pair.b.edit { $0.note = "theirs" }
@@ -27,7 +28,7 @@ struct StackMobMergeTests {
   func whatIsAConflict() async throws {
     let calls = Calls()
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"]) {
-      $0.mergePolicies = MergePolicies(.counting(calls))
+      $0.merging = MergePolicies(.counting(calls))
     }
     try pair.a.retitle("T1", "mine")
     await pair.a.store.sync()
@@ -49,8 +50,8 @@ struct StackMobMergeTests {
   @Test(
     "By default a changed server record wins, and the report has the loser")
   func remoteWins() async throws {
-    #expect(SyncOptions.stackMob.mergePolicies.default.name == "remoteWins")
-    let pair = try await conflict(SyncOptions.stackMob.mergePolicies)
+    #expect(SyncOptions.stackMob.merging.default.name == "remoteWins")
+    let pair = try await conflict(SyncOptions.stackMob.merging)
     let report = await pair.a.store.sync()
     #expect(report.synced == [SyncReport.Record(record: .note(), action: .updatedCache)])
     #expect(try report.overwritten.map { try $0.fields?.members()["title"] } == ["mine"])
@@ -62,12 +63,12 @@ struct StackMobMergeTests {
   /// Promises: S-53, S-56, C-22
   @Test("If the client wins, its record or only its changed fields replace the server's")
   func localWins() async throws {
-    for granularity in MergePolicy.Granularity.allCases {
-      let pair = try await conflict(MergePolicies(.localWins(granularity)))
+    for (policy, note) in [(MergePolicy.localWins, JSONValue?.none), (.localWins(.changedFields), "theirs")] {
+      let pair = try await conflict(MergePolicies(policy))
       let report = await pair.a.store.sync()
       #expect(report.synced.last == SyncReport.Record(record: .note(), action: .updatedOnServer))
       #expect(try await pair.serverTitle() == "mine")
-      #expect(try await pair.server("T1")?["note"] == (granularity == .record ? nil : "theirs"))
+      #expect(try await pair.server("T1")?["note"] == note)
       #expect(try await pair.isEven())
     }
   }
@@ -87,7 +88,7 @@ struct StackMobMergeTests {
     }
     for side in MergeSide.allCases {
       let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) {
-        $0.mergePolicies = MergePolicies(.latestWins(missingServerRecord: side))
+        $0.merging = MergePolicies(.latestWins(missingServerRecord: side))
       }
       try pair.b.remove()
       await pair.b.store.sync(.both)
@@ -107,7 +108,7 @@ struct StackMobMergeTests {
   /// Returns the title on the server after two devices changed it at the same moment.
   private func titleAfterTie(_ policy: MergePolicy) async throws -> String? {
     let tie = try await Pair.preset(.stackMob, sharing: ["T1"]) {
-      $0.mergePolicies = MergePolicies(policy)
+      $0.merging = MergePolicies(policy)
       $0.sendsLocalTimes = true
     }
     try tie.b.retitle("theirs")
@@ -173,7 +174,7 @@ struct StackMobMergeTests {
       seen.note("\(context.client == nil) \(context.deleted?["title"]?.stringValue ?? "-") \(context.edited)")
       return .server
     }
-    let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) { $0.mergePolicies = MergePolicies(policy) }
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) { $0.merging = MergePolicies(policy) }
     try pair.a.remove()
     let deleted = pair.world.time.now
     pair.world.time.advance(by: 1000)

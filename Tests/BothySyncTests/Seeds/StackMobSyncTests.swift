@@ -2,6 +2,7 @@ import BothyLegacy
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -47,8 +48,8 @@ struct StackMobSyncTests {
     let callbacks = SyncCallbacks(completion: { journal.note("completed \($0.count)") })
     let first = Task { await store.sync(telling: callbacks) }
     await latch.reached()
-    #expect(await store.sync(telling: callbacks).obstacle == .alreadyRunning)
-    #expect(await store.sync().obstacle == .alreadyRunning)
+    #expect(await store.sync(telling: callbacks).stop == .alreadyRunning)
+    #expect(await store.sync().stop == .alreadyRunning)
     latch.open()
     #expect(await first.value.pushed == 1)
     #expect(sent.count == 1)

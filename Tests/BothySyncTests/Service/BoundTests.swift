@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -162,7 +163,7 @@ struct BoundTests {
     }
     #expect(await writer.store.sync().pushed == 150)
     var configuration = SyncOptions.quiet
-    configuration.pullScopes = (0..<150).map { SyncScope(container: "c\($0)") }
+    configuration.scopes = (0..<150).map { SyncScope(container: "c\($0)") }
     let reader = try world.addDevice(schema: .notes, configuration: configuration)
     let report = await reader.store.sync()
     #expect(report.pulled == 150 && report.obstacle == nil)
@@ -175,10 +176,8 @@ struct BoundTests {
   // MARK: searches
 
   private func withFile(_ body: (SQLiteServerStorage) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }  // a test's folder
-    let storage = try SQLiteServerStorage(at: folder.appending(path: "ledger.sqlite").path)
+    let folder = try TemporaryFolder()
+    let storage = try SQLiteServerStorage(at: folder.file("ledger.sqlite"))
     try await body(storage)
     try storage.close()
   }
@@ -201,6 +200,7 @@ struct BoundTests {
       "Note", where: .or((0..<100).map { .contains(field: "title", "none\($0)", ignoringCase: true) }))
   }
 
+  /// Promises: A-40
   @Test("Queries end with their time limit, and delay neither pulls nor health checks")
   func time() async throws {
     try await withFile { storage in

@@ -1,10 +1,10 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import GRDB
-import Synchronization
 import Testing
 
 /// The upkeep of spaces that are due, as a server runs it.
@@ -151,15 +151,21 @@ struct DueUpkeepTests {
   func sweeping() async throws {
     let pair = try SnapPair()
     let vault = try #require(pair.world.service.blobs)
-    #expect(try await !vault.takeSweep(at: 1000, every: day), "nothing was uploaded yet")
+    func take(_ time: Int64) async throws -> Bool {
+      try await vault.takeSweep(at: time, every: day, lease: 1000)
+    }
+    let start = 9 * day
+    #expect(try await !take(start), "nothing was uploaded yet")
     try await pair.a.snap("1", picture())
     await pair.a.store.sync()
-    #expect(try await vault.takeSweep(at: 1000, every: day))
-    #expect(try await !vault.takeSweep(at: 999 + day, every: day))
-    #expect(try await vault.takeSweep(at: 1000 + day, every: day))
-    #expect(try await !vault.takeSweep(at: 1001 + day, every: day))
+    #expect(try await take(start))
+    try await vault.noteSweep(at: start)
+    #expect(try await !take(start + day - 1))
+    #expect(try await take(start + day))
+    #expect(try await !take(start + day + 999))
+    #expect(try await take(start + day + 1000), "it wasn't done within its lease")
     // After the clock was set back, the sweep isn't put off for ever.
-    #expect(try await vault.takeSweep(at: 500, every: day))
+    #expect(try await take(8 * day))
   }
 
   // MARK: older files

@@ -75,6 +75,7 @@ struct FeedTests {
     #expect(try await world.feed().changes.first?.record?.owner == "ann")
   }
 
+  /// Promises: A-20
   @Test("Pages of any size have each change once", arguments: [1, 2, 3, 7, 100])
   func pages(limit: Int) async throws {
     var versions: [String] = []
@@ -115,6 +116,7 @@ struct FeedTests {
     #expect(try await world.all(limit: 1).map(\.position) == [2, 3, 4])
   }
 
+  /// Promises: A-21
   @Test("A new epoch, or an unknown position, is a reset from the start")
   func epoch() async throws {
     try await change(.insert, "a")
@@ -127,6 +129,7 @@ struct FeedTests {
     #expect(try await feed(ahead).isReset)
   }
 
+  /// Promises: A-21
   @Test("A cursor from before forgotten deletions is told that the page is incomplete")
   func compaction() async throws {
     try await change(.insert, "a")
@@ -165,6 +168,7 @@ struct FeedTests {
     #expect(error?.code == .badCursor)
   }
 
+  /// Promises: A-20
   @Test("Readers that follow at random have each change, in order", arguments: 0..<20 as Range<UInt64>)
   func random(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)

@@ -104,6 +104,48 @@ struct HiddenTraceTests {
     #expect(after.outOfScope == [RecordID(type: "Open", id: "o")] && after.changes.isEmpty && !after.more)
   }
 
+  @Test("Hidden moves end a page at their limit, and its cursor continues after them")
+  func hiddenMoves() async throws {
+    var service = service
+    service.rules.hiddenRowLimit = 10
+    let places = ["box", "chest"]
+    for place in places {
+      for number in 0..<100 { try await push(ann, insert("Private", "\(place)\(number)", in: place)) }
+      try await push(ann, insert("Open", place, in: place))
+    }
+    var open: [SyncRequest.Pull] = []
+    for place in places {
+      let scope = SyncScope(container: place)
+      open.append(.init(scope, cursor: try await pull(scope).cursor))
+    }
+    for place in places {
+      for number in 0..<100 { try await move(RecordID(type: "Private", id: "\(place)\(number)")) }
+      try await move(RecordID(type: "Open", id: place))
+    }
+    var left: [[RecordID]] = []
+    for _ in 0..<10 where !open.isEmpty {
+      let pages = try await service.sync(
+        space: "s", principal: mal, SyncRequest(device: "m", pulls: open, limit: 1)
+      ).pages
+      left.append(pages.flatMap(\.outOfScope))
+      let cursors = open.map(\.cursor)
+      #expect(pages[0].cursor != cursors[0], "the first page goes on")
+      #expect(
+        zip(pages, cursors).dropFirst().allSatisfy { $0.cursor == $1 && $0.more }, "and the others wait")
+      open = pages.filter(\.more).map { .init($0.scope, cursor: $0.cursor) }
+    }
+    #expect(open.isEmpty)
+    #expect(left == [[], [RecordID(type: "Open", id: "box")], [], [RecordID(type: "Open", id: "chest")]])
+  }
+
+  private func move(_ record: RecordID) async throws {
+    let found = try #require(try await service.record(space: "s", principal: ann, record))
+    try await push(
+      ann,
+      Change(
+        id: "o", kind: .update, record: record, container: "bag", base: found.version, fields: [:]))
+  }
+
   @Test("An operation doesn't find out the lists that a hidden record is shared with")
   func lists() async throws {
     let list = UserList(id: "L", name: "friends", members: ["cid"])

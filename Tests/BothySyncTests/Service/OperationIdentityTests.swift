@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Synchronization
@@ -183,8 +184,8 @@ struct OperationIdentityTests {
   // MARK: secrets go
 
   private func withFolder(_ body: (FolderSecrets, String) async throws -> Void) async throws {
-    let path = NSTemporaryDirectory() + "bothy-secrets-" + UUID().uuidString
-    defer { try? FileManager.default.removeItem(atPath: path) }  // may not exist
+    let folder = try TemporaryFolder()
+    let path = folder.file("secrets")
     try await body(FolderSecrets(folder: path), path)
   }
 

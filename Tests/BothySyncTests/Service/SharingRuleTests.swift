@@ -77,6 +77,28 @@ struct SharingRuleTests {
     }
   }
 
+  @Test("Users and lists whose names only look alike have no rights in common")
+  func doubles() async throws {
+    let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+    try await push(composed, insert("T1"))
+    try await push("ann", list(["bob"], id: composed))
+    try await push("ann", insert("T2", sharing: Audience(users: [composed], lists: [composed])))
+    // The list is from a server without this rule.
+    try await service.storage.write(space: "s") { try $0.setMembers(["mal"], of: decomposed) }
+    for (name, expected) in [(composed, ["T1", "T2"]), (decomposed, []), ("bob", ["T2"]), ("mal", [])] {
+      #expect(try await live(pull(name)).filter { $0 != composed } == expected)
+      let found = try await service.query(space: "s", principal: Principal(name), AnyQuery("Note"))
+      #expect(found.map(\.id.id) == expected)
+    }
+    let deletion = Change(id: "o", kind: .delete, record: .note("T1"), base: "1")
+    #expect(try await push(decomposed, deletion) == "conflict")
+    #expect(Principal(composed) != Principal(decomposed))
+    #expect(try await push("ann", list(["bob"], id: decomposed)) == "invalidName")
+    #expect(try await push("ann", list([decomposed], id: "L2")) == "invalid")
+    #expect(try await push("ann", insert("T3", sharing: .users(decomposed))) == "invalidSharing")
+    #expect(try await push("ann", insert("T3", sharing: .lists(decomposed))) == "unknownList")
+  }
+
   @Test("Sharing moves a record to the end of history, so new users receive it")
   func gaining() async throws {
     let version = try await push("ann", insert("T1"))
@@ -100,6 +122,18 @@ struct SharingRuleTests {
     #expect(dan.outOfScope.isEmpty && dan.changes.isEmpty)
   }
 
+  /// Promises: A-18
+  @Test("Members of a list lose a record that is no longer shared with it")
+  func unlisted() async throws {
+    try await push("ann", list(["bob"]))
+    let version = try await push("ann", insert("T1", sharing: .lists("L1")))
+    let before = try await pull("bob")
+    #expect(live(before) == ["T1"])
+    try await push("ann", share("T1", base: version, remove: .lists("L1")))
+    #expect(try await pull("bob", before.cursor).outOfScope == [.note("T1")])
+  }
+
+  /// Promises: A-18
   @Test("Joining or leaving a list reaches all its records, at any page size")
   func membership() async throws {
     let list = try await push("ann", list(["bob"]))

@@ -52,6 +52,7 @@ struct UpkeepTests {
     return world
   }
 
+  /// Promises: A-31
   @Test("Tombstones expire by the server's clock, whatever time their editor claims")
   func age() async throws {
     let world = try await deleted()
@@ -66,6 +67,7 @@ struct UpkeepTests {
     #expect(try await floor(world) == head)
   }
 
+  /// Promises: A-31
   @Test("Tombstones expire early once every device in use has them, and not before")
   func acknowledged() async throws {
     let world = try await deleted()

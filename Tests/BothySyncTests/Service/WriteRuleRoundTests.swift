@@ -1,8 +1,8 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
-import Synchronization
 import Testing
 
 /// A rule that is out, decides nonsense, or decides about something that has changed meanwhile.
@@ -45,6 +45,7 @@ struct WriteRuleRoundTests {
 
   // MARK: outages
 
+  /// Promises: A-27
   @Test("While the rule fails, nothing is written or remembered, and reads go on")
   func outage() async throws {
     let rule = ScriptedRule { _ in throw ScriptedRule.Broken() }
@@ -148,6 +149,7 @@ struct WriteRuleRoundTests {
     #expect(rule.asked == [["y"]])
   }
 
+  /// Promises: A-28
   @Test("A write whose result changed since the decision is decided again")
   func otherResult() async throws {
     let (plain, first) = (plain, insert("a"))

@@ -233,6 +233,8 @@ struct WriteRuleTests {
     var again = changes
     again[0].id = "p2"
     #expect(try await words(again, service) == ["applied 1", "unknownReference"])
+    (again[1].id, again[1].group) = ("c2", nil)
+    #expect(try await words([again[1]], service) == ["unknownReference"])
     let type = TypeSchema("Note", fields: [FieldSchema("title", .text, optional: true, unique: true)])
     let unique = try self.service(
       ScriptedRule { $0.operation == "op-b" ? .amend(setting: ["title": "t"]) : .accept },

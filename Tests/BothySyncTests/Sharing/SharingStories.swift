@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -33,7 +34,7 @@ struct SharingStories {
     try await world.ann.store.sharing.share(.note(), with: .users("bob", "cid"))
     try world.ann.retitle("edited")
     try await world.ann.store.sharing.unshare(.note(), from: .users("cid"))
-    #expect(try world.ann.store.outboxEntries().map(\.kind) == [.insert])
+    #expect(try world.ann.store.outboxEntries().map(\.change) == [.insert])
     await world.sync(world.ann, world.bob)
     #expect(world.ann.operations.map(\.kind) == [.insert])
     #expect(try await world.serverSharing() == .users("bob"))
@@ -44,7 +45,7 @@ struct SharingStories {
   @Test("A conflict over fields leaves a pending change of the audience pending")
   func conflict() async throws {
     for policy in [MergePolicy.remoteWins, .localWins, .fieldByField] {
-      let world = try Principals { $0.mergePolicies = MergePolicies(policy) }
+      let world = try Principals { $0.merging = MergePolicies(policy) }
       try world.ann.insert("T1", "start")
       try await world.ann.store.sharing.share(.note(), with: .users("bob"))
       await world.sync(world.ann, world.bob)
@@ -61,7 +62,7 @@ struct SharingStories {
     "Sharing a record that another user edited runs no policy and overwrites nothing")
   func noConflict() async throws {
     let calls = Calls()
-    let world = try Principals { $0.mergePolicies = MergePolicies(.counting(calls)) }
+    let world = try Principals { $0.merging = MergePolicies(.counting(calls)) }
     try world.ann.insert("T1", "start")
     try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     await world.sync(world.ann, world.bob)
@@ -132,7 +133,7 @@ struct SharingStories {
     let pushed = await world.bob.store.sync()
     #expect(pushed.failures.map(\.code) == ["forbidden"])
     #expect(try world.bob.title("T2") == "bob's")
-    #expect(try world.bob.store.inbox().map(\.record) == [.note("T2")])
+    #expect(try world.bob.store.inbox().map(\.id) == [.note("T2")])
     try world.bob.store.resolve(.note("T2"), .revert)
     #expect(try world.bob.noteIDs() == [])
     #expect(try await world.isEven())
@@ -210,7 +211,7 @@ struct SharingStories {
     #expect(try world.bob.store.audience(of: .note()) == .users("bob"))
     world.ann.remote.isOffline = true
     try await world.ann.store.sharing.share(.note(), with: .users("cid"))
-    #expect(try world.ann.store.outboxEntries().map(\.record) == [.note()])
+    #expect(try world.ann.store.outboxEntries().map(\.id) == [.note()])
     world.ann.remote.isOffline = false
     #expect(try await world.isEven())
     #expect(try await world.serverSharing() == .users("bob", "cid"))

@@ -1,4 +1,5 @@
 import BothyStore
+import BothyTestSupport
 import GRDB
 import Testing
 
@@ -23,6 +24,8 @@ private struct NewerApp: ChangeRecorder {
   ) throws -> FieldValue { value }
 
   func migrate(_ step: Migration.Step, in database: Database) throws {}
+
+  func pending(of type: String, in database: Database) throws -> Set<String> { [] }
 
   func convert(
     _ field: String, of type: String, in database: Database, _ value: (JSONValue) throws -> JSONValue

@@ -2,6 +2,7 @@ import BothyLegacy
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -181,7 +182,7 @@ struct StorageTests {
     let synced = try SyncedStore(
       at: path, schema: .notes,
       remote: InProcessRemote(world.world.service, principal: Principal("ann")), configuration: .quiet)
-    #expect(try synced.outboxEntries().map(\.record) == [.note("T1")])
+    #expect(try synced.outboxEntries().map(\.id) == [.note("T1")])
     await synced.sync()
     await world.sync(world.bob)
     #expect(try world.bob.noteIDs() == ["T1"])

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -152,7 +153,7 @@ struct ConcurrencyStories {
     pair.a.remote.setBeforeSending { _ in await latch.pass() }
     let first = Task { [store = pair.a.store] in await store.sync() }
     await latch.reached()
-    #expect(await pair.a.store.sync(ifRunning: .ignore).obstacle == .alreadyRunning)
+    #expect(await pair.a.store.sync(ifRunning: .ignore).stop == .alreadyRunning)
     latch.open()
     #expect(await first.value.obstacle == nil)
     #expect(await pair.a.store.sync(ifRunning: .ignore).obstacle == nil)

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -124,7 +125,7 @@ struct FailureStories {
     let report = await pair.a.store.sync()
     #expect(report.pushed == 4)
     #expect(report.failures.map(\.record) == [.note("T3")])
-    #expect(try pair.a.store.outboxEntries().map(\.record) == [.note("T3")])
+    #expect(try pair.a.store.outboxEntries().map(\.id) == [.note("T3")])
     #expect(try pair.a.store.inbox().first?.reason?.fields.map(\.field) == ["note"])
     pair.a.remote.forgetRequests()
     await pair.a.store.sync()
@@ -194,7 +195,7 @@ struct FailureStories {
       #expect(report.obstacle == nil && report.overwritten.isEmpty)
       #expect(
         report.failures.map(\.record) == [.note("T2")] && report.failures.map(\.code) == ["serverError"])
-      #expect(try pair.a.store.inbox().map(\.record) == [.note("T2")])
+      #expect(try pair.a.store.inbox().map(\.id) == [.note("T2")])
       #expect(try pair.a.title("T2") == "breaks the server")
       #expect(try await pair.world.snapshot().server[.note("T1")]?["title"] == "mine")
       #expect(try await pair.world.snapshot().server.count == 3)

@@ -87,15 +87,18 @@ struct MetadataStories {
     let owner = try #require(try pair.b.metadata()?.owner)
     let since = Timestamp(milliseconds: made).date
     let asked: [(RecordQuery<Note>, [String])] = [
-      (RecordQuery<Note>().order(RecordField.created.descending), ["T2", "T1", "T3"]),
+      (RecordQuery<Note>().order(Field<Date?>("created").descending), ["T2", "T1", "T3"]),
       (
-        RecordQuery<Note>().order(RecordField.modified.descending, RecordField.id.ascending),
+        RecordQuery<Note>().order(Field<Date?>("modified").descending, Field<String>("id").ascending),
         ["T3", "T2", "T1"]
       ),
-      (RecordQuery<Note>().where(RecordField.modified > since), ["T3"]),
-      (RecordQuery<Note>().where(RecordField.created >= since), ["T2"]),
-      (RecordQuery<Note>().where(RecordField.owner == owner), ["T1", "T2", "T3"]),
-      (RecordQuery<Note>().where(RecordField.owner == "nobody").order(Field<String>("title").ascending), []),
+      (RecordQuery<Note>().where(Field<Date?>("modified") > since), ["T3"]),
+      (RecordQuery<Note>().where(Field<Date?>("created") >= since), ["T2"]),
+      (RecordQuery<Note>().where(Field<String?>("owner") == owner), ["T1", "T2", "T3"]),
+      (
+        RecordQuery<Note>().where(Field<String?>("owner") == "nobody").order(
+          Field<String>("title").ascending), []
+      ),
     ]
     for (query, ids) in asked {
       #expect(try await pair.b.store.store.fetch(query).map(\.id) == ids)
@@ -113,7 +116,7 @@ struct MetadataStories {
   func watched() async throws {
     let pair = try await Pair.sharing()
     let owner = try #require(try pair.a.metadata()?.owner)
-    var seen = pair.a.store.store.values(of: RecordQuery<Note>().where(RecordField.owner == owner))
+    var seen = pair.a.store.store.values(of: RecordQuery<Note>().where(Field<String?>("owner") == owner))
       .makeAsyncIterator()
     #expect(try await seen.next()?.map(\.id) == ["T1"])
     try pair.a.insert("T2", "mine")

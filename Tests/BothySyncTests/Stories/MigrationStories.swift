@@ -72,7 +72,7 @@ struct MigrationStories {
     #expect(entry.remoteVersion?.id == RecordID(type: "Card", id: "M1"))
     #expect(try entry.remoteVersion?.fields.members() == ["heading": "theirs"])
     #expect(try entry.base?.fields.members() == ["heading": "start"])
-    try pair.a.store.resolve(entry.record, .revert)
+    try pair.a.store.resolve(entry.id, .revert)
     #expect(try pair.a.record("Card", "M1")?["heading"] == "theirs")
   }
 

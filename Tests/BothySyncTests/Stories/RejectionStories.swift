@@ -43,7 +43,7 @@ struct RejectionStories {
     let failures = try JSONDecoder().decode([SyncReport.Failure].self, from: kept)
     #expect(try pair.a.store.resolve(failures, resolution) == [.note("T1"), .note("T3")])
     #expect(try pair.a.note("T1")?.note == (resolution == .removeLocal ? nil : "refused"))
-    #expect(try pair.a.store.outboxEntries().map(\.record) == [.note("T2")])
+    #expect(try pair.a.store.outboxEntries().map(\.id) == [.note("T2")])
     // A second call changes nothing, because no change is pending.
     #expect(try pair.a.store.resolve(failures, resolution).isEmpty)
     try pair.a.edit("T2") { $0.note = nil }

@@ -31,7 +31,7 @@ struct BankHistory {
       var configuration = SyncOptions.quiet
       configuration.batchSize = Int.random(in: 1...6, using: &random)
       configuration.pageSize = Int.random(in: 1...4, using: &random)
-      configuration.mergePolicies = MergePolicies(seed % 4 == 1 ? .remoteWins : .fieldByField)
+      configuration.merging = MergePolicies(seed % 4 == 1 ? .remoteWins : .fieldByField)
       configuration.makeOperationID = { [time = world.time] in
         ids.withLock { UUIDv7.make(at: Timestamp(milliseconds: time.now), using: &$0) }
       }
@@ -193,7 +193,7 @@ struct BankHistory {
     let digest = try await world.serverDigest()
     for device in world.devices {
       let left = try device.store.outboxEntries()
-      if !left.isEmpty { problems.add("\(device.name) still has \(left.map(\.record))") }
+      if !left.isEmpty { problems.add("\(device.name) still has \(left.map(\.id))") }
       if try device.store.digest().digest != digest.digest {
         problems.add("\(device.name) differs from the server")
       }

@@ -1,3 +1,4 @@
+import BothyTestSupport
 import BothyTesting
 
 /// The first request that a device sends, held back until a test releases it.

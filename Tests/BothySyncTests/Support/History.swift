@@ -33,7 +33,7 @@ struct History {
     let ids = Mutex(SeededGenerator(seed: seed &+ 1))
     for device in 0..<Self.deviceCount {
       var configuration = SyncOptions.quiet
-      configuration.mergePolicies = MergePolicies(policy)
+      configuration.merging = MergePolicies(policy)
       configuration.batchSize = Int.random(in: 1...5, using: &random)
       configuration.pageSize = Int.random(in: 1...5, using: &random)
       configuration.makeOperationID = { [time = world.time] in
@@ -178,7 +178,7 @@ struct History {
     let digest = try await world.serverDigest().digest
     for device in world.devices {
       let left = try device.store.outboxEntries()
-      if !left.isEmpty { problems.append("\(device.name) still has \(left.map(\.record))") }
+      if !left.isEmpty { problems.append("\(device.name) still has \(left.map(\.id))") }
       let own = try device.store.digest()
       if own.digest != digest || own.count != server.count {
         problems.append("\(device.name) differs from the server: \(try difference(device, server))")

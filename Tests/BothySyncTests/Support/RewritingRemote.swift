@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 
 /// A remote whose exchanges a test changes. All other requests are sent to the server unchanged.
-struct RewritingRemote: RemoteStorage {
+struct RewritingRemote: CompleteRemote {
   typealias Exchange =
     @Sendable (SyncRequest, any RemoteStorage) async throws(RemoteError) -> SyncResponse
 
@@ -24,5 +24,5 @@ struct RewritingRemote: RemoteStorage {
   func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try await remote.digest(scope)
   }
-  func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
+  func notifications() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 }

@@ -1,4 +1,5 @@
 import Foundation
 
-/// Minutes that a suite over random histories may take: ten, and a second for each history of `BOTHY_SEEDS`.
-let minutesForSeeds = 10 + (ProcessInfo.processInfo.environment["BOTHY_SEEDS"].flatMap { Int($0) } ?? 0) / 60
+/// Minutes that a suite over random histories may take: thirty, and a second for each history of `BOTHY_SEEDS`. Two busy
+/// cores take about five for those that run by default.
+let minutesForSeeds = 30 + (ProcessInfo.processInfo.environment["BOTHY_SEEDS"].flatMap { Int($0) } ?? 0) / 60

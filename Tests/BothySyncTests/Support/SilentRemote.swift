@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 
 /// A server that accepts every request and answers none, and a remote that doesn't notice cancellation.
-final class SilentRemote: RemoteStorage {
+final class SilentRemote: CompleteRemote {
   private let latch = Latch()
 
   /// Makes all waiting requests fail.
@@ -20,7 +20,7 @@ final class SilentRemote: RemoteStorage {
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await silence() }
   func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { try await silence() }
   func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory { try await silence() }
-  func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
+  func notifications() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
   var blobs: (any BlobRemote)? { SilentBlobs(silence: { await self.latch.pass() }) }
 }
 

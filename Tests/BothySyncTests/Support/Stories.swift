@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -18,7 +19,7 @@ struct Pair {
   ) throws {
     world = try SimulatedWorld(rules: rules)
     var configuration = SyncOptions.quiet
-    configuration.mergePolicies = MergePolicies(policy)
+    configuration.merging = MergePolicies(policy)
     configure(&configuration)
     a = try world.addDevice("a", schema: schema, configuration: configuration, skew: skew, timeouts: timeouts)
     b = try world.addDevice("b", schema: schema, configuration: configuration)

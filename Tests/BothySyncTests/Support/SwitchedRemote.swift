@@ -4,7 +4,7 @@ import BothyTesting
 import Synchronization
 
 /// A remote whose server can be replaced while devices keep using it.
-final class SwitchedRemote: RemoteStorage {
+final class SwitchedRemote: CompleteRemote {
   private let current = Mutex<InProcessRemote?>(nil)
 
   var target: InProcessRemote? {
@@ -33,5 +33,5 @@ final class SwitchedRemote: RemoteStorage {
   func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
     try await remote().stamps(scope, parts: parts, in: chosen)
   }
-  func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
+  func notifications() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 }

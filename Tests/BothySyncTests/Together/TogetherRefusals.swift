@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -34,7 +35,9 @@ struct TogetherRefusals {
     #expect(report.blocked == [SyncReport.Blocked(record: .note("T2"), by: .note("T1"))])
     for relaunched in [false, true] {
       if relaunched { try pair.a.restart() }
-      #expect(try pair.a.store.inbox().map(\.record) == [.note("T1"), .note("T2")])
+      #expect(try pair.a.store.inbox().map(\.id) == [.note("T1"), .note("T2")])
+      let states = try await pair.a.store.outbox.rejected().map(\.state)
+      #expect(states.map(\.name) == ["quarantined", "blocked"] && states.last == .blocked(by: .note("T1")))
       #expect(try pair.a.store.state(of: .note("T1")).name == "quarantined")
       #expect(try pair.a.store.state(of: .note("T2")) == .blocked(by: .note("T1")))
       guard case .rejected = try pair.a.store.receipt(for: .note("T2")).state else {
@@ -86,6 +89,7 @@ struct TogetherRefusals {
   func discard() async throws {
     let (pair, report) = try await refused(.discardAndRefetch)
     #expect(Set(report.overwritten.map(\.record)) == [.note("T1"), .note("T2")])
+    #expect(Set(report.failures.map(\.record)) == [.note("T1"), .note("T2")])
     #expect(try pair.a.title("T2") == "start")
     #expect(try pair.a.note("T1")?.note == nil)
     #expect(try await pair.isEven())

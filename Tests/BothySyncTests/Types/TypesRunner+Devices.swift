@@ -13,8 +13,8 @@ extension TypesRunner {
     let pending = try store(index).outboxEntries()
     guard !pending.isEmpty, let resolution = Outbox.Decision(rawValue: decision.rawValue) else { return }
     let entry = pending[number % pending.count]
-    note("  decided about \(entry.record)")
-    try store(index).resolve(entry.record, resolution)
+    note("  decided about \(entry.id)")
+    try store(index).resolve(entry.id, resolution)
     count("decision \(decision.rawValue)")
   }
 

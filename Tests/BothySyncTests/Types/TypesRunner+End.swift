@@ -30,8 +30,8 @@ extension TypesRunner {
     try release(index)
     let store = store(index)
     if round >= 3 {
-      for entry in try store.inbox() where try store.isPending(entry.record) {
-        try store.resolve(entry.record, .revert)
+      for entry in try store.inbox() where try store.isPending(entry.id) {
+        try store.resolve(entry.id, .revert)
       }
     }
     world.time.advance(by: 3_600_000)

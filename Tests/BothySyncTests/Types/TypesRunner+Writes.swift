@@ -20,7 +20,7 @@ extension TypesRunner {
 
   func release(_ index: Int) throws {
     let store = store(index)
-    let drafts = try store.outboxEntries().map(\.record).filter { try store.state(of: $0) == .draft }
+    let drafts = try store.outboxEntries().map(\.id).filter { try store.state(of: $0) == .draft }
     guard !drafts.isEmpty else { return }
     try store.release(drafts)
     count("release")

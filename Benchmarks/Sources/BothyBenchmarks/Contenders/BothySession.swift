@@ -1,7 +1,7 @@
-import BothyStore
+@_spi(Benchmarks) import BothyStore
 @_spi(Benchmarks) import BothySync
 
-/// Returns a session of Bothy's public calls. If the type is synced, each write adds an outbox entry, as in an app. The
+/// Returns a session of Bothy's calls. If the type is synced, each write adds an outbox entry, as in an app. The
 /// session sends nothing.
 @inline(__always)
 func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
@@ -34,11 +34,19 @@ func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
       for item in singles { try store.write { try $0.insert(item) } }
       return singles.count
     },
-    readAll: { try store.read { try $0.fetch(Plain.self, ids: shuffledIDs).count } },
-    readOne: { try updateIDs.reduce(0) { try store.fetch(Plain.self, id: $1) == nil ? $0 : $0 + 1 } },
-    scan: { try store.fetch(RecordQuery<Plain>().inAnyOrder()).count },
-    query: { try store.fetch(RecordQuery<Plain>().where(filter).order(byName)).count },
-    queryIndexed: { try store.fetch(RecordQuery<Indexed>().where(filter).order(byName)).count },
+    readAll: {
+      try store.read { transaction in
+        try shuffledIDs.reduce(0) { try transaction.fetch(Plain.self, id: $1) == nil ? $0 : $0 + 1 }
+      }
+    },
+    readOne: { try updateIDs.reduce(0) { try store.lookUp(Plain.self, id: $1) == nil ? $0 : $0 + 1 } },
+    scan: { try store.read { try $0.fetch(Plain.all.inAnyOrder()).count } },
+    query: {
+      try store.read { try $0.fetch(Plain.where { _ in filter }.order { _ in byName }).count }
+    },
+    queryIndexed: {
+      try store.read { try $0.fetch(Indexed.where { _ in filter }.order { _ in byName }).count }
+    },
     update: {
       try store.write { transaction in for item in updates { try transaction.update(item) } }
       return updates.count
@@ -56,8 +64,4 @@ struct NoRemote: RemoteStorage {
   private var unreachable: RemoteError { RemoteError(.unreachable, "There is no server.") }
 
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw unreachable }
-  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { throw unreachable }
-  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw unreachable }
-  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { throw unreachable }
-  func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 }

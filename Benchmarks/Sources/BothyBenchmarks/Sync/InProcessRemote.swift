@@ -22,15 +22,4 @@ struct InProcessRemote: RemoteStorage {
       return try SyncResponse(decoding: answer.encoded())
     } catch { throw RemoteError(.serverError, "\(error)") }
   }
-
-  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { [] }
-  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { 0 }
-
-  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
-    do { return try await service.digest(space: "bench", principal: principal, scope) } catch {
-      throw RemoteError(.serverError, "\(error)")
-    }
-  }
-
-  func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 }

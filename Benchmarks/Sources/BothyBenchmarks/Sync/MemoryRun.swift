@@ -65,11 +65,4 @@ private struct EndlessRemote: RemoteStorage {
         "note": index.isMultiple(of: 2) ? .null : .string("beside the burn, key under stone \(index % 1000)"),
       ]))
   }
-
-  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { [] }
-  func count(_ query: AnyQuery) async throws(RemoteError) -> Int { 0 }
-  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
-    throw RemoteError(.notFound, "There is no digest.")
-  }
-  func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 }

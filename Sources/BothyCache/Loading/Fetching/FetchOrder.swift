@@ -63,6 +63,8 @@ package struct FetchedAnswer: Sendable {
   package var wasResumed: Bool
   /// True if only the end of the connection marks the end of the body.
   package var endsByClosing: Bool
+  /// True if the network stack has undone a content coding of the body.
+  package var wasCoded = false
 
   package init(
     status: Int, fields: HTTPFields, body: Data, url: String, requestedAt: Int64, receivedAt: Int64,

@@ -7,7 +7,7 @@ internal import HTTPTypes
 /// does not decide on freshness and does not store responses.
 package final class Fetcher: Sendable {
   let loader: any ResourceLoader
-  let clock: LoadClock
+  package let clock: LoadClock
   let gate: HostScheduler
   let partials: PartialFiles?
   private let random: @Sendable () -> Double

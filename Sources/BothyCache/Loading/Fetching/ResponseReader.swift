@@ -123,10 +123,12 @@ extension Fetcher {
     body.finish()
     var fields = response.fields
     if let begun, let total { fields = begun.fields(continuedBy: response.fields, total: total) }
-    return FetchedAnswer(
+    var answer = FetchedAnswer(
       status: begun == nil ? response.status : 200, fields: fields, body: body.bytes, url: intake.request.url,
       requestedAt: 0, receivedAt: 0, wasResumed: begun != nil,
       endsByClosing: response.endsByClosing && expected == nil && !isBodiless)
+    answer.wasCoded = response.wasCoded
+    return answer
   }
 
   private static func tooLarge(_ order: FetchOrder) -> LoadFailure {

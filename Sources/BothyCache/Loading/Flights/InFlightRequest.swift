@@ -6,6 +6,7 @@ package final class InFlightRequest: Sendable {
     var priority: LoadPriority
     var listener: (@Sendable (LoadPriority) -> Void)?
     var progress: LoadProgress?
+    var isJoined = false
     var watchers: [Int: @Sendable (LoadProgress) -> Void] = [:]
   }
 
@@ -15,6 +16,12 @@ package final class InFlightRequest: Sendable {
 
   /// The highest priority of all waiting callers.
   package var priority: LoadPriority { state.withLock { $0.priority } }
+
+  /// True if several callers have received its result.
+  package var isJoined: Bool { state.withLock { $0.isJoined } }
+
+  /// Notes that several callers receive the result.
+  func join() { state.withLock { $0.isJoined = true } }
 
   package func set(_ priority: LoadPriority) {
     let listener = state.withLock { state -> (@Sendable (LoadPriority) -> Void)? in

@@ -122,9 +122,11 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
     var cameToNothing = false
     if case .failure(let failure) = result { cameToNothing = failure.reason == .cancelled }
     let waiting = state.withLock { state -> [Continuation] in
-      state.requests[number] = nil
+      let request = state.requests.removeValue(forKey: number)?.flight
       switch state.table.land(key, flight: number, cameToNothing: cameToNothing) {
-      case .deliver(let ids): return ids.compactMap { state.waiters.removeValue(forKey: $0)?.continuation }
+      case .deliver(let ids):
+        if ids.count > 1 { request?.join() }
+        return ids.compactMap { state.waiters.removeValue(forKey: $0)?.continuation }
       case .restart(let next, let priority, let ids):
         if let first = ids.first, let waiter = state.waiters[first] {
           start(next, waiter, priority, ids, &state)

@@ -48,15 +48,17 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
   }
 
   /// Adds items, the most important first. They precede older items, and an item that already waits moves up.
+  ///
+  /// - Parameter replacing: true to forget the older items that still wait.
   @discardableResult
-  package func want(_ items: [Item]) -> Acceptance {
+  package func want(_ items: [Item], replacing: Bool = false) -> Acceptance {
     var acceptance = Acceptance()
     let allowed = items.filter(isAllowed)
     acceptance.forbidden = items.count - allowed.count
     state.withLock { state in
       var seen = Set(state.running.keys)
       let fresh = allowed.filter { seen.insert($0).inserted }
-      let older = state.wishes.filter { seen.insert($0).inserted }
+      let older = replacing ? [] : state.wishes.filter { seen.insert($0).inserted }
       let wishes = fresh + older
       state.wishes = Array(wishes.prefix(state.policy.remembered))
       acceptance.accepted = min(fresh.count, state.wishes.count)

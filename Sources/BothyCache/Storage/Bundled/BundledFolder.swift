@@ -3,7 +3,7 @@ internal import HTTPTypes
 
 /// Resources that came with the app as plain files: `{folder}/{source}/{path}`. Never written.
 ///
-/// Entries that a `FileBlobStore` wrote into `{folder}/tiledb` are found as well, with their metadata. A plain file
+/// Entries that a `DiskStore` wrote into `{folder}/tiledb` are found as well, with their metadata. A plain file
 /// counts as a response with status 200. The time of its arrival is that of the file, or `receivedAt`. The source's
 /// rule decides on its lifetime.
 package struct BundledFolder: BlobReader {

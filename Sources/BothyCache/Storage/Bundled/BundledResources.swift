@@ -18,6 +18,6 @@ public enum BundledResources {
 
   /// Returns the resources in one file, as `ResourceCache.export` writes it. A read takes one look-up.
   ///
-  /// Throws `BothyError`, with `.newerFile` or `.notADatabase` if this version can't read the file.
+  /// Throws `BothyError`, with `.newerFile` or `notADatabase` if this version can't read the file.
   public static func file(_ path: String) throws -> any BlobReader { try BundledFile(path) }
 }

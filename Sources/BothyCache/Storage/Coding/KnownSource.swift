@@ -12,9 +12,25 @@ struct KnownSource: Sendable {
 
   /// Returns the number of a key in this source, which is equal in every process.
   ///
-  /// The probability that two keys have an equal number is one in 2^62. The two lowest bits are the variant, so the
-  /// variants of a key are adjacent.
+  /// Its 56 highest bits are a hash, of a path or of a block of 8 × 8 tiles. Six bits are the place within the block,
+  /// and the two lowest ones the variant. Neighbouring tiles are therefore adjacent in an index, and so are variants.
   func number(of key: ResourceKey) -> Int64 {
+    let number: UInt64
+    switch key.name {
+    case .tile(let bits):
+      let block = bits & ~Self.withinBlock
+      let place = (bits >> 29 & 7) << 3 | bits & 7
+      number =
+        withUnsafeBytes(of: block.littleEndian) { XXH64.hash($0, seed: hash) } & ~Self.blockBits | place << 2
+    case .path(let path):
+      number =
+        path.withComposedUTF8 { XXH64.hash(UnsafeRawBufferPointer($0), seed: ~hash) } & ~Self.blockBits
+    }
+    return Int64(bitPattern: number | UInt64(key.variant) & Self.variantBits)
+  }
+
+  /// Returns the number that a key had in format 2 of an index.
+  func earlierNumber(of key: ResourceKey) -> Int64 {
     let number =
       switch key.name {
       case .tile(let bits): withUnsafeBytes(of: bits.littleEndian) { XXH64.hash($0, seed: hash) }
@@ -27,7 +43,30 @@ struct KnownSource: Sendable {
   /// Returns the number of the key's variant 0.
   static func base(_ number: Int64) -> Int64 { number & ~Int64(variantBits) }
   static func variant(_ number: Int64) -> UInt8 { UInt8(truncatingIfNeeded: number & Int64(variantBits)) }
+
+  /// Returns the number of the block that a number belongs to.
+  static func block(_ number: Int64) -> Int64 { number & ~Int64(blockBits) }
+  /// Returns the bit of a number among the 64 keys of its block.
+  static func bit(_ number: Int64) -> Int64 { 1 << (number >> 2 & 63) }
+
+  /// Returns the name of a block: a path, or the tile with the lowest column and row.
+  static func block(_ name: ResourceKey.Name) -> ResourceKey.Name {
+    if case .tile(let bits) = name { .tile(bits & ~withinBlock) } else { name }
+  }
+
+  /// Returns the name at a place of a block.
+  static func name(_ block: ResourceKey.Name, at place: Int) -> ResourceKey.Name {
+    guard case .tile(let bits) = block else { return block }
+    return .tile(bits | UInt64(place >> 3) << 29 | UInt64(place & 7))
+  }
+
+  /// Returns the places of the bits of a mask.
+  static func places(of mask: Int64) -> [Int] { (0..<64).filter { mask >> Int64($0) & 1 == 1 } }
+
   private static let variantBits: UInt64 = 3
+  private static let blockBits: UInt64 = 0xFF
+  /// The bits of a tile's column and row within its block.
+  private static let withinBlock: UInt64 = 7 << 29 | 7
 
   /// Returns the seed for checksums of metadata, which covers the bytes and the source that it belongs to.
   func seed(_ bodyChecksum: UInt64) -> UInt64 { hash ^ bodyChecksum }

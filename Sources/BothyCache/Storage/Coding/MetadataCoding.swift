@@ -7,6 +7,8 @@ enum MetadataCoding {
     static let createdAt = Present(rawValue: 1)
     static let expiresAt = Present(rawValue: 2)
     static let valueType = Present(rawValue: 4)
+    static let cameCoded = Present(rawValue: 8)
+    static let packing = Present(rawValue: 16)
   }
 
   /// Encodes metadata.
@@ -16,6 +18,8 @@ enum MetadataCoding {
     if metadata.freshness.createdAt != nil { present.insert(.createdAt) }
     if metadata.expiresAt != nil { present.insert(.expiresAt) }
     if metadata.valueType != nil { present.insert(.valueType) }
+    if metadata.cameCoded { present.insert(.cameCoded) }
+    if metadata.packing != nil { present.insert(.packing) }
     var writer = ByteWriter()
     writer.bytes.reserveCapacity(160 + metadata.storedFields.bytes.count)
     writer.write(version)
@@ -32,13 +36,12 @@ enum MetadataCoding {
       Int64(metadata.formatVersion),
     ] { writer.write(number) }
     writer.write(counted: metadata.storedFields.bytes)
-    writer.write(UInt16(truncatingIfNeeded: metadata.variedOn.count))
-    for field in metadata.variedOn {
-      writer.write(counted: field.name.utf8)
-      writer.write(UInt8(field.value == nil ? 0 : 1))
-      if let value = field.value { writer.write(counted: value.utf8) }
-    }
+    write(metadata.variedOn, to: &writer)
     if let type = metadata.valueType { writer.write(counted: type.utf8) }
+    if let packing = metadata.packing {
+      writer.write(packing.size)
+      writer.write(packing.checksum)
+    }
     writer.write(XXH64.hash(writer.bytes, seed: seed))
     return writer.bytes
   }
@@ -61,7 +64,7 @@ enum MetadataCoding {
       let expires = reader.read(Int64.self), let format = reader.read(Int64.self),
       let fields = reader.readCounted(), let varied = variedFields(&reader)
     else { return nil }
-    return EntryMetadata(
+    var metadata = EntryMetadata(
       status: Int(status), storedFields: StoredFields(bytes: Array(fields)), requestedAt: requested,
       receivedAt: received, validatedAt: validated,
       freshness: FreshnessMetadata(
@@ -69,9 +72,23 @@ enum MetadataCoding {
         staleWhileRevalidate: whileRevalidate, staleIfError: ifError, origin: origin, flags: flags),
       variedOn: varied, expiresAt: present.contains(.expiresAt) ? expires : nil,
       valueType: present.contains(.valueType) ? reader.readText() : nil, formatVersion: Int(format))
+    metadata.cameCoded = present.contains(.cameCoded)
+    if present.contains(.packing), let size = reader.read(Int64.self), let sum = reader.read(UInt64.self) {
+      metadata.packing = StoredDigest(size: size, checksum: sum)
+    }
+    return metadata
   }
 
-  private static func variedFields(_ reader: inout ByteReader) -> [VariedField]? {
+  static func write(_ varied: [VariedField], to writer: inout ByteWriter) {
+    writer.write(UInt16(truncatingIfNeeded: varied.count))
+    for field in varied {
+      writer.write(counted: field.name.utf8)
+      writer.write(UInt8(field.value == nil ? 0 : 1))
+      if let value = field.value { writer.write(counted: value.utf8) }
+    }
+  }
+
+  static func variedFields(_ reader: inout ByteReader) -> [VariedField]? {
     guard let count = reader.read(UInt16.self) else { return nil }
     var fields: [VariedField] = []
     for _ in 0..<count {

@@ -11,6 +11,8 @@ final class EntryFolder: Sendable {
   /// The folder of the sources' folders.
   let tree: String
   let incoming: String
+  /// The folder of the bodies that are too large for a page.
+  let bodies: String
   private let counter = Atomic<Int>(0)
 
   enum Finding {
@@ -31,6 +33,7 @@ final class EntryFolder: Sendable {
     self.root = root
     tree = root + "/tiledb"
     incoming = root + "/incoming"
+    bodies = root + "/bodies"
   }
 
   /// Returns the path of an entry's file as bytes, closed by a zero.
@@ -48,13 +51,6 @@ final class EntryFolder: Sendable {
   func prepare(isUsed: Bool) throws {
     guard isUsed || FileBytes.size(root) != nil else { return }
     for folder in [tree, incoming] { try PrivateFolder.make(folder) }
-  }
-
-  /// Deletes all files of entries.
-  func removeAll() throws {
-    guard FileBytes.size(tree) != nil else { return }
-    try FileManager.default.removeItem(atPath: tree)
-    try prepare(isUsed: true)
   }
 
   // MARK: reading
@@ -106,6 +102,49 @@ final class EntryFolder: Sendable {
     return Description(
       key: key, metadata: metadata, bodyCount: trailer.bodyCount, bodyChecksum: trailer.bodyChecksum,
       fileSize: size)
+  }
+
+  // MARK: bodies
+
+  /// Returns the path of a body's file, closed by a zero. The file has exactly the bytes.
+  func path(_ name: BodyName) -> [UInt8] {
+    Array("\(bodies)/\(name.checksum.hexadecimal)-\(name.size)".utf8) + [0]
+  }
+
+  /// Returns a body, or `nil` if its file is missing or damaged.
+  func body(_ name: BodyName) throws -> Data? {
+    guard let content = try FileBytes.whole(path(name)) else { return nil }
+    guard content.bytes.count == name.size, BodyChecksum.of(content.bytes) == name.checksum else {
+      content.free()
+      return nil
+    }
+    return content.data(content.bytes.count)
+  }
+
+  /// Writes a body's file unless it exists, and replaces a damaged one.
+  ///
+  /// Returns false if the file has other bytes with the same checksum, which then have no file.
+  func writeBody(_ name: BodyName, _ data: Data) throws -> Bool {
+    if let known = try body(name) { return known == data }
+    try write(path(name), data, [])
+    return true
+  }
+
+  func removeBody(_ name: BodyName) { path(name).withPath { _ = unlink($0) } }
+
+  /// Calls `body` with each file of a body. A name that isn't one of a body is passed as `nil`.
+  func forEachBody(_ body: (_ path: [UInt8], _ name: BodyName?) throws -> Void) throws {
+    // A missing folder has no files.
+    for file in (try? FileManager.default.contentsOfDirectory(atPath: bodies)) ?? [] {
+      let parts = file.split(separator: "-")
+      var name: BodyName?
+      if parts.count == 2, parts[0].count == 16, let checksum = UInt64(parts[0], radix: 16),
+        let size = Int64(parts[1])
+      {
+        name = BodyName(checksum: checksum, size: size)
+      }
+      try body(Array("\(bodies)/\(file)".utf8) + [0], name)
+    }
   }
 
   // MARK: writing

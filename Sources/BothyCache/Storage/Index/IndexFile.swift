@@ -13,6 +13,8 @@ final class IndexFile: Sendable {
   private let readers: [DatabaseQueue]
   private let lookups: [EntryLookup]
   private let turn = Atomic<Int>(0)
+  /// The frames of metadata that were read.
+  let frames = FrameBook()
   /// True if the file was opened read-only, without its log and locks. See `init(immutable:)`.
   let isReadOnly: Bool
   /// The identity of the file, in case another file receives its name.
@@ -23,8 +25,7 @@ final class IndexFile: Sendable {
     var busyTimeout: Duration
     /// The number of pages in the log before they are written into the file.
     var logPages: Int
-    /// The number of simultaneous look-ups, or 0 if no entry has its bytes in a row.
-    var lookups: Int
+    static let lookups = 3
     static let readers = 2
     static let mappedBytes: Int64 = 1 << 40
   }
@@ -56,8 +57,8 @@ final class IndexFile: Sendable {
     reading.prepareDatabase { try $0.execute(sql: "PRAGMA mmap_size = \(Settings.mappedBytes)") }
     writer = try DatabaseQueue(path: path, configuration: configuration)
     readers = try (0..<Settings.readers).map { _ in try DatabaseQueue(path: path, configuration: reading) }
-    lookups = try (0..<settings.lookups).map { _ in
-      try EntryLookup(path, busyTimeout: settings.busyTimeout)
+    lookups = try (0..<Settings.lookups).map { [frames] _ in
+      try EntryLookup(path, frames, busyTimeout: settings.busyTimeout)
     }
     isReadOnly = false
     identity = Self.identity(of: path)
@@ -75,7 +76,7 @@ final class IndexFile: Sendable {
     let address = "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
     writer = try DatabaseQueue(path: address, configuration: configuration)
     readers = [writer]
-    lookups = try (0..<3).map { _ in try EntryLookup(address) }
+    lookups = try (0..<Settings.lookups).map { [frames] _ in try EntryLookup(address, frames) }
     isReadOnly = true
     identity = Self.identity(of: path)
   }
@@ -100,8 +101,8 @@ final class IndexFile: Sendable {
     try readers[next(of: readers.count)].inDatabase(body)
   }
 
-  /// Looks up one entry with `RowReader.find`.
-  func look<Result: Sendable>(_ body: (PreparedStatement) throws -> Result) throws -> Result {
+  /// Looks up one entry, as its own snapshot.
+  func look<Result: Sendable>(_ body: (inout LookupConnection) throws -> Result) throws -> Result {
     try lookups[next(of: lookups.count)].look(body)
   }
 

@@ -6,11 +6,13 @@ internal import GRDB
 enum IndexSchema {
   /// "Bty" and a 1, in the header of the file.
   static let applicationID: Int64 = 0x4274_7931
-  static let version: Int64 = 2
+  static let version: Int64 = 3
 
   enum Verdict: Equatable {
     case new
     case known
+    /// Of an earlier format, or of this one while the entries of an earlier one are being taken over.
+    case older
     /// Not usable, for the given reason.
     case foreign(String)
   }
@@ -19,10 +21,17 @@ enum IndexSchema {
     let application = try Int64.fetchOne(database, sql: "PRAGMA application_id") ?? 0
     let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     let definitions = try Optional<String>.fetchAll(database, sql: "SELECT sql FROM sqlite_master")
+      .compactMap(\.self)
     if definitions.isEmpty { return .new }
-    if let reason = reason(application, version) { return .foreign(reason) }
-    return isWhole(definitions.compactMap(\.self))
-      ? .known : .foreign("the definitions of its tables are damaged")
+    if let reason = reason(application) { return .foreign(reason) }
+    if version > self.version { throw newer("The index", version) }
+    if version < self.version {
+      return try IndexTakeover.knows(database)
+        ? .older : .foreign("the definitions of its tables are damaged")
+    }
+    let own = definitions.filter { !$0.contains(IndexTakeover.mark) }
+    guard isWhole(own) else { return .foreign("the definitions of its tables are damaged") }
+    return own.count == definitions.count ? .known : .older
   }
 
   /// Returns true if the file's definitions are those that `create(_:)` writes.
@@ -34,59 +43,91 @@ enum IndexSchema {
       && definitions.allSatisfy { tables.contains($0) }
   }
 
-  private static func reason(_ application: Int64, _ version: Int64) -> String? {
-    if application != applicationID { return "it is a database of another program" }
-    if version != self.version {
-      return "it is of format \(version), and this version writes \(self.version)"
-    }
-    return nil
+  private static func reason(_ application: Int64) -> String? {
+    application == applicationID ? nil : "it is a database of another program"
   }
 
   /// Returns the reason why a file is unusable, or `nil` if its header does not show one. The file isn't opened.
+  ///
+  /// Throws `BothyError` with `.newerFile` for a file of a newer format, which is left as it is.
   static func foreignness(ofFile path: String) throws -> String? {
     guard let start = try FileBytes.start(Array(path.utf8) + [0], 100) else { return nil }
     defer { start.free() }
     guard start.bytes.count == 100 else { return nil }
     func number(_ offset: Int) -> Int64 { start.bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) } }
     // A file whose first commit is still in the log has neither number.
-    return number(68) == 0 && number(60) == 0 ? nil : reason(number(68), number(60))
+    if number(68) == 0 && number(60) == 0 { return nil }
+    if let reason = reason(number(68)) { return reason }
+    if number(60) > version { throw newer(path, number(60)) }
+    return nil
+  }
+
+  private static func newer(_ file: String, _ found: Int64) -> BothyError {
+    BothyError(
+      .newerFile,
+      "\(file) is of format \(found), and this version knows \(version). It was left as it is. Use the newer version, or "
+        + "another folder.")
+  }
+
+  /// Returns the page size of a file, or `nil` if it isn't a database.
+  static func pageSize(ofFile path: String) throws -> Int? {
+    guard let start = try FileBytes.start(Array(path.utf8) + [0], 18) else { return nil }
+    defer { start.free() }
+    guard start.bytes.count == 18, start.bytes.starts(with: "SQLite format 3".utf8) else { return nil }
+    let size = Int(start.bytes[16]) << 8 | Int(start.bytes[17])
+    return size == 1 ? 65_536 : size
   }
 
   /// The tables of the index.
   ///
   /// `state` is one row. Its `rank` counts uses, and its `count` and `bytes` are those of entries that are not pinned.
-  /// `folders` is the number of the files' folders. `complete` is 0 while the index is being filled from older files.
+  /// `folders` is the number of the files' folders, and `last` the highest number that a page or frame has had.
+  /// `complete` is 0 while the index is being filled from older files.
   ///
-  /// An entry's `id` is the hash of its key, with the variant in its two lowest bits, and `pin` names variant 0. `body`
-  /// is `nil` if its bytes and metadata are in a file of their own. `loose` names files that were written before the
-  /// row that will name them. `shared` names the bodies that several entries use, with the number of uses.
+  /// An entry's `id` is the number of its key. The name of a tile is its place in the pyramid, which has few digits, and
+  /// small tables have no indexes, because a region of small tiles feels each of them. `frame` is what its metadata
+  /// shares with others. `body` names its bytes, which several entries may share, and exactly one of these `bears` them:
+  /// it counts their size. If `body` is `nil`, bytes and metadata are in a file of the entry's own, `bytes` is the
+  /// file's size on disk, and `metadata` a note.
+  ///
+  /// A body's bytes begin at `place` in the data of its `page`. Without one they are in a file. `page` has one body of
+  /// medium size, or many small ones, which `bodies` lists. `live` is the size of those that entries still name.
+  ///
+  /// A row of `pin` is for up to 64 keys of a block, by the bits of `mask`. `loose` names entries' own files that were
+  /// written before the row that will name them, or have outlived it, and `unnamed` does so for files of bodies.
   static let tables = """
     CREATE TABLE state (
       id INTEGER PRIMARY KEY CHECK (id = 0), rank INTEGER NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
-      folders INTEGER NOT NULL, complete INTEGER NOT NULL
+      folders INTEGER NOT NULL, last INTEGER NOT NULL, complete INTEGER NOT NULL
     ) STRICT;
-    INSERT INTO state VALUES (0, 0, 0, 0, 0, 0);
+    INSERT INTO state VALUES (0, 0, 0, 0, 0, 0, 0);
     CREATE TABLE source (
-      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
       pinnedCount INTEGER NOT NULL, pinnedBytes INTEGER NOT NULL
     ) STRICT;
     CREATE TABLE entry (
-      id INTEGER PRIMARY KEY, source INTEGER NOT NULL, name ANY NOT NULL, bytes INTEGER NOT NULL,
-      rank INTEGER NOT NULL, used INTEGER NOT NULL, received INTEGER NOT NULL, pinned INTEGER NOT NULL,
-      size INTEGER NOT NULL, checksum INTEGER NOT NULL, body INTEGER, metadata BLOB
+      id INTEGER PRIMARY KEY, source INTEGER NOT NULL, name ANY NOT NULL, rank INTEGER NOT NULL, used INTEGER,
+      pinned INTEGER NOT NULL, bears INTEGER NOT NULL, body INTEGER, frame INTEGER, bytes INTEGER, metadata BLOB
     ) STRICT;
     CREATE INDEX entry_rank ON entry (rank) WHERE pinned = 0;
-    CREATE TABLE body (id INTEGER PRIMARY KEY, size INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL)
-      STRICT;
-    CREATE INDEX body_checksum ON body (checksum) WHERE size <= 4096;
-    CREATE TABLE shared (body INTEGER PRIMARY KEY, uses INTEGER NOT NULL) STRICT;
-    CREATE TABLE holder (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+    CREATE INDEX entry_sharing ON entry (body, pinned) WHERE bears = 0;
+    CREATE TABLE frame (id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
+    CREATE TABLE body (
+      id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, size INTEGER NOT NULL, page INTEGER, place INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX body_checksum ON body (checksum & 32767);
+    CREATE TABLE page (id INTEGER PRIMARY KEY, live INTEGER, bodies BLOB, data BLOB NOT NULL) STRICT;
+    CREATE INDEX page_live ON page (live) WHERE live < 16384;
+    CREATE TABLE holder (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
     CREATE TABLE pin (
-      entry INTEGER NOT NULL, holder INTEGER NOT NULL, source INTEGER NOT NULL, name ANY NOT NULL,
-      PRIMARY KEY (entry, holder)
+      block INTEGER NOT NULL, holder INTEGER NOT NULL, source INTEGER NOT NULL, name ANY NOT NULL, mask INTEGER NOT NULL,
+      PRIMARY KEY (block, holder)
     ) WITHOUT ROWID, STRICT;
     CREATE INDEX pin_holder ON pin (holder);
     CREATE TABLE loose (id INTEGER PRIMARY KEY, source INTEGER NOT NULL, name ANY NOT NULL) STRICT;
+    CREATE TABLE unnamed (
+      checksum INTEGER NOT NULL, size INTEGER NOT NULL, PRIMARY KEY (checksum, size)
+    ) WITHOUT ROWID, STRICT;
     """
 
   static func create(_ database: Database) throws {

@@ -2,6 +2,8 @@ internal import BothyStore
 internal import GRDB
 
 /// The pins of each holder. An entry is pinned as long as any holder has pinned it.
+///
+/// A row has the pins of a holder for one block, which is a path or 8 × 8 tiles.
 extension IndexTransaction {
   func holder(_ name: String) throws -> Int64 {
     if let known = try knownHolder(name) { return known }
@@ -18,14 +20,30 @@ extension IndexTransaction {
     return try find.step() ? find.int(at: 0) : nil
   }
 
+  /// True if any holder has pinned the key. All its variants are pinned together.
+  func isWanted(_ number: Int64) throws -> Bool {
+    guard hasPins else { return false }
+    let find = try PreparedStatement(
+      "SELECT 1 FROM pin WHERE block = ?1 AND mask & ?2 <> 0 LIMIT 1", in: database)
+    find.bind(KnownSource.block(number), at: 1)
+    find.bind(KnownSource.bit(number), at: 2)
+    defer { find.reset() }
+    return try find.step()
+  }
+
   func pin(_ key: ResourceKey, _ holder: Int64) throws {
     let source = sources.source(key.source)
     let number = source.number(of: key.base)
-    let insert = try PreparedStatement("INSERT OR IGNORE INTO pin VALUES (?1, ?2, ?3, ?4)", in: database)
-    insert.bind(number, at: 1)
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO pin VALUES (?1, ?2, ?3, ?4, ?5)
+      ON CONFLICT (block, holder) DO UPDATE SET mask = mask | excluded.mask
+      """, in: database)
+    insert.bind(KnownSource.block(number), at: 1)
     insert.bind(holder, at: 2)
     insert.bind(try self.number(of: source), at: 3)
-    insert.bind(key.name, at: 4)
+    insert.bind(KnownSource.block(key.name), at: 4)
+    insert.bind(KnownSource.bit(number), at: 5)
     try insert.run()
     try mark(number, isPinned: true)
   }
@@ -33,11 +51,20 @@ extension IndexTransaction {
   func unpin(_ numbers: [Int64], _ name: String) throws {
     guard let holder = try knownHolder(name) else { return }
     for number in numbers {
-      let delete = try PreparedStatement("DELETE FROM pin WHERE entry = ?1 AND holder = ?2", in: database)
-      delete.bind(KnownSource.base(number), at: 1)
+      let update = try PreparedStatement(
+        "UPDATE pin SET mask = mask & ~?3 WHERE block = ?1 AND holder = ?2 AND mask & ?3 <> 0", in: database)
+      update.bind(KnownSource.block(number), at: 1)
+      update.bind(holder, at: 2)
+      update.bind(KnownSource.bit(number), at: 3)
+      try update.run()
+      if database.changedRows > 0, try !isWanted(number) { try mark(number, isPinned: false) }
+    }
+    for block in Set(numbers.map { KnownSource.block($0) }) {
+      let delete = try PreparedStatement(
+        "DELETE FROM pin WHERE block = ?1 AND holder = ?2 AND mask = 0", in: database)
+      delete.bind(block, at: 1)
       delete.bind(holder, at: 2)
       try delete.run()
-      if database.changedRows > 0, try !isWanted(number) { try mark(number, isPinned: false) }
     }
     let end = try PreparedStatement(
       "DELETE FROM holder WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM pin WHERE holder = ?1)", in: database)
@@ -45,14 +72,18 @@ extension IndexTransaction {
     try end.run()
   }
 
-  /// Removes some of a holder's pins. Returns false if it had none.
-  func unpinSome(_ count: Int64, of name: String) throws -> Bool {
+  /// Removes a holder's pins of some blocks. Returns false if it had none.
+  func unpinSome(_ blocks: Int64, of name: String) throws -> Bool {
     guard let holder = try knownHolder(name) else { return false }
-    let select = try PreparedStatement("SELECT entry FROM pin WHERE holder = ?1 LIMIT ?2", in: database)
+    let select = try PreparedStatement(
+      "SELECT block, mask FROM pin WHERE holder = ?1 LIMIT ?2", in: database)
     select.bind(holder, at: 1)
-    select.bind(count, at: 2)
+    select.bind(blocks, at: 2)
     var numbers: [Int64] = []
-    while try select.step() { numbers.append(select.int(at: 0)) }
+    while try select.step() {
+      let block = select.int(at: 0)
+      for place in KnownSource.places(of: select.int(at: 1)) { numbers.append(block | Int64(place) << 2) }
+    }
     select.reset()
     try unpin(numbers, name)
     return !numbers.isEmpty

@@ -12,40 +12,51 @@ final class IndexTransaction {
   let sources: SourceBook
   let files: EntryFolder
   let limits: BlobStoreLimits
+  /// True if bodies are in the index and its files, and false if each entry is in a file of its own.
   let hasBodies: Bool
+  let frames: FrameBook
 
   private(set) var rank: Int64 = 0
   private(set) var count: Int64 = 0
   private(set) var bytes: Int64 = 0
   var folders: Int64 = 0
+  /// The highest number that a page or a frame has had.
+  private var last: Int64 = 0
   let hasPins: Bool
+  /// The small bodies that this transaction has added, before they have a page.
+  var gathered: GatheredPage?
+  /// The files that were written for bodies which this transaction adds. They stay until the commit.
+  var awaited: Set<BodyName> = []
+  /// True if this transaction has noted files that nothing may name after the commit.
+  var leavesFiles = false
   private var changes: [Int64: StoreTotals] = [:]
   private var numbers: [SourceID: Int64] = [:]
   private var ids: [Int64: SourceID] = [:]
 
   init(
     _ database: Database, _ sources: SourceBook, _ files: EntryFolder, _ limits: BlobStoreLimits,
-    hasBodies: Bool
-  )
-    throws
-  {
+    hasBodies: Bool, _ frames: FrameBook
+  ) throws {
     self.database = database
+    self.frames = frames
     self.sources = sources
     self.files = files
     self.limits = limits
     self.hasBodies = hasBodies
     let state = try PreparedStatement(
-      "SELECT rank, count, bytes, folders, EXISTS (SELECT 1 FROM holder) FROM state", in: database)
-    hasPins = try state.step() && state.int(at: 4) != 0
+      "SELECT rank, count, bytes, folders, last, EXISTS (SELECT 1 FROM holder) FROM state", in: database)
+    hasPins = try state.step() && state.int(at: 5) != 0
     rank = state.int(at: 0)
     count = state.int(at: 1)
     bytes = state.int(at: 2)
     folders = state.int(at: 3)
+    last = state.int(at: 4)
     state.reset()
   }
 
-  /// Writes the totals, directly before the commit.
+  /// Writes the page of small bodies and the totals, directly before the commit.
   func finish() throws {
+    try fold()
     for (source, change) in changes {
       let update = try PreparedStatement(
         """
@@ -60,8 +71,8 @@ final class IndexTransaction {
       try update.run()
     }
     let state = try PreparedStatement(
-      "UPDATE state SET rank = ?1, count = ?2, bytes = ?3, folders = ?4", in: database)
-    for (place, value) in [rank, count, bytes, folders].enumerated() {
+      "UPDATE state SET rank = ?1, count = ?2, bytes = ?3, folders = ?4, last = ?5", in: database)
+    for (place, value) in [rank, count, bytes, folders, last].enumerated() {
       state.bind(value, at: Int32(place) + 1)
     }
     try state.run()
@@ -76,6 +87,15 @@ final class IndexTransaction {
   func nextRank() -> Int64 {
     rank += 1
     return rank
+  }
+
+  /// Continues the order of eviction of another index.
+  func setRank(_ rank: Int64) { self.rank = max(self.rank, rank) }
+
+  /// Returns a number that no page and no frame has had.
+  func nextNumber() -> Int64 {
+    last += 1
+    return last
   }
 
   // MARK: sources
@@ -117,7 +137,8 @@ final class IndexTransaction {
   // MARK: rows
 
   func row(_ number: Int64) throws -> EntryRow? {
-    let find = try PreparedStatement("SELECT \(EntryRow.columns) FROM entry WHERE id = ?1", in: database)
+    let find = try PreparedStatement(
+      "SELECT \(EntryRow.columns) FROM \(EntryRow.tables) WHERE e.id = ?1", in: database)
     find.bind(number, at: 1)
     defer { find.reset() }
     return try find.step() ? EntryRow(find) : nil
@@ -126,7 +147,7 @@ final class IndexTransaction {
   /// Returns the rows of all variants of a key.
   func rows(ofAllVariants number: Int64) throws -> [EntryRow] {
     let find = try PreparedStatement(
-      "SELECT \(EntryRow.columns) FROM entry WHERE id BETWEEN ?1 AND ?1 + 3", in: database)
+      "SELECT \(EntryRow.columns) FROM \(EntryRow.tables) WHERE e.id BETWEEN ?1 AND ?1 + 3", in: database)
     find.bind(KnownSource.base(number), at: 1)
     defer { find.reset() }
     var rows: [EntryRow] = []
@@ -134,47 +155,42 @@ final class IndexTransaction {
     return rows
   }
 
-  /// True if any holder has pinned the key. All its variants are pinned together.
-  func isWanted(_ number: Int64) throws -> Bool {
-    guard hasPins else { return false }
-    let find = try PreparedStatement("SELECT 1 FROM pin WHERE entry = ?1 LIMIT 1", in: database)
-    find.bind(KnownSource.base(number), at: 1)
-    defer { find.reset() }
-    return try find.step()
-  }
-
-  /// Inserts a new row.
-  func insert(_ row: EntryRow, _ metadata: [UInt8]?) throws {
+  /// Inserts a new row, of an entry whose body has a row, or which is in a file of its own.
+  /// - Parameter rank: the place in the order of eviction, or `nil` for the last.
+  func insert(_ row: EntryRow, _ metadata: [UInt8], rank: Int64? = nil) throws {
     let insert = try PreparedStatement(
-      "INSERT INTO entry (\(EntryRow.columns), metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-      in: database)
+      "INSERT INTO entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)", in: database)
     insert.bind(row.number, at: 1)
     insert.bind(row.source, at: 2)
     insert.bind(row.name, at: 3)
-    insert.bind(row.bytes, at: 4)
-    insert.bind(nextRank(), at: 5)
-    insert.bind(row.used, at: 6)
-    insert.bind(row.received, at: 7)
-    insert.bind(row.isPinned ? 1 : 0, at: 8)
-    insert.bind(row.size, at: 9)
-    insert.bind(Int64(bitPattern: row.checksum), at: 10)
-    insert.bind(row.body, at: 11)
-    if let metadata { insert.bind(Data(metadata), at: 12) } else { insert.bind(Int64?.none, at: 12) }
+    insert.bind(rank ?? nextRank(), at: 4)
+    insert.bind(row.used, at: 5)
+    insert.bind(row.isPinned ? 1 : 0, at: 6)
+    insert.bind(row.bears ? 1 : 0, at: 7)
+    insert.bind(row.body?.row, at: 8)
+    insert.bind(row.frame, at: 9)
+    insert.bind(row.body == nil ? row.own : nil, at: 10)
+    insert.bind(Data(metadata), at: 11)
     try insert.run()
     tally(row, 1)
   }
 
-  /// Deletes a row, its body and its file.
-  func delete(_ row: EntryRow, keepingBody: Bool = false, keepingFile: Bool = false) throws {
+  /// Deletes a row. Its file goes, and its body too if no other entry names it.
+  /// - Parameter isReplaced: true if the key gets another entry in this transaction. Files then stay until the commit.
+  func delete(_ row: EntryRow, keepingFile: Bool = false, isReplaced: Bool = false) throws {
     let delete = try PreparedStatement("DELETE FROM entry WHERE id = ?1", in: database)
     delete.bind(row.number, at: 1)
     try delete.run()
     tally(row, -1)
-    if let body = row.body {
-      if !keepingBody { try release(body) }
+    if row.body != nil {
+      if row.bears { try passOn(row, isReplaced: isReplaced) }
     } else if !keepingFile {
       let key = try key(of: row)
-      folders -= Int64(files.remove(files.path(key, sources.source(key.source))))
+      if isReplaced {
+        try noteLoose(key)
+      } else {
+        folders -= Int64(files.remove(files.path(key, sources.source(key.source))))
+      }
     }
   }
 
@@ -191,66 +207,5 @@ final class IndexTransaction {
       bytes += sign * row.bytes
     }
     changes[row.source] = change
-  }
-
-  // MARK: bodies
-
-  /// Finds or inserts the row of a body.
-  func body(_ data: Data, _ checksum: UInt64) throws -> Int64 {
-    if data.count <= 4096, let known = try sameBody(data, checksum) {
-      let share = try PreparedStatement(
-        "INSERT INTO shared VALUES (?1, 2) ON CONFLICT (body) DO UPDATE SET uses = uses + 1", in: database)
-      share.bind(known, at: 1)
-      try share.run()
-      return known
-    }
-    let insert = try PreparedStatement("INSERT INTO body VALUES (NULL, ?1, ?2, ?3)", in: database)
-    insert.bind(Int64(data.count), at: 1)
-    insert.bind(Int64(bitPattern: checksum), at: 2)
-    insert.bind(data, at: 3)
-    try insert.run()
-    return database.lastInsertedRowID
-  }
-
-  /// Finds a small body with equal bytes. Thousands of empty tiles have an equal body.
-  private func sameBody(_ data: Data, _ checksum: UInt64) throws -> Int64? {
-    let find = try PreparedStatement(
-      "SELECT id, data FROM body WHERE checksum = ?1 AND size <= 4096", in: database)
-    find.bind(Int64(bitPattern: checksum), at: 1)
-    defer { find.reset() }
-    while try find.step() {
-      if find.blob(at: 1).elementsEqual(data) { return find.int(at: 0) }
-    }
-    return nil
-  }
-
-  func holds(_ body: Int64, _ data: Data) throws -> Bool {
-    let find = try PreparedStatement("SELECT data FROM body WHERE id = ?1", in: database)
-    find.bind(body, at: 1)
-    defer { find.reset() }
-    guard try find.step() else { return false }
-    let bytes = find.blob(at: 0)
-    return bytes.count == data.count
-      && data.withUnsafeBytes { data in
-        guard let one = data.baseAddress, let other = bytes.baseAddress else {
-          return data.count == bytes.count
-        }
-        return memcmp(one, other, data.count) == 0
-      }
-  }
-
-  private func release(_ body: Int64) throws {
-    let share = try PreparedStatement("UPDATE shared SET uses = uses - 1 WHERE body = ?1", in: database)
-    share.bind(body, at: 1)
-    try share.run()
-    if database.changedRows == 0 {
-      let delete = try PreparedStatement("DELETE FROM body WHERE id = ?1", in: database)
-      delete.bind(body, at: 1)
-      try delete.run()
-    } else {
-      let end = try PreparedStatement("DELETE FROM shared WHERE body = ?1 AND uses = 1", in: database)
-      end.bind(body, at: 1)
-      try end.run()
-    }
   }
 }

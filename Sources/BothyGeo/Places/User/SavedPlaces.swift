@@ -63,7 +63,7 @@ public struct SavedPlaces: Sendable {
   }
 
   /// Deletes the destination, if it exists.
-  public func clearDestination() throws { try remove(Self.destinationID) }
+  package func clearDestination() throws { try remove(Self.destinationID) }
 
   /// Deletes a place. Returns false if it didn't exist.
   @discardableResult

@@ -8,7 +8,7 @@ struct SoakWorkload: Sendable {
   let device: Int
   /// The last written number. Every value of the run is written once.
   var number: Int64
-  var random: SoakRandom
+  var random: SplitMix64
   let skips: Set<String>
 
   static let accounts = 5
@@ -20,11 +20,11 @@ struct SoakWorkload: Sendable {
     self.store = store
     self.device = device
     self.number = number
-    random = SoakRandom(state: seed)
+    random = SplitMix64(seed: seed)
     self.skips = skips
   }
 
-  /// Creates the records that all devices share, and syncs them to the server.
+  /// Creates the records that all devices share. The next sync sends them.
   func makeSharedRecords() async throws {
     try await store.store.write { transaction in
       for index in 0..<Self.accounts {
@@ -35,7 +35,6 @@ struct SoakWorkload: Sendable {
       }
       for index in 0..<Self.notes { try transaction.insert(AnyRecord("Note", id: "n\(index)", ["title": 0])) }
     }
-    try await store.caughtUp()
   }
 
   mutating func step() async throws {
@@ -227,17 +226,6 @@ struct SoakGone: Error, CustomStringConvertible {
   var description: String { "\(id) is gone, and no device deleted it." }
 }
 
-/// A generator of repeatable random numbers from a seed: SplitMix64 (Steele, Lea and Flood, 2014).
-struct SoakRandom: RandomNumberGenerator, Sendable {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+extension SplitMix64 {
+  fileprivate mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }

@@ -86,7 +86,7 @@ struct PlacesMapCommand: AsyncParsableCommand {
     let lifetime = CLIClock.offset("+" + lifetime) ?? PlaceTile.defaultLifetime
     let states = tiles.map { tile -> (Tile, MapDrawing.TileState) in
       guard let validated = held[tile] else { return (tile, .missing) }
-      return (tile, validated <= now && now - validated < lifetime ? .fresh : .stale)
+      return (tile, PlaceTile.isFresh(validatedAt: validated, at: now, lifetime: lifetime) ? .fresh : .stale)
     }
     // The middle of a visible feature may be outside of the picture.
     let margin = try GeoBox(around: box.center, radius: box.center.distance(to: box.corner) + 500)

@@ -1,0 +1,358 @@
+internal import Foundation
+internal import HTTPTypes
+internal import Synchronization
+
+/// Requests to the server: one for all simultaneous readers, and the effect of its response on the stored entry.
+extension ResourceCache {
+  /// The key by which readers share a request. The type to which a reader decodes the bytes isn't part of it.
+  struct FlightKey: Hashable, Sendable {
+    var key: ResourceKey
+    var fields: HTTPFields
+  }
+
+  /// The end of a request, for all its readers.
+  enum FetchOutcome: Sendable {
+    case resource(CachedResource, isNew: Bool)
+    case failed(BothyError)
+  }
+
+  /// Returns the server's response for a resource.
+  ///
+  /// - Throws: `.cancelled` if the calling task is cancelled. Other readers of the request still receive its response.
+  func ask(_ demand: Demand) async throws(BothyError) -> CachedResource {
+    switch try await askOutcome(demand) {
+    case .resource(let resource, _): return resource
+    case .failed(let error): throw error
+    }
+  }
+
+  func askOutcome(_ demand: Demand) async throws(BothyError) -> FetchOutcome {
+    guard let fetcher else {
+      throw BothyError(.offline, "The cache has no network to load \(demand.key) from.")
+    }
+    let key = demand.key
+    board.count(key.source) { $0.coalesced += 1 }
+    let name = FlightKey(key: key, fields: demand.options.fields)
+    let reader = readers.enter(name, demand.options.typed)
+    defer { readers.leave(name, reader) }
+    let outcome: FetchOutcome
+    do throws(LoadFailure) {
+      outcome = try await flights.value(
+        for: name, priority: demand.options.priority, progress: demand.options.progress
+      ) { flight async throws(LoadFailure) in
+        try await self.load(demand, fetcher, flight)
+      }
+    } catch {
+      throw BothyError(error, key)
+    }
+    guard let typed = demand.options.typed, case .resource(let resource, _) = outcome, !resource.isAbsent
+    else { return outcome }
+    // The request may belong to another reader, which decodes the bytes to another type.
+    do { _ = try decodedValue(of: resource.stored, key, typed) } catch {
+      return .failed(Self.undecodable(key, typed, error, status: resource.metadata.status))
+    }
+    return outcome
+  }
+
+  private static func undecodable(
+    _ key: ResourceKey, _ typed: TypedDemand, _ error: any Error, status: Int
+  ) -> BothyError {
+    BothyError(.undecodable, "\(key) does not decode to \(typed.type): \(error)", status: status)
+  }
+
+  /// Loads the resource for one in-flight request.
+  private func load(
+    _ demand: Demand, _ fetcher: Fetcher, _ flight: InFlightRequest
+  ) async throws(LoadFailure) -> FetchOutcome {
+    let key = demand.key
+    // The reader that starts the work has not joined another request.
+    board.count(key.source) { $0.coalesced -= 1 }
+    hub.send(.requested(key))
+    do throws(LoadFailure) {
+      let outcome = try await exchange(demand, fetcher, flight)
+      switch outcome {
+      case .failed(let error): noteFailure(key, error)
+      case .resource(var resource, let isNew) where resource.notStored != nil:
+        resource.request = flight
+        return .resource(resource, isNew: isNew)
+      case .resource: break
+      }
+      return outcome
+    } catch {
+      if error.reason == .cancelled {
+        hub.send(.cancelled(key))
+      } else {
+        noteFailure(key, BothyError(error, key))
+      }
+      throw error
+    }
+  }
+
+  private func noteFailure(_ key: ResourceKey, _ error: BothyError) {
+    board.count(key.source) { $0.failed += 1 }
+    hub.send(.failed(key, error))
+  }
+
+  private func exchange(
+    _ demand: Demand, _ fetcher: Fetcher, _ flight: InFlightRequest
+  ) async throws(LoadFailure) -> FetchOutcome {
+    var demand = demand
+    while true {
+      let ticket = generations.begin()
+      defer { generations.end(ticket) }
+      let stored = demand.isConditional ? await storedForCondition(demand) : nil
+      var fields = demand.requestFields
+      if let stored {
+        for field in Validation.fields(for: stored.entry.metadata) { fields[field.name] = field.value }
+      }
+      let fetched = try await demand.fetched(demand.order(fields), by: fetcher, for: flight)
+      var answer = Answer(
+        request: demand.requestFields, status: fetched.status, fields: fetched.fields, body: fetched.body,
+        requestedAt: fetched.requestedAt, receivedAt: fetched.receivedAt)
+      answer.wasCoded = fetched.wasCoded
+      let current = stored.flatMap { generations.isCurrent(ticket, demand.key) ? $0 : nil }
+      let isUsable =
+        current.map {
+          EntryState(of: $0.entry.metadata, under: demand.rule, at: clock.wall()).isUsableOnError
+        } ?? false
+      let (objection, known, isPinned) = await objection(to: fetched, current, demand)
+      if objection == nil || objection == .gone,
+        let failure = refusal(of: answer, fetched.url, current, demand)
+      {
+        return .failed(BothyError(failure, demand.key))
+      }
+      let judgement = ResponseEvaluator(
+        of: answer, stored: current?.entry.metadata, rule: demand.rule, expectation: demand.source.content,
+        objection: objection, isPinned: isPinned, expiresAt: demand.options.expiresAt,
+        isStoredUsable: isUsable, decodes: demand.source.container == nil)
+      if case .askAnew = judgement {
+        if !demand.isConditional { return .failed(Self.phantom(demand.key)) }
+        demand.isConditional = false
+        continue
+      }
+      demand.replaced = generations.isCurrent(ticket, demand.key) ? known : nil
+      return await apply(judgement, of: answer, stored: current, demand, ticket)
+    }
+  }
+
+  /// Returns the reason why a response may not replace the stored entry, that entry, and true if it is pinned.
+  ///
+  /// Checks the pin only if it makes a difference.
+  private func objection(
+    to answer: FetchedAnswer, _ known: StoredEntry?, _ demand: Demand
+  ) async -> (ContentMismatch?, stored: StoredEntry?, isPinned: Bool) {
+    guard AnswerKind(status: answer.status) != .notModified else { return (nil, known, false) }
+    var stored = known
+    if stored == nil, !demand.isKnownMissing { stored = await storedForCondition(demand) }
+    var (isPinned, letsGo) = (false, false)
+    if stored != nil, let disk, ReplacementRule.needsPin(answer) {
+      let key = demand.key
+      // If the disk can't say whether the entry is pinned, it counts as pinned.
+      isPinned = (try? await disk.read { try $0.isPinned(key) }) ?? true
+      if isPinned, let holder = demand.options.letsGo {
+        letsGo = (try? await disk.read { try !$0.isPinned(key, besides: holder) }) ?? false  // likewise
+      }
+    }
+    let rule = ReplacementRule(
+      demand.key, in: demand.source, stored: stored, isPinned: isPinned, letsGo: letsGo)
+    return (rule.objection(to: answer, asked: demand.order([:]).urls), stored, isPinned)
+  }
+
+  /// Returns a failure if the caller's `admits` rejects the response, else `nil`.
+  private func refusal(
+    of answer: Answer, _ url: String, _ stored: StoredEntry?, _ demand: Demand
+  ) -> AnswerFailure? {
+    guard let admits = demand.options.admits,
+      [.body, .negative].contains(AnswerKind(status: answer.status))
+    else { return nil }
+    let admission = Admission(
+      key: demand.key, status: answer.status, body: answer.body, stored: stored?.entry,
+      strangeHost: ReplacementRule.strangeHost(url, demand.order([:]).urls))
+    if admits(admission) { return nil }
+    return AnswerFailure(status: answer.status, isTransient: false, mismatch: .bytes)
+  }
+
+  /// Returns the entry that a conditional request compares with: the one stored for this request, with its bytes.
+  private func storedForCondition(_ demand: Demand) async -> StoredEntry? {
+    let (key, typed, request) = (demand.key, demand.options.typed, demand.requestFields)
+    for place in key.variants {
+      if let stored = memory.look(place), stored.answers(request), isAcceptable(stored, key, typed) {
+        return stored
+      }
+    }
+    // A disk that fails here causes an unconditional request.
+    if let answer = try? await disk?.read({ try VariantSearch(key, for: request, in: $0).answer }),
+      isAcceptable(answer.stored, key, typed)
+    {
+      return answer.stored
+    }
+    // A container that can't be read has no entry to compare with.
+    guard let answer = try? await bundled.answer(key, for: request, before: demand.source.container?.reader),
+      isAcceptable(answer.stored, key, typed)
+    else { return nil }
+    return answer.stored
+  }
+
+  private func apply(
+    _ judgement: ResponseEvaluator, of answer: Answer, stored: StoredEntry?, _ demand: Demand,
+    _ ticket: InvalidationTracker.Ticket
+  ) async -> FetchOutcome {
+    let key = demand.key
+    switch judgement {
+    case .store(let metadata):
+      var metadata = metadata
+      let isNegative = AnswerKind.isNegative(metadata.status)
+      let body = isNegative && !demand.rule.keepsEveryStatus ? Data() : answer.body
+      board.count(key.source) { $0.bytesLoaded += Int64(body.count) }
+      let types = isNegative ? [] : readers.types(FlightKey(key: key, fields: demand.options.fields))
+      let bare = StoredEntry(CacheEntry(metadata: metadata, body: body))
+      do {
+        let typed = try reading(bare, key, as: types)
+        metadata.valueType = typed?.type
+        metadata.formatVersion = typed?.version ?? 0
+      } catch {
+        // A reader of the bytes alone receives them. The stored entry does not change.
+        noteFailure(key, error)
+        return .resource(
+          CachedResource(
+            key: key, stored: bare, origin: .network, freshness: .fresh, age: 0,
+            storage: .notStored(.undecodable)), isNew: true)
+      }
+      let entry = CacheEntry(metadata: metadata, body: body)
+      let wasSame = stored.map { $0.entry.body == body && $0.isAbsent == isNegative }
+      if wasSame == false, stored?.isAbsent == false {
+        if let stage = demand.options.stage { return await keepStaged(key, entry, stage, ticket) }
+      }
+      if await mustBeConfirmed(demand, entry) { return await keepConfirmed(key, entry, ticket) }
+      return await keep(key, entry, wasSame: wasSame, origin: .network, ticket)
+    case .renew(let metadata):
+      guard let stored else { return .failed(Self.phantom(key)) }
+      return await keep(
+        key, CacheEntry(metadata: metadata, body: stored.entry.body), wasSame: true, origin: .confirmed,
+        ticket)
+    case .release(let metadata):
+      guard let stored else { return .failed(Self.phantom(key)) }
+      let entry = CacheEntry(metadata: metadata, body: stored.entry.body)
+      // If the disk can't say whether the entry is pinned, it counts as pinned, and stays.
+      if let disk, (try? await disk.read({ try $0.isPinned(key) })) ?? true {
+        return await keep(key, entry, wasSame: true, origin: .confirmed, ticket)
+      }
+      try? await dropStored([key])  // as below
+      return handOut(key, entry, .forbidden(.answerForbids), origin: .confirmed)
+    case .askAnew: return .failed(Self.phantom(key))
+    case .handOut(let metadata, let reason, let dropsStored):
+      // If the disk fails here, it keeps the outdated entry. The response itself is good, and the next read requests it
+      // again.
+      if dropsStored { try? await dropStored([key]) }
+      return handOut(key, CacheEntry(metadata: metadata, body: answer.body), .forbidden(reason))
+    case .fail(let failure): return .failed(BothyError(failure, key))
+    }
+  }
+
+  /// Returns the first of the types that new bytes decode to, or `nil` if all readers read the bytes alone.
+  private func reading(
+    _ stored: StoredEntry, _ key: ResourceKey, as types: [TypedDemand]
+  ) throws(BothyError) -> TypedDemand? {
+    var failure: BothyError?
+    for typed in types {
+      do {
+        _ = try decodedValue(of: stored, key, typed)
+        return typed
+      } catch {
+        failure = failure ?? Self.undecodable(key, typed, error, status: stored.entry.metadata.status)
+      }
+    }
+    if let failure { throw failure }
+    return nil
+  }
+
+  func handOut(
+    _ key: ResourceKey, _ entry: CacheEntry, _ obstacle: StorageObstacle, origin: ResourceOrigin = .network
+  ) -> FetchOutcome {
+    board.count(key.source) { counters in
+      counters.notStored += 1
+      if origin == .confirmed {
+        counters.confirmed += 1
+      } else {
+        counters.loaded += 1
+        counters.bytesLoaded += Int64(entry.body.count)
+      }
+    }
+    hub.send(.notStored(key, obstacle))
+    let resource = CachedResource(
+      key: key, stored: StoredEntry(entry), origin: origin, freshness: .fresh, age: 0,
+      storage: .notStored(obstacle))
+    return .resource(resource, isNew: true)
+  }
+
+  /// Stores an entry on disk and in memory and sends the events. Returns the bytes even if the disk fails.
+  func keep(
+    _ key: ResourceKey, _ entry: CacheEntry, wasSame: Bool?, origin: ResourceOrigin,
+    _ ticket: InvalidationTracker.Ticket
+  ) async -> FetchOutcome {
+    let stored = StoredEntry(entry)
+    let known = knownInMemory(key, besides: stored)
+    var report = DiskQueue.Stored(outcome: .notStored(.noDisk))
+    if let disk {
+      report = await disk.store(key, entry, hasOthers: !known.isEmpty) { [generations] in
+        generations.isCurrent(ticket, key)
+      }
+      noteEvictedFromDisk(report.evicted)
+    } else {
+      report.place = VariantSlot(of: entry.metadata, among: known)
+    }
+    promote(key.of(variant: report.place.variant), stored, ticket)
+    for (variant, metadata) in knownInMemory(key, besides: stored) where variant != report.place.variant {
+      if VariantSlot.outdates(entry.metadata, metadata) { memory.remove(key.of(variant: variant)) }
+    }
+    let isSame = wasSame ?? report.isUnchanged
+    board.count(key.source) { counters in
+      if stored.isAbsent {
+        counters.absent += 1
+      } else if isSame {
+        counters.confirmed += 1
+      } else {
+        counters.loaded += 1
+      }
+    }
+    if case .notStored(let obstacle) = report.outcome, disk != nil {
+      board.count(key.source) { $0.notStored += 1 }
+      hub.send(.notStored(key, obstacle))
+    }
+    if stored.isAbsent {
+      hub.send(.absent(key, status: entry.metadata.status))
+    } else {
+      hub.send(isSame ? .confirmed(key) : .changed(key, bytes: entry.body.count))
+    }
+    let resource = CachedResource(
+      key: key, stored: stored, origin: origin, freshness: .fresh,
+      age: entry.metadata.age(at: entry.metadata.validatedAt), storage: report.outcome)
+    return .resource(resource, isNew: !isSame)
+  }
+
+  /// Returns the entries in memory under a key that are for some requests only. Empty for a resource that never varied.
+  private func knownInMemory(
+    _ key: ResourceKey, besides new: StoredEntry
+  ) -> [(variant: UInt8, metadata: EntryMetadata)] {
+    guard new.isVaried || hasVariants.load(ordering: .relaxed) || memory.look(key)?.isVaried == true else {
+      return []
+    }
+    return key.variants.compactMap { place in
+      guard let stored = memory.look(place), new.isVaried || stored.isVaried else { return nil }
+      return (place.variant, stored.entry.metadata)
+    }
+  }
+
+  func noteEvictedFromDisk(_ keys: [ResourceKey]) {
+    for key in keys {
+      board.count(key.source) { $0.evictedFromDisk += 1 }
+      hub.send(.evicted(key.base))
+    }
+  }
+
+  private static func phantom(_ key: ResourceKey) -> BothyError {
+    BothyError(
+      .refused, "The server says that \(key) has not changed, though it was asked without a condition.",
+      status: 304)
+  }
+}

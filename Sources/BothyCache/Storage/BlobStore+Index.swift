@@ -1,0 +1,120 @@
+/// Work that an index does in one statement. For a store without one it is done entry by entry.
+extension BlobStore {
+  private var index: DiskStore? { self as? DiskStore }
+
+  /// Removes all entries of a source, or all entries, pinned or not. Pins stay.
+  package func removeAll(_ source: SourceID?) throws {
+    if let index { return try index.removeAll(source) }
+    var keys: [ResourceKey] = []
+    try forEach(source) { key, _, _ in keys.append(key) }
+    try remove(keys)
+  }
+
+  /// Removes entries from before the time, except pinned ones. An entry of unknown time (0) counts as oldest.
+  package func remove(receivedBefore time: Int64, _ source: SourceID?) throws {
+    if let index { return try index.remove(receivedBefore: time, source) }
+    var keys: [ResourceKey] = []
+    try forEach(source) { key, metadata, _ in
+      if try metadata.receivedAt < time && !isPinned(key.base) { keys.append(key) }
+    }
+    try remove(keys)
+  }
+
+  /// Calls `body` with all entries, of a source or of all, and what decides on their eviction.
+  package func forEachSized(
+    _ source: SourceID?, _ body: (ResourceKey, EntryMetadata, StoredSize) throws -> Void
+  ) throws {
+    if let index { return try index.forEachEntry(source, body) }
+    try forEach(source) { key, metadata, bytes in
+      try body(key, metadata, StoredSize(bytes: bytes, isPinned: isPinned(key.base), lastUsed: 0))
+    }
+  }
+
+  /// Returns the totals of each source. With an index, the cost does not grow with the number of entries.
+  package func totals() throws -> [SourceID: StoreTotals] {
+    if let index { return try index.totals() }
+    var totals: [SourceID: StoreTotals] = [:]
+    try forEachSized(nil) { key, _, size in
+      totals[key.source, default: StoreTotals()].add(size)
+    }
+    return totals
+  }
+
+  /// Returns the totals of the holder's pinned entries. Reads the row of each.
+  package func totals(heldBy holder: String) throws -> StoreTotals {
+    if let index { return try index.totals(heldBy: holder) }
+    var totals = StoreTotals()
+    try forEachPin(by: holder) { _, _, bytes in
+      guard let bytes else { return }
+      totals.count += 1
+      totals.bytes += bytes
+    }
+    (totals.pinnedCount, totals.pinnedBytes) = (totals.count, totals.bytes)
+    return totals
+  }
+
+  /// Returns the number of keys that the holder has pinned, stored or not.
+  package func pinCount(by holder: String) throws -> Int {
+    if let index { return try index.pinCount(by: holder) }
+    var count = 0
+    try forEachPin(by: holder) { _, _, _ in count += 1 }
+    return count
+  }
+
+  /// True if a holder other than this one has pinned the key, stored or not.
+  package func isPinned(_ key: ResourceKey, besides holder: String) throws -> Bool {
+    if let index { return try index.isPinned(key, besides: holder) }
+    var isPinned = false
+    try forEachPin(by: nil) { pinned, name, _ in if pinned == key.base, name != holder { isPinned = true } }
+    return isPinned
+  }
+
+  /// Returns the names of all holders of pins.
+  package func pinHolders() throws -> [String] {
+    if let index { return try index.pinHolders() }
+    var names: Set<String> = []
+    try forEachPin(by: nil) { _, holder, _ in names.insert(holder) }
+    return names.sorted()
+  }
+
+  /// Returns the digest of each entry, of its first variant, or `nil` where nothing is stored.
+  ///
+  /// With an index, it reads rows and sizes of files, but no bodies.
+  package func digests(_ keys: [ResourceKey]) throws -> [StoredDigest?] {
+    if let index { return try index.digests(keys) }
+    return try keys.map { key in
+      for place in key.variants {
+        if let entry = try entry(place) { return StoredDigest(of: entry.body) }
+      }
+      return nil
+    }
+  }
+
+  /// Returns an entry with the coding in which its bytes are stored, which `Content-Encoding` names, or `nil`.
+  ///
+  /// An entry that came with a coding is so read without unpacking. Others are as `entry(_:)` returns them.
+  package func codedEntry(_ key: ResourceKey) throws -> CacheEntry? {
+    if let index { return try index.codedEntry(key) }
+    return try entry(key)
+  }
+
+  /// Reads every body and checks it. Damaged ones are quarantined. `progress` receives the number of checked entries.
+  ///
+  /// Does nothing in a store without an index, which checks by rules of its own.
+  package func verify(progress: (Int) -> Void) throws -> VerifyReport {
+    try index?.verify(progress: progress) ?? VerifyReport()
+  }
+
+  /// Writes all entries into a new file at `path`. Copies everything, while other calls continue.
+  package func export(to path: String) throws {
+    guard let index else {
+      throw BothyError(.invalidConfiguration, "This kind of store can't be exported. Use files or database.")
+    }
+    try index.export(to: path)
+  }
+
+  /// Deletes unneeded data, and recomputes the totals. Does nothing in a store without an index.
+  ///
+  /// Unneeded are bodies without an entry, temporary files of killed processes, and quarantined files.
+  package func collectGarbage() throws -> GarbageReport { try index?.collectGarbage() ?? GarbageReport() }
+}

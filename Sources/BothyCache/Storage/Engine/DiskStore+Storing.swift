@@ -1,0 +1,235 @@
+internal import BothyStore
+internal import Foundation
+internal import GRDB
+
+extension DiskStore {
+  /// The place of an entry's bytes.
+  enum Place: Sendable {
+    /// A page of the index.
+    case row
+    /// A file that several entries may share.
+    case bodyFile
+    /// A file of the entry's own, with the metadata.
+    case ownFile
+  }
+
+  /// An entry that was prepared outside the lock.
+  struct Prepared {
+    var key: ResourceKey
+    var source: KnownSource
+    var number: Int64
+    var body: Data
+    var metadata: EntryMetadata
+    var checksum: UInt64
+    var place: Place
+    /// The metadata's form for a row.
+    var form: RowMetadata.Form
+    /// The bytes after the body in a file of the entry's own.
+    var tail: [UInt8] = []
+    /// The bytes that the entry counts for itself.
+    var own: Int64
+    /// The bytes that the entry counts with its body.
+    var bytes: Int64
+    var bodyName: BodyName { BodyName(checksum: checksum, size: Int64(body.count)) }
+  }
+
+  @discardableResult
+  package func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> StoreReport {
+    var report = StoreReport()
+    var prepared: [Prepared] = []
+    var places: [Int64: Int] = [:]
+    for (key, entry) in entries {
+      let one = prepare(key, entry)
+      if let place = places[one.number] {
+        prepared[place] = one
+      } else {
+        places[one.number] = prepared.count
+        prepared.append(one)
+      }
+    }
+    try lock.writing {
+      for chunk in chunks(prepared) { try store(chunk, &report) }
+    }
+    return report
+  }
+
+  private func prepare(_ key: ResourceKey, _ entry: CacheEntry) -> Prepared {
+    let source = sources.source(key.source)
+    let entry = layout == .pages ? entry.packed : entry
+    let checksum = entry.body.withUnsafeBytes { BodyChecksum.of($0) }
+    let form = RowMetadata.Form(entry.metadata, seed: source.seed(checksum))
+    var prepared = Prepared(
+      key: key, source: source, number: source.number(of: key), body: entry.body, metadata: entry.metadata,
+      checksum: checksum, place: .ownFile, form: form, own: 0, bytes: 0)
+    if layout == .files {
+      prepared.tail = EntryFile.tail(key, source, entry.metadata, entry.body, checksum)
+      prepared.own = Self.fileBytes(entry.body.count + prepared.tail.count)
+      prepared.bytes = prepared.own
+      return prepared
+    }
+    prepared.place = entry.body.count <= Self.largestRow ? .row : .bodyFile
+    prepared.own = EntryRow.own(form.bytes.count)
+    let cost = EntryRow.cost(Int64(entry.body.count), isFile: prepared.place == .bodyFile)
+    prepared.bytes = prepared.own + cost
+    return prepared
+  }
+
+  /// Returns the bytes that a file of an entry's own counts: whole blocks, and a row in the index.
+  static func fileBytes(_ size: Int) -> Int64 { Int64((size + 4095) / 4096 * 4096 + 256) }
+
+  /// Splits entries into parts of one transaction each. The bytes of a part must fit beside those that the limits
+  /// allow.
+  private func chunks(_ entries: [Prepared]) -> [ArraySlice<Prepared>] {
+    let limits = limits
+    let most = limits.bytes.map { min(1 << 20, IndexTransaction.reserve($0) / 4) } ?? 1 << 20
+    let mostEntries = max(1, min(limits.count ?? 256, 256))
+    var chunks: [ArraySlice<Prepared>] = []
+    var start = 0
+    var bytes: Int64 = 0
+    for (place, entry) in entries.enumerated() {
+      if place > start && (bytes + entry.bytes > most || place - start >= mostEntries) {
+        chunks.append(entries[start..<place])
+        start = place
+        bytes = 0
+      }
+      bytes += entry.bytes
+    }
+    if start < entries.count { chunks.append(entries[start...]) }
+    return chunks
+  }
+
+  private func store(_ entries: ArraySlice<Prepared>, _ report: inout StoreReport) throws {
+    var outcome = Outcome()
+    let bytes = entries.reduce(0) { $0 + $1.bytes }
+    do {
+      outcome = try put(entries, bytes)
+    } catch let error where DiskError.isDiskFull(error) {
+      report.evicted += relieve(bytes, keeping: [])
+      do { outcome = try put(entries, bytes) } catch let error where DiskError.isDiskFull(error) {
+        for entry in entries { report.refused[entry.key] = .diskFull }
+        return try sweepIfPossible()
+      }
+    }
+    let failed = try outcome.inFiles.filter { try !isWritten($0) }
+    var refused: Set<ResourceKey> = []
+    if !failed.isEmpty {
+      // The rows of these entries are new, and stay.
+      let kept = Set(entries.map(\.number))
+      report.evicted += relieve(failed.reduce(0) { $0 + $1.bytes }, keeping: kept)
+      for entry in failed where try !isWritten(entry) {
+        do { try restore(entry) } catch let error where DiskError.isDiskFull(error) {
+          // The row stays and counts a missing file. The metadata is that of the file, which is still the old one.
+        }
+        refused.insert(entry.key)
+      }
+    }
+    if outcome.leavesFiles { try sweepIfPossible() }
+    report.stored += outcome.stored.count - refused.count
+    report.unchanged.formUnion(outcome.unchanged.subtracting(refused))
+    report.evicted += outcome.evicted
+    for key in refused { report.refused[key] = .diskFull }
+    for key in outcome.tooLarge { report.refused[key] = .tooLarge }
+  }
+
+  private func put(_ entries: ArraySlice<Prepared>, _ bytes: Int64) throws -> Outcome {
+    try checkRoom(bytes)
+    let (chunk, written, evicted) = try writeBodies(entries)
+    var outcome = try write { transaction in
+      transaction.awaited = written
+      return try transaction.put(chunk)
+    }
+    outcome.evicted = evicted + outcome.evicted
+    outcome.leavesFiles = outcome.leavesFiles || !written.isEmpty
+    return outcome
+  }
+
+  /// Writes the files of large bodies before the commit that names them, after making room.
+  ///
+  /// Until that commit the files are noted as unnamed. Bytes whose file has other bytes of equal checksum get a page.
+  private func writeBodies(
+    _ entries: ArraySlice<Prepared>
+  ) throws -> (entries: ArraySlice<Prepared>, written: Set<BodyName>, evicted: [ResourceKey]) {
+    let large = entries.indices.filter { entries[$0].place == .bodyFile }
+    if large.isEmpty { return (entries, [], []) }
+    let (wanted, evicted) = try write { try $0.announceFiles(of: large.map { entries[$0] }) }
+    var settled = entries
+    var written: Set<BodyName> = []
+    for index in large where wanted.contains(entries[index].number) {
+      try options.checkDisk(indexPath)
+      let entry = entries[index]
+      if try files.writeBody(entry.bodyName, entry.body) {
+        written.insert(entry.bodyName)
+      } else {
+        settled[index].place = .row
+      }
+    }
+    return (settled, written, evicted)
+  }
+
+  /// Removes noted files that nothing names. Call it with the lock held.
+  func sweep() throws {
+    try write { transaction in
+      for key in try transaction.takeLoose() {
+        let source = sources.source(key.source)
+        let row = try transaction.row(source.number(of: key))
+        if row == nil || row?.body != nil { _ = files.remove(files.path(key, source)) }
+      }
+      for name in try transaction.takeUnnamed() { files.removeBody(name) }
+    }
+  }
+
+  /// Removes noted files, or leaves them to the next opening if the disk is full.
+  func sweepIfPossible() throws {
+    do { try sweep() } catch let error where DiskError.isDiskFull(error) { return }
+  }
+
+  /// Writes an entry's file. Returns false if the disk is full.
+  private func isWritten(_ entry: Prepared) throws -> Bool {
+    do {
+      try options.checkDisk(indexPath)
+      try files.write(files.path(entry.key, entry.source), entry.body, entry.tail)
+      return true
+    } catch let error where DiskError.isDiskFull(error) {
+      return false
+    }
+  }
+
+  /// Throws the error of a full disk while some space is left.
+  ///
+  /// Rows are written to the log first and from there into the file. If the log filled the disk, it could not be
+  /// emptied and entries could not be evicted.
+  private func checkRoom(_ bytes: Int64) throws {
+    guard layout == .pages else { return }
+    var system = statvfs()
+    guard statvfs(indexPath, &system) == 0 else { return }
+    let free = Int64(system.f_bavail) * Int64(system.f_frsize)
+    let log = FileBytes.size(indexPath + "-wal") ?? 0
+    guard free < log + 2 * bytes + 512 << 10 else { return }
+    let unused = try number("freelist_count") * Int64(pageSize)
+    guard free >= log + bytes + max(0, bytes - unused) + 256 << 10 else {
+      throw DiskError.make(ENOSPC, indexPath)
+    }
+  }
+
+  /// Evicts the next entries by the limits' order to free space on a full disk. Returns the evicted keys.
+  private func relieve(_ bytes: Int64, keeping kept: Set<Int64>) -> [ResourceKey] {
+    // The log may be what fills the disk. If it can't be emptied, evicting may still help.
+    try? maintain("PRAGMA wal_checkpoint(TRUNCATE)")
+    for _ in 0..<2 {
+      // Files are deleted before the commit. If it fails for lack of space, the second attempt finds some.
+      if let evicted = try? write({ try $0.evict(bytes: bytes * 2, keeping: kept) }) { return evicted }
+    }
+    return []
+  }
+
+  /// Repairs the row of an entry whose file could not be written. It then names the existing file or is deleted.
+  private func restore(_ entry: Prepared) throws {
+    let path = files.path(entry.key, entry.source)
+    let there = try files.describe(path, sources)
+    try write { transaction in
+      guard let row = try transaction.row(entry.number) else { return }
+      try transaction.delete(row, keepingFile: there != nil)
+      if let there { try transaction.adopt(there) }
+    }
+  }
+}

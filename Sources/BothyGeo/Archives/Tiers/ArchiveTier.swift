@@ -1,0 +1,150 @@
+package import BothyCache
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// The tiles of an archive on this device as entries of one source, which are never written.
+///
+/// The file may be replaced at any time. A read then opens the new one, and has a tile of one version or the other whole.
+///
+/// Opening costs the same for any number of tiles. A read costs a look at the file's attributes and one search, for
+/// PMTiles up to three more reads for directories.
+package final class ArchiveTier: BlobReader {
+  private let path: String
+  private let source: SourceID
+  /// True if a tile that the archive lacks doesn't exist, as the archive is all of the source.
+  private let isWhole: Bool
+  private let opened: Mutex<(archive: BlockingArchive, stamp: FileStamp)?>
+
+  /// Opens a file whose tiles are before those of the source.
+  ///
+  /// Throws `BothyError`: `unavailable`, `notAnArchive` or `damagedArchive`.
+  package init(path: String, as source: SourceID) throws(BothyError) {
+    guard let stamp = FileStamp(path: path) else {
+      throw BothyError(.unavailable, "The file \(path) does not exist. Check the path.")
+    }
+    self.path = path
+    self.source = source
+    isWhole = false
+    opened = Mutex((try BlockingArchive(path: path), stamp))
+  }
+
+  /// Opens a file that is all of the source, so that the tiles that it lacks do not exist.
+  ///
+  /// The file may be missing or damaged. Reads then throw, until it is replaced.
+  package init(whole path: String, as source: SourceID) {
+    self.path = path
+    self.source = source
+    isWhole = true
+    // The first read reports an error.
+    let archive = try? BlockingArchive(path: path)
+    opened = Mutex(FileStamp(path: path).flatMap { stamp in archive.map { ($0, stamp) } })
+  }
+
+  /// The metadata of the archive that was read last.
+  var info: TileArchiveInfo? { opened.withLock { $0?.archive.info } }
+
+  /// The time of the file in milliseconds since 1970, or `nil` if it is gone.
+  var time: Int64? { FileStamp(path: path)?.milliseconds }
+
+  package func entry(_ key: ResourceKey) throws -> CacheEntry? {
+    guard key.source == source, key.variant == 0, let tile = Tile(key) else { return nil }
+    do { return try entry(tile) } catch let error as BothyError where error.code == .changedArchive {
+      // The file was replaced after it was looked at.
+      return try entry(tile)
+    }
+  }
+
+  private func entry(_ tile: Tile) throws -> CacheEntry? {
+    guard let (archive, time) = try current() else { return nil }
+    guard let data = try archive.data(of: tile), !data.isEmpty || archive.keepsEmpty else {
+      return isWhole ? CacheEntry(metadata: Self.metadata(404, [:], time), body: Data()) : nil
+    }
+    let content = try TileEntry(data, of: tile, archive.info)
+    return CacheEntry(metadata: Self.metadata(200, content.fields, time), body: content.body)
+  }
+
+  package func metadata(_ key: ResourceKey) throws -> EntryMetadata? { try entry(key)?.metadata }
+
+  /// Returns the archive of the file that is there now. `nil` if there is none, which is an error for a whole source.
+  private func current() throws -> (archive: BlockingArchive, time: Int64)? {
+    guard let stamp = FileStamp(path: path) else {
+      guard isWhole else { return nil }
+      throw BothyError(.unavailable, "The archive \(path) of the source \(source) isn't there. Put it there.")
+    }
+    return try opened.withLock { opened in
+      if let opened, opened.stamp == stamp { return (opened.archive, stamp.milliseconds) }
+      let archive = try BlockingArchive(path: path)
+      opened = (archive, stamp)
+      return (archive, stamp.milliseconds)
+    }
+  }
+
+  private static func metadata(_ status: Int, _ fields: HTTPFields, _ time: Int64) -> EntryMetadata {
+    EntryMetadata(
+      status: status, fields: fields, requestedAt: time, receivedAt: time, validatedAt: time,
+      freshness: FreshnessMetadata(lifetime: 0))
+  }
+}
+
+/// An archive on this device, with reads that block their thread.
+private enum BlockingArchive: Sendable {
+  case mbtiles(MBTiles)
+  case pmtiles(PMTilesVersion, FileRangeSource)
+  case keyed(KeyedTiles)
+
+  init(path: String) throws(BothyError) {
+    do {
+      switch try TileArchives.container(path: path) {
+      case .mbtiles: self = .mbtiles(try MBTiles(path: path))
+      case .keyed: self = .keyed(try KeyedTiles(path: path))
+      case .pmtiles:
+        let file = try FileRangeSource(path: path)
+        let (head, validator) = try file.blockingBytes(PMTilesVersion.headRange, expecting: nil)
+        let opening = try PMTilesVersion.Opening(head, validator)
+        var parts: [Range<UInt64>: Data] = [:]
+        for range in opening.ranges {
+          parts[range] = try file.blockingBytes(range, expecting: validator).data
+        }
+        self = .pmtiles(try opening.version(parts), file)
+      }
+    } catch { throw MBTiles.failure(error, path) }
+  }
+
+  var info: TileArchiveInfo {
+    switch self {
+    case .mbtiles(let archive): archive.info
+    case .pmtiles(let version, _): version.info
+    case .keyed(let archive): archive.info
+    }
+  }
+
+  /// True if a tile without bytes is one without features.
+  var keepsEmpty: Bool { info.tileFormat == "pbf" }
+
+  func data(of tile: Tile) throws -> Data? {
+    switch self {
+    case .mbtiles(let archive): return try archive.blockingData(of: tile)
+    case .keyed(let archive): return try archive.blockingData(of: tile)
+    case .pmtiles(let version, let file):
+      var search = PMTilesSearch(tile.hilbertID)
+      var directory = version.root
+      while true {
+        switch try search.step(in: directory, of: version.header) {
+        case .absent: return nil
+        case .content(let range): return try Self.whole(range, file, version)
+        case .directory(let range):
+          directory = try version.known(range) ?? version.keep(Self.whole(range, file, version), of: range)
+        }
+      }
+    }
+  }
+
+  private static func whole(
+    _ range: Range<UInt64>, _ file: FileRangeSource, _ version: PMTilesVersion
+  ) throws -> Data {
+    let data = try file.blockingBytes(range, expecting: version.validator).data
+    try RangeReading.check(data, range)
+    return data
+  }
+}

@@ -1,0 +1,21 @@
+import BothyCache
+import Foundation
+
+/// An archive on this device as all of a source. The cache reads it in place and stores no second copy.
+final class LocalArchive: SourceContainer {
+  private let tier: ArchiveTier
+
+  init(_ tier: ArchiveTier) { self.tier = tier }
+
+  var reader: (any BlobReader)? { tier }
+
+  func isCurrent(_ metadata: EntryMetadata) -> Bool { metadata.receivedAt == tier.time }
+
+  func fetch(
+    _ key: ResourceKey, _ order: FetchOrder, by fetcher: Fetcher, for flight: InFlightRequest
+  ) async throws(LoadFailure) -> FetchedAnswer {
+    throw LoadFailure(.invalidRequest, "It is in a file on this device, and no server has it.")
+  }
+
+  func expect(_ keys: [ResourceKey]) {}
+}

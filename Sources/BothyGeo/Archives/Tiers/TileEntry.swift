@@ -1,0 +1,50 @@
+import BothyCache
+import BothyStore
+import Foundation
+import HTTPTypes
+
+/// A tile of an archive as the content of a response: unpacked, or with the name of its packing.
+struct TileEntry {
+  var body: Data
+  var fields: HTTPFields
+
+  /// Unpacks bytes that are packed with gzip, as a cache stores content and not its transfer coding.
+  ///
+  /// Brotli and Zstandard aren't unpacked here. Their bytes are kept, and `Content-Encoding` names them. Throws
+  /// `BothyError` `damagedArchive` for bytes that can't be unpacked, or that have more than 64 MB then.
+  init(_ data: Data, of tile: Tile, _ info: TileArchiveInfo) throws(BothyError) {
+    fields = [:]
+    if let type = TileContent.mediaType(format: info.tileFormat) { fields[.contentType] = type }
+    if Gzip.isPacked(data) {
+      do { body = try Gzip.unpack(data, limit: PMTilesHeader.contentLimit) } catch {
+        throw BothyError(
+          .damagedArchive, "The tile \(tile) can't be unpacked. Get the archive again.", underlying: error)
+      }
+    } else {
+      body = data
+      fields[.contentEncoding] = TileContent.coding(of: data, info)
+    }
+  }
+}
+
+extension TileContent {
+  /// Returns the name of a tile's packing as in `Content-Encoding`, or `nil` if it is none or gzip.
+  ///
+  /// Zstandard is recognized by the first bytes. Brotli has no mark, so the archive's statement counts.
+  static func coding(of data: Data, _ info: TileArchiveInfo) -> String? {
+    if data.starts(with: [0x28, 0xB5, 0x2F, 0xFD]) { return "zstd" }
+    guard info.tileCompression == .brotli, Self.format(of: data, mediaType: nil) == nil else { return nil }
+    return "br"
+  }
+
+  /// Returns the compression that a `Content-Encoding` names.
+  static func compression(coding: String?) -> TileArchiveInfo.Compression? {
+    switch coding?.lowercased() {
+    case "br", "brotli": .brotli
+    case "zstd", "zstandard": .zstd
+    case "gzip", "x-gzip": .gzip
+    case "none", "identity": TileArchiveInfo.Compression.none
+    default: nil
+    }
+  }
+}

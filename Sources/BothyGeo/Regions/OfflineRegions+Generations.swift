@@ -1,0 +1,82 @@
+import BothyCache
+import BothyStore
+import Foundation
+
+/// The generations of a region: the one that readers receive, its manifest, and the staged next one.
+extension OfflineRegions {
+  /// The number of parts of a manifest that are read or written at a time.
+  private static let partsAtOnce = 16
+
+  /// Replaces the tiles of a region by the staged ones, and records its manifest.
+  ///
+  /// The region's row says that this is under way. So after a kill at any point, the next opening continues it, and
+  /// needs no network.
+  static func flip(_ region: Region, _ cache: ResourceCache, _ file: RegionDatabase) async throws {
+    if try await cache.isUsed(region.stage) {
+      try await file.setFlipping(true, of: region.id)
+      for (part, keys) in try Batches(region).enumerated() {
+        // The refresh may go on, for tiles that failed. It then knows the staged ones by this.
+        let staged = try await cache.staged(keys, on: region.stage)
+        let places = staged.indices.filter { staged[$0] != nil }
+        if region.run.isRefresh { try await file.confirm(places, of: region.id, part: part) }
+        try await cache.unstage(keys, from: region.stage)
+      }
+      try await cache.dropStage(region.stage)
+    }
+    try await recordManifest(of: region, cache, file)
+    try await file.setFlipping(false, of: region.id)
+  }
+
+  /// Records what the disk has of a region. Reads a row for each tile, but no body.
+  static func recordManifest(
+    of region: Region, _ cache: ResourceCache, _ file: RegionDatabase
+  ) async throws {
+    var parts: [(place: Int, tiles: Data)] = []
+    for (place, keys) in try Batches(region).enumerated() {
+      parts.append((place, RegionManifest.encoded(try await cache.digests(keys))))
+      if parts.count == partsAtOnce {
+        try await file.put(parts, of: region.id)
+        parts = []
+      }
+    }
+    if !parts.isEmpty { try await file.put(parts, of: region.id) }
+  }
+
+  /// Compares a region's manifest with the disk. Reads a row for each tile, but no body.
+  static func compare(
+    _ region: Region, _ cache: ResourceCache, _ file: RegionDatabase
+  ) async throws -> RegionManifest.Comparison {
+    var result = RegionManifest.Comparison()
+    var parts: [Int: Data] = [:]
+    for (place, keys) in try Batches(region).enumerated() {
+      if place % partsAtOnce == 0 {
+        parts = try await file.parts(of: region.id, from: place, count: partsAtOnce)
+      }
+      let held = parts[place].map { RegionManifest.decoded($0) } ?? []
+      RegionManifest.compare(held, try await cache.digests(keys), &result)
+    }
+    return result
+  }
+
+  /// The keys of a region's tiles, by default in the parts of its manifest.
+  struct Batches: Sequence, IteratorProtocol {
+    private var keys: RegionKeys.Iterator
+    private let size: Int
+
+    init(_ region: Region, of size: Int = RegionManifest.tilesOfPart) throws(BothyError) {
+      keys = try region.plan.keys().makeIterator()
+      self.size = size
+    }
+
+    mutating func next() -> [ResourceKey]? {
+      var keys: [ResourceKey] = []
+      while keys.count < size, let key = self.keys.next() { keys.append(key) }
+      return keys.isEmpty ? nil : keys
+    }
+  }
+}
+
+extension Region {
+  /// The place of its next generation in the cache.
+  var stage: EntryStage { EntryStage(id) }
+}

@@ -1,0 +1,68 @@
+import BothyCache
+import BothyStore
+import Foundation
+
+/// Regions of a style. What a style needs can change with the style, so a refresh reads its documents first.
+extension OfflineRegions {
+  /// Reads the documents of a region's style from the server, and returns the region with what they need now.
+  ///
+  /// New versions are staged like tiles, so readers receive the old ones until all of the new generation is there. What
+  /// the old style alone needs stays pinned until then.
+  func withNewStyle(_ region: Region) async throws -> Region {
+    guard let map = region.plan.map else { return region }
+    // Documents that an interrupted run has staged may be of another version than the server's.
+    try await cache.dropStaged(region.plan.documentKeys, on: region.stage)
+    do { return try await reread(region, map) } catch {
+      // A style that was refused must not replace the older one. The first error is the one to report.
+      try? await cache.dropStaged(region.plan.documentKeys, on: region.stage)
+      throw error
+    }
+  }
+
+  private func reread(_ old: Region, _ map: MapClosure) async throws -> Region {
+    var region = old
+    var options = ReadOptions(policy: .remote, priority: .background)
+    options.stage = region.stage
+    let (cache, asked) = (cache, options)
+    let style = try await MapStyle(at: map.style, of: region.plan.source, in: cache) {
+      key throws(BothyError) in
+      try await cache.value(key, asked)
+    }
+    if style.closure != map { region = try await replanned(region, style.closure) }
+    // The server has confirmed or sent the documents just now, so the run needs no further request for them.
+    var places: [Int: [Int]] = [:]
+    let staged = try await cache.staged(region.plan.documentKeys, on: region.stage)
+    for (place, metadata) in staged.enumerated() where metadata == nil {
+      places[place / RegionManifest.tilesOfPart, default: []].append(place % RegionManifest.tilesOfPart)
+    }
+    for (part, places) in places { try await file.confirm(places, of: region.id, part: part) }
+    return region
+  }
+
+  /// Changes what a region has. Its manifest says of everything new that it is awaited.
+  private func replanned(_ old: Region, _ map: MapClosure) async throws -> Region {
+    var region = old
+    region.plan.map = map
+    try ProviderTerms.checkBulk(map.hosts)
+    region.tiles = try region.plan.keys().count(limit: limits.tilesInOne)
+    try limits.check(region.tiles, region.plan.name, beside: 0)
+    var manifest: [Data] = []
+    for keys in try Batches(region) {
+      manifest.append(
+        RegionManifest.encoded(try await cache.digests(keys).map { $0 ?? RegionManifest.awaited }))
+    }
+    try await file.replan(region, manifest: manifest)
+    try region.plan.write(to: planFile(region.id))
+    return region
+  }
+
+  /// Unpins what an earlier version of a region's style needed, after the new generation has replaced the old one.
+  func releaseSurplus(of region: Region) async throws {
+    guard try await cache.pinCount(by: region.holder) > region.tiles else { return }
+    let needed = Set(try region.plan.keys())
+    let surplus = try await cache.pins(by: region.holder).map(\.key.base).filter { !needed.contains($0) }
+    for start in stride(from: 0, to: surplus.count, by: 512) {
+      try await cache.unpin(Array(surplus[start..<min(start + 512, surplus.count)]), by: region.holder)
+    }
+  }
+}

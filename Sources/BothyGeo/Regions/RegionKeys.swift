@@ -1,0 +1,60 @@
+import BothyCache
+
+/// The keys of a region in their order: what a style needs everywhere, then the tiles of one source after the other.
+///
+/// They are counted and iterated without creating a list of tiles.
+package struct RegionKeys: Sequence, Sendable {
+  /// The keys that don't depend on the part of the map.
+  let fixed: [ResourceKey]
+  /// The tiles of each source.
+  let parts: [(source: SourceID, tiles: RegionTiles)]
+
+  /// Creates the keys of a plan. Throws `BothyError` for an invalid area.
+  init(_ plan: RegionPlan) throws(BothyError) {
+    guard let map = plan.map else {
+      fixed = []
+      parts = [(plan.source, try RegionTiles(plan.area, zooms: plan.zooms))]
+      return
+    }
+    var seen: Set<ResourceKey> = []
+    fixed = map.keys(map.addresses, of: plan.source).filter { seen.insert($0).inserted }
+    var parts: [(source: SourceID, tiles: RegionTiles)] = []
+    for part in map.tiles {
+      guard let zooms = part.zooms(of: plan.zooms), let area = part.area(in: plan.area) else { continue }
+      parts.append((MapClosure.id(part, of: plan.source), try RegionTiles(area, zooms: zooms)))
+    }
+    self.parts = parts
+  }
+
+  /// Returns the number of keys, at most `limit + 1`, as counting ends there.
+  package func count(limit: Int = .max) throws(BothyError) -> Int {
+    var sum = fixed.count
+    for part in parts where sum <= limit {
+      let (total, overflow) = sum.addingReportingOverflow(try part.tiles.count(limit: limit))
+      sum = overflow ? .max : total
+    }
+    return limit == .max ? sum : Swift.min(sum, limit + 1)
+  }
+
+  package struct Iterator: IteratorProtocol {
+    private var fixed: IndexingIterator<[ResourceKey]>
+    private var parts: IndexingIterator<[(source: SourceID, tiles: RegionTiles)]>
+    private var open: (source: SourceID, tiles: RegionTiles.Iterator)?
+
+    fileprivate init(_ keys: RegionKeys) {
+      fixed = keys.fixed.makeIterator()
+      parts = keys.parts.makeIterator()
+    }
+
+    package mutating func next() -> ResourceKey? {
+      if let key = fixed.next() { return key }
+      while true {
+        if let source = open?.source, let tile = open?.tiles.next() { return tile.key(in: source) }
+        guard let part = parts.next() else { return nil }
+        open = (part.source, part.tiles.makeIterator())
+      }
+    }
+  }
+
+  package func makeIterator() -> Iterator { Iterator(self) }
+}

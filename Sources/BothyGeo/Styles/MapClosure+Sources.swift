@@ -1,0 +1,98 @@
+import BothyCache
+import BothyStore
+import HTTPTypes
+
+/// The keys of a list in a cache, and the sources that they belong to.
+///
+/// The app registers one source, that of the style, with its user agent, limits and secrets. The others are derived from
+/// it. Those on other hosts get no secrets, and of the headers only the user agent.
+extension MapClosure {
+  /// The source of addresses on other hosts than the style's.
+  static func elsewhere(_ id: SourceID) -> SourceID { SourceID("\(id.name):elsewhere") }
+
+  /// Returns the id of the source of a part's tiles.
+  static func id(_ part: Tiles, of style: SourceID) -> SourceID { SourceID("\(style.name)/\(part.names[0])") }
+
+  /// Returns true if a source was derived from that of a style.
+  package static func isPart(_ source: SourceID, of style: SourceID) -> Bool {
+    source == elsewhere(style) || source.name.hasPrefix("\(style.name)/")
+  }
+
+  /// Returns the keys of addresses, in a cache where the source has this id.
+  func keys(_ addresses: [String], of id: SourceID) -> [ResourceKey] {
+    let own = StyleAddress(style)?.authority
+    let (here, there) = (id, Self.elsewhere(id))
+    // Sources of any address always have valid parts.
+    let anywhere = try? ResourceSource(here, address: .anywhere)
+    return addresses.map { address in
+      let isOwn = StyleAddress(address)?.authority == own
+      // An address that no request can have is left as it is, and its request fails.
+      let key = (try? anywhere?.key(url: address)) ?? ResourceKey(here, path: address)
+      return isOwn ? key : ResourceKey(there, path: key.path)
+    }
+  }
+
+  /// Returns the key of an address, in a cache where the source has this id.
+  func key(_ address: String, of id: SourceID) -> ResourceKey { keys([address], of: id)[0] }
+
+  /// Returns the source of a style. Throws `BothyError.invalidSource` for an unknown one, or one with other addresses.
+  static func source(_ id: SourceID, in cache: ResourceCache) throws(BothyError) -> ResourceSource {
+    guard let source = cache.source(id) else {
+      throw BothyError(
+        .invalidSource,
+        "The cache has no source '\(id)'. Register it with the address `.anywhere` before its style.")
+    }
+    guard source.address == .anywhere else {
+      throw BothyError(
+        .invalidSource,
+        "The source '\(id)' has an address of its own. A style's source has the address `.anywhere`.")
+    }
+    return source
+  }
+
+  /// Registers the sources of the list in a cache. A source whose address the style has changed is replaced.
+  func register(_ id: SourceID, in cache: ResourceCache) throws(BothyError) {
+    let own = try Self.source(id, in: cache)
+    let host = StyleAddress(style)?.authority ?? ""
+    var elsewhere = Self.stranger(own)
+    elsewhere = try Self.copy(elsewhere, Self.elsewhere(id), .anywhere)
+    try cache.register(elsewhere)
+    for part in tiles {
+      guard let template = part.template else { continue }
+      let authorities = part.hosts.isEmpty ? [StyleAddress(template)?.authority ?? ""] : part.hosts
+      let isOwn = authorities.allSatisfy { $0.lowercased() == host }
+      var source = try Self.copy(
+        isOwn ? own : Self.stranger(own), Self.id(part, of: id), SourceAddress(template: template),
+        hosts: part.hosts)
+      source.zooms = part.zooms.lowest...part.zooms.highest
+      source.names = SourceNames(short: part.names[0], long: part.names[0], attribution: part.attribution)
+      if let terms = ProviderTerms.of(host: StyleAddress(template)?.host ?? "") {
+        source.freshness = terms.applied(to: source.freshness)
+      }
+      if cache.source(source.id).map({ $0.address != source.address }) ?? false {
+        cache.unregister(source.id)
+      }
+      try cache.register(source)
+    }
+  }
+
+  /// Returns a source as other hosts may know it.
+  private static func stranger(_ source: ResourceSource) -> ResourceSource {
+    var copy = source
+    copy.secrets = [:]
+    copy.headers = [:]
+    copy.headers[.userAgent] = source.headers[.userAgent]
+    return copy
+  }
+
+  private static func copy(
+    _ source: ResourceSource, _ id: SourceID, _ address: SourceAddress, hosts: [String] = []
+  ) throws(BothyError) -> ResourceSource {
+    var copy = try ResourceSource(
+      id, address: address, hosts: hosts, freshness: source.freshness, headers: source.headers,
+      limits: source.limits, ignoredQueryItems: source.ignoredQueryItems, secrets: source.secrets,
+      allowsBulkDownload: source.allowsBulkDownload)
+    copy.requiresUserAgent = source.requiresUserAgent
+    return copy
+  }
+}

@@ -1,0 +1,52 @@
+public import BothyCache
+public import BothySync
+import Foundation
+
+/// Loads the resources of a cache with an HTTP transport.
+public struct HTTPLoader: ResourceLoader {
+  private let transport: any HTTPTransport
+  private let monitor: (any ReachabilityMonitor)?
+
+  /// Creates a loader.
+  /// - Parameters:
+  ///   - transport: The network stack. `nil` uses the platform's own, with connections of its own. The cache limits
+  ///     simultaneous requests and the sizes of bodies.
+  ///   - monitor: Reports the network's state. `nil` uses the system's monitor. Linux has none, so every load is tried.
+  public init(transport: (any HTTPTransport)? = nil, monitor: (any ReachabilityMonitor)? = nil) {
+    self.transport = transport ?? Self.makeTransport()
+    self.monitor = monitor ?? Self.systemMonitor
+  }
+
+  public func conditions() -> AsyncStream<NetworkConditions>? {
+    monitor.map { NetworkConditions.stream(of: $0) }
+  }
+
+  public func load(_ request: ResourceRequest) async throws -> ResourceResponse {
+    let stream: TransportStream
+    do {
+      stream = try await transport.open(
+        TransportRequest(request.method, request.url, headers: request.fields, body: Array(request.body)))
+    } catch {
+      throw Self.failure(error, otherwise: .unreachable).error
+    }
+    let (fields, wasCoded) = ContentCoding.decoded(stream.headers, undone: stream.undoneCodings)
+    return ResourceResponse(
+      status: stream.status, fields: fields, isMultiplexed: stream.isMultiplexed, wasCoded: wasCoded,
+      endsByClosing: !stream.isMultiplexed && !ContentCoding.saysItsEnd(stream.headers),
+      body: AsyncThrowingStream(reading: stream.body) {
+        Data($0)
+      } failure: {
+        Self.failure($0, otherwise: .truncated)
+      })
+  }
+
+  private static func failure(_ error: any Error, otherwise reason: LoadFailure.Reason) -> LoadFailure {
+    guard let error = error as? RemoteError else { return LoadFailure.of(error) }
+    switch error.code {
+    case RemoteError.cancelled.code: return LoadFailure(.cancelled, "The load was cancelled.")
+    case RemoteError.timedOut.code: return LoadFailure(.timedOut, error.message)
+    case RemoteError.badAddress.code: return LoadFailure(.invalidRequest, "The address isn't a URL.")
+    default: return LoadFailure(reason, error.message)
+    }
+  }
+}

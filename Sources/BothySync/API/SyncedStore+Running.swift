@@ -1,0 +1,317 @@
+public import BothyStore
+import Logging
+import Synchronization
+
+/// Syncing, on request and by itself.
+extension SyncedStore {
+  /// Brings the local store and the server into agreement, as far as the network allows. Returns when done. Throws
+  /// nothing: the report says what did not work.
+  ///
+  /// - Parameters:
+  ///   - direction: which way; nil as configured.
+  ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
+  @discardableResult
+  public func sync(_ direction: SyncDirection? = nil, container: String? = nil) async -> SyncReport {
+    await sync(direction, container: container, forced: false)
+  }
+
+  /// Like `sync(_:container:)`, but also while something forbids it.
+  ///
+  /// - Parameters:
+  ///   - scope: which way; nil as configured.
+  ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
+  ///   - forced: true if it runs though syncing is paused, the network rules forbid it, or the server asked for a newer
+  ///     version of the app. Otherwise the report says `skipped`, and no request is made.
+  ///   - ifRunning: what to do when a sync is running already; nil as configured.
+  @discardableResult
+  package func sync(
+    _ scope: SyncDirection? = nil, container: String? = nil, forced: Bool = false,
+    ifRunning: SyncOptions.IfRunning? = nil
+  ) async -> SyncReport {
+    if (ifRunning ?? configuration.ifRunning) == .ignore && engine.isBusy {
+      return SyncReport(stop: .alreadyRunning)
+    }
+    if let obstacle = await governor.obstacle(in: store), !forced || obstacle == .signedOut {
+      return await engine.skip(obstacle)
+    }
+    let pulls = container.map { [SyncScope(container: $0, includesChildren: true)] }
+    return await engine.sync(
+      SyncRunner.Request(
+        scope: scope ?? configuration.direction, pulls: pulls, ignoresRetryTimes: true,
+        heldTypes: forced ? [] : governor.heldTypes, isGoverned: !forced))
+  }
+
+  /// Syncs both ways and returns when nothing is pending and nothing newer is known on the server.
+  /// Throws `BothyError` when that could not be reached.
+  @discardableResult
+  public func syncCompletely() async throws -> SyncReport {
+    let report = await sync(.both, ifRunning: .join)
+    if let reason = report.stop { throw BothyError(reason) }
+    let waiting = try pendingCounts()
+    guard waiting.total == waiting.held else {
+      throw BothyError(
+        .pendingChanges,
+        "\(waiting.total - waiting.held) changes are still pending. The rejected ones have the server's reasons."
+      )
+    }
+    return report
+  }
+
+  /// Syncs by itself until its task is cancelled: after saves, on notifications of the server, on a timer, and when the
+  /// network or the app comes back, as the configuration's triggers say.
+  ///
+  /// Failures are tried again with growing, random waits of a minute at most, and no sooner than the server asked
+  /// for. No trigger shortens a wait, and neither does calling this again. A sync or an awaited save of the app itself
+  /// is tried at once, and ends the wait when the server answers; so does a network that came back after one that was
+  /// gone.
+  public func run(reachability: (any ReachabilityMonitor)? = nil) async {
+    await run(reachability: reachability, clock: configuration.clock)
+  }
+
+  /// Like `run(reachability:)`, but on a given clock, for tests.
+  public func run<C: Clock>(reachability: (any ReachabilityMonitor)? = nil, clock: C) async
+  where C.Duration == Duration {
+    let configuration = configuration
+    let triggers = configuration.triggers
+    let request = SyncRunner.Request(scope: configuration.direction, pulls: configuration.runScopes)
+    let hasWork = triggers.contains(.start) ? await hasReasonToStart() : false
+    await withTaskGroup(of: Void.self) { group in
+      if triggers.contains(.timer) { group.addTask { await self.askOnTimer(clock) } }
+      if let interval = configuration.pollInterval {
+        group.addTask { await self.poll(every: interval, clock) }
+      }
+      if triggers.contains(.commit) { group.addTask { await self.askOnCommits(clock) } }
+      if triggers.contains(.notifications), remote.hasNotifications {
+        group.addTask { await self.askOnNotifications(clock) }
+      }
+      if let reachability { group.addTask { await self.follow(reachability, triggers, clock) } }
+      await engine.run(request: request, startsWithWork: hasWork, clock: clock)
+      // Signed out: no task listens now.
+      group.cancelAll()
+    }
+  }
+
+  private func hasReasonToStart() async -> Bool {
+    let found = try? await store.read { transaction in
+      try OutboxQueue.hasWork(in: transaction) || PullState.all(in: transaction).allSatisfy { !$0.isComplete }
+    }
+    return found ?? true  // unreadable: the pass will say why
+  }
+
+  private func askOnNotifications<C: Clock>(_ clock: C) async where C.Duration == Duration {
+    let backoff = configuration.backoff
+    var failures = 0
+    while !Task.isCancelled {
+      let opened = clock.now
+      do { for try await _ in remote.notifications() { engine.ask() } } catch is CancellationError {
+        return
+      } catch {
+        configuration.logger.debug("The stream of notifications ended.", metadata: ["error": "\(error)"])
+      }
+      // One that ends as soon as it has begun is a failure, however often it begins.
+      if opened.duration(to: clock.now) >= backoff.delay(attempt: failures + 1) { failures = 0 }
+      failures += 1
+      let delay = backoff.delay(attempt: failures)
+      do { try await clock.sleep(until: clock.now.advanced(by: delay), tolerance: nil) } catch { return }
+    }
+  }
+}
+
+/// The triggers of automatic syncs: the timer for pending changes, polls of a remote without notifications, writes that
+/// bypassed the synced store, the app's coming back.
+extension SyncedStore {
+  /// True if the app is in the foreground, as it says: set false when it enters the background. There the timer and
+  /// polls rest; what came due meanwhile is done once the app is back. Its coming back is a trigger of its own,
+  /// `SyncOptions.Triggers.foreground`.
+  public var isForeground: Bool {
+    get { presence.isForeground }
+    set {
+      let isBack = presence.set(isForeground: newValue)
+      // A `run()` that begins later has triggers for its start.
+      if isBack && engine.isLooping && configuration.triggers.contains(.foreground) { engine.ask() }
+    }
+  }
+
+  /// First one interval after the start. When nothing waits to be sent it makes no request; a sync that is running is
+  /// not doubled.
+  func askOnTimer<C: Clock>(_ clock: C) async where C.Duration == Duration {
+    await tick(every: configuration.timerInterval, clock) {
+      // Unreadable: the pass will say why.
+      let needed = try? await self.scopesToSend()
+      if needed?.isEmpty ?? false { return }
+      self.engine.ask(only: needed)
+    }
+  }
+
+  func poll<C: Clock>(every interval: Duration, _ clock: C) async where C.Duration == Duration {
+    await tick(every: interval, clock) { self.engine.ask() }
+  }
+
+  /// After commits, one look a second at most. What was pending already at the look before is being sent, or waits for
+  /// a reason: a sync that fails is tried again by the engine, not from here. Another process may have paused or resumed.
+  func askOnCommits<C: Clock>(_ clock: C) async where C.Duration == Duration {
+    var known: OutboxQueue.Extent?
+    for await _ in store.commits {
+      do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch {
+        return
+      }
+      let wasPaused = governor.isPaused
+      let found = try? await store.read { [governor] transaction in
+        governor.isPaused = try SyncValues.isPaused(in: transaction)
+        return try OutboxQueue.extent(in: transaction)
+      }
+      if governor.isPaused != wasPaused { engine.ask() }
+      guard let found, found != known else { continue }
+      known = found
+      if !found.isEmpty && !engine.isBusy { engine.ask() }
+    }
+  }
+
+  private func tick<C: Clock>(
+    every interval: Duration, _ clock: C, _ body: () async -> Void
+  ) async where C.Duration == Duration {
+    while !Task.isCancelled {
+      do { try await clock.sleep(until: clock.now.advanced(by: interval), tolerance: nil) } catch { return }
+      await presence.foreground()
+      if Task.isCancelled { return }
+      await body()
+    }
+  }
+
+  /// The followed scopes that hold containers in which anything waits to be sent; such a container itself where no
+  /// scope holds it.
+  private func scopesToSend() async throws -> [SyncScope] {
+    let followed = followed.current
+    let containers = try await store.read { try OutboxQueue.containersToSend(in: $0) }
+    var scopes: [SyncScope] = []
+    for container in containers {
+      let holding = followed.filter { $0.contains(container) }
+      // A container outside of all scopes is sent with any pass.
+      for scope in holding.isEmpty ? Array(followed.prefix(1)) : holding where !scopes.contains(scope) {
+        scopes.append(scope)
+      }
+    }
+    return scopes
+  }
+}
+
+/// When syncs run: the network rules, pausing. And the policies that change while the store is open.
+extension SyncedStore {
+  /// When syncs may run. Set at any time; a sync that is running and is not forced ends before its next request if
+  /// it may not go on. What it did stays done, the rest stays pending.
+  public var network: NetworkRules {
+    get { governor.policy }
+    set {
+      governor.policy = newValue
+      engine.ask()
+    }
+  }
+
+  /// Notifies `run()` that there may be something to do: another process wrote, say. Ends no wait after a failure.
+  package func requestSync() { engine.ask() }
+
+  /// Stops syncing until `resume`, of all processes that have the file open, and over relaunches: what a user switched
+  /// off stays off. A sync that is running ends before its next request, in the middle of a large blob too; a forced one
+  /// runs. One transaction.
+  ///
+  /// Only syncs are held. Saves that go to the server first (`.remote`, `.remoteThenLocal`), `SaveReceipt.result` and reads
+  /// that ask the server still do: save with `.localThenRemote` or `.local` while this is to send nothing.
+  public func pause() throws { try setPaused(true) }
+
+  /// Lets syncs run again, of all processes and after relaunches. A running `run()` looks at once for something to do,
+  /// that of another process a second later if it has the trigger `.commit`. One transaction.
+  public func resume() throws { try setPaused(false) }
+
+  private func setPaused(_ isPaused: Bool) throws {
+    try store.write(origin: .remote) { transaction in
+      try SyncValues.setPaused(isPaused, in: transaction)
+      transaction.touchBookkeeping()
+    }
+    governor.isPaused = isPaused
+    engine.ask()
+  }
+
+  /// True if the account is being signed out, or was.
+  package var isSignedOut: Bool { governor.isShut }
+
+  /// True if syncing was paused when this store last looked. It looks at each sync and after commits of others.
+  package var isPaused: Bool { governor.isPaused }
+
+  /// The read policy in force for reads that give none. Each read uses what it was when it began; setting it takes
+  /// effect at once.
+  public var readPolicy: ReadPolicy {
+    get { governor.readPolicy }
+    set { governor.set(newValue) }
+  }
+
+  /// The read policy in force, then each different one: a screen may want to read again.
+  package var readPolicies: AsyncStream<ReadPolicy> {
+    governor.readPolicies.values(startingWith: governor.readPolicy)
+  }
+
+  /// The write policy in force for writes that give none. Each write uses what it was when it began; setting it takes
+  /// effect at once, and sends nothing that is pending.
+  public var writePolicy: WritePolicy {
+    get { governor.writePolicy }
+    set { governor.writePolicy = newValue }
+  }
+
+  /// How conflicts are decided. Set at any time; what sends or pulls at that moment continues with what it began with,
+  /// and what was decided stays so.
+  ///
+  /// A change of a part reads all and sets all: of two tasks that do so at once, one may lose its change.
+  public var merging: MergePolicies {
+    get { governor.merging }
+    set { governor.merging = newValue }
+  }
+
+  /// The network's status as `run()` is told of it, then each different one. Any number may listen.
+  package var networkStatuses: AsyncStream<NetworkStatus> {
+    governor.networkStatuses.values(startingWith: governor.network.status)
+  }
+
+  /// Takes what a monitor reports. States count at once. A network that came back, or costs nothing now, starts a sync
+  /// when it has been so for a second. One that flaps is let settle.
+  func follow<C: Clock>(
+    _ monitor: any ReachabilityMonitor, _ triggers: SyncOptions.Triggers, _ clock: C
+  ) async where C.Duration == Duration {
+    let changes = Counter()
+    let provider = configuration.readPolicyProvider
+    await withTaskGroup(of: Void.self) { group in
+      var last = governor.network
+      for await state in monitor.states() where state != last {
+        if state.status != last.status, let provider {
+          governor.take(provider(state.status), on: state.status)
+        }
+        last = state
+        governor.network = state
+        engine.update { $0.network = state }
+        belief.hear(state.status == .reachable ? .unknown : state.status, at: self.clock.now())
+        let change = changes.next()
+        guard state.status == .reachable, triggers.contains(.reachability) || provider != nil else {
+          continue
+        }
+        group.addTask { [engine] in
+          do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch {
+            return
+          }
+          if changes.last == change { engine.networkReturned() }
+        }
+      }
+    }
+  }
+}
+
+/// Numbers events, so that one can tell whether it is the last.
+private final class Counter: Sendable {
+  private let count = Mutex(0)
+
+  var last: Int { count.withLock { $0 } }
+
+  func next() -> Int {
+    count.withLock { count in
+      count += 1
+      return count
+    }
+  }
+}

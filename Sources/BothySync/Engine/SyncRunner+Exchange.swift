@@ -1,0 +1,323 @@
+import BothyStore
+import GRDB
+
+/// One exchange: the plan of its request, the answer, and what is kept of it.
+extension SyncRunner {
+  struct Step: Sendable {
+    var isDone: Bool
+    var madeProgress: Bool
+    /// The blobs that records wait for.
+    var blobs: [BlobNeed]
+    /// The blobs that the server lacks.
+    var wantedBlobs: [String] = []
+  }
+
+  func exchange(
+    _ request: Request, _ pulls: inout [SyncScope], due: Int64, _ open: inout [SyncScope],
+    _ report: inout SyncReport, _ run: SyncHistoryWriter.Running?
+  ) async throws -> Step {
+    // Changes that a caller waits for are sent before everything else, and alone while a sync sends the others.
+    guard request.scope != .pull, request.pulls?.isEmpty != true else {
+      if request.isFilled {
+        let step = try await sending.ifFree {
+          let plan = try await self.plan(request, pulls, due: due, open)
+          return try await exchange(plan, request, &pulls, &open, &report, run)
+        }
+        if let step { return step }
+      }
+      var request = request
+      request.isFilled = false
+      let plan = try await plan(request, pulls, due: due, open)
+      return try await exchange(plan, request, &pulls, &open, &report, run)
+    }
+    let (step, plan) = try await sending.withPermit { () -> (Step?, Plan) in
+      let plan = try await self.plan(request, pulls, due: due, open)
+      if plan.batch.items.isEmpty { return (nil, plan) }
+      return (try await exchange(plan, request, &pulls, &open, &report, run), plan)
+    }
+    if let step { return step }
+    return try await exchange(plan, request, &pulls, &open, &report, run)
+  }
+
+  func exchange(
+    _ plan: Plan, _ request: Request, _ pulls: inout [SyncScope], _ open: inout [SyncScope],
+    _ report: inout SyncReport, _ run: SyncHistoryWriter.Running?
+  ) async throws -> Step {
+    report.repaired += plan.batch.repaired
+    report.add(plan.refused)
+    report.blocked = plan.batch.blocked.map { SyncReport.Blocked(record: $0.record, by: $0.by) }
+    if plan.batch.items.isEmpty && plan.request.pulls.isEmpty {
+      return Step(isDone: true, madeProgress: false, blobs: plan.batch.blobs)
+    }
+    var sent = plan.request
+    let separated = try SecretAttachment(store: store)
+      .separated(sent.operations, isConfidential: remote.isConfidential)
+    sent.operations = separated.operations
+    var response: SyncResponse
+    do { response = try await answer(to: sent, of: plan.batch, &report) } catch {
+      try await recall(plan.batch, after: error)
+      throw error
+    }
+    response.outcomes += separated.withheld
+    response.pages.removeAll { !plan.asks(for: $0) }
+    let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)
+      .decide(plan.batch, response)
+    try Task.checkCancellation()
+    let applied = try await apply(plan, response, decisions, run, after: report)
+    let step = applied.report
+    report.add(step)
+    let asked = open.count
+    open.removeAll { applied.upToDate.contains($0) }
+    // A scope that was pulled once more has no cursor of its own.
+    pulls.removeAll { applied.upToDate.contains($0) && !requested(request).contains($0) }
+    let cameNearer = open.count < asked
+    open += response.pages.map(\.scope).filter { !applied.upToDate.contains($0) && !open.contains($0) }
+    if applied.waitsForPages && pulls.isEmpty {
+      pulls = followed.current
+      open = pulls
+    }
+    // Entries in doubt are known only after a push.
+    if request.scope == .pull { open.removeAll { applied.putOff.contains($0) } }
+    progress(SyncStatus.Progress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
+    let givesBack = request.scope != .pull && !step.givenBack.isEmpty
+    let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty || givesBack
+    let changed =
+      step.pushed > 0 || step.pulled > 0 || response.pages.contains { plan.brings($0) }
+      || !step.failures.isEmpty
+      || !step.synced.isEmpty || cameNearer
+    return Step(
+      isDone: !sendsMore && open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs,
+      wantedBlobs: response.wantedBlobs)
+  }
+
+  /// Applies an answer. The report so far is released before it grows, so that appending to it copies nothing.
+  private func apply(
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions,
+    _ run: SyncHistoryWriter.Running?,
+    after report: SyncReport
+  ) async throws -> Applied {
+    do {
+      return try await apply(plan, response, decisions, run, after: report, isShowing: true)
+    } catch let loss as HistoryLoss {
+      // The arrived records are kept beside the others until the user decides.
+      _ = try await apply(plan, response, decisions, run, after: report, isShowing: false)
+      throw loss
+    }
+  }
+
+  /// Clears the sent state of operations that a server of another history has not applied, so that they aren't in
+  /// doubt.
+  private func recall(_ batch: PushBatch, after error: any Error) async throws {
+    guard (error as? RemoteError)?.code == BoundRemote.otherHistory else { return }
+    try await store.write(origin: .remote) { transaction in
+      for item in batch.items where !item.isInDoubt {
+        try OutboxQueue.recall(item.operation.record, item.operation.id, in: transaction)
+      }
+    }
+  }
+
+  struct Plan: Sendable {
+    var request: SyncRequest
+    var batch: PushBatch
+    /// True if operations were left for the next exchange.
+    var holdsBack: Bool
+    /// True if a decision about another history is carried out.
+    var isDeciding: Bool
+    /// The generation of each scope's validator at the time of the request.
+    var generations: [SyncScope: Int64]
+    /// The changes that no server accepts as they are and that were not sent, and what became of them.
+    var refused: SyncReport
+
+    /// Returns true if the page was requested.
+    func asks(for page: SyncResponse.Page) -> Bool { pull(of: page) != nil }
+
+    /// Returns true if the page has progress: changes, or another cursor.
+    func brings(_ page: SyncResponse.Page) -> Bool {
+      guard page.more else { return !page.changes.isEmpty }
+      return pull(of: page)?.cursor != page.cursor
+    }
+
+    private func pull(of page: SyncResponse.Page) -> SyncRequest.Pull? {
+      request.pulls.first { $0.scope == page.scope }
+    }
+  }
+
+  /// Makes the plan of an exchange.
+  ///
+  /// A first pull is begun before anything is sent, so that a device doesn't receive its own changes in it. While
+  /// further pages of a snapshot are missing, operations travel in requests of their own, so that every row they make
+  /// is part of the snapshot too. Otherwise every request with operations pulls. Its answer leaves out the changes that
+  /// they made, and the cursor passes them.
+  private func plan(
+    _ request: Request, _ scopes: [SyncScope], due: Int64, _ open: [SyncScope]
+  ) async throws -> Plan {
+    let now = clock.now()
+    return try await store.write(origin: .remote) { transaction in
+      governor.isPaused = try SyncValues.isPaused(in: transaction)
+      if request.isGoverned && governor.isPaused { throw Held(reason: .paused) }
+      let states = try scopes.map { try PullState.load($0, in: transaction) }
+      let isBeginning = states.contains { $0.cursor == nil && $0.staged == nil }
+      let isFilling = states.contains { $0.staged != nil }
+      let isDeciding = try ServerBinding.isAdopting(in: transaction)
+      let isReading =
+        isBeginning || request.isComparing || isDeciding || states.contains(where: \.isOtherHistory)
+      var batch = PushBatch()
+      if request.scope != .pull && !isReading {
+        var builder = PushBatchBuilder(
+          transaction, limit: configuration.batchSize, now: due, heldTypes: request.heldTypes,
+          holdsGroups: isFilling, sendsTimes: configuration.sendsLocalTimes,
+          makeID: configuration.makeOperationID)
+        batch = try builder.build(only: request.records, thenBut: unfilled(request, in: transaction))
+      }
+      var applier = PushResultApplier(transaction: transaction, clock: clock, configuration: configuration)
+      for (entry, rejection) in batch.refused {
+        try applier.refuse(unsent: entry, rejection, isForGood: true)
+      }
+      // A first pull is work that other processes need not repeat beside this one.
+      if isShared, !batch.items.isEmpty || isReading || isFilling { try lease.take(at: now, in: transaction) }
+      let missing = states.filter { open.contains($0.scope) || $0.cursor == nil }
+      let wanted = batch.items.isEmpty ? missing : isFilling ? [] : states
+      // Scopes that are still to request come first. Those beyond the limit follow with the next request.
+      let pulls =
+        wanted.count <= Self.pullLimit
+        ? wanted
+        : Array(
+          (missing + wanted.filter { !open.contains($0.scope) && $0.cursor != nil }).prefix(Self.pullLimit))
+      let other = isDeciding ? try ServerBinding.load(in: transaction).followedCursor : nil
+      return Plan(
+        request: SyncRequest(
+          device: device, schemaVersion: store.schema.version, operations: batch.operations,
+          pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next ?? other) },
+          limit: configuration.pageSize,
+          oldestOpen: try batch.items.isEmpty ? nil : OutboxQueue.oldestOperation(in: transaction),
+          principal: owner?.user),
+        batch: batch, holdsBack: isReading && request.scope != .pull || batch.holdsGroups,
+        isDeciding: isDeciding,
+        generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }),
+        refused: applier.report)
+    }
+  }
+
+  /// Returns the types whose changes don't fill a request for a caller that waits, or `nil` if it isn't filled: only
+  /// what a sync would send by itself travels with it, and nothing while pages of a snapshot are missing.
+  private func unfilled(_ request: Request, in transaction: ReadTransaction) throws -> Set<String>? {
+    guard request.isFilled, governor.obstacle == nil, configuration.direction != .pull,
+      try !followed.current.contains(where: { try PullState.load($0, in: transaction).staged != nil })
+    else { return nil }
+    return governor.heldTypes
+  }
+
+  /// The most scopes that one request pulls from, as servers limit them.
+  static let pullLimit = 64
+
+  // MARK: applying an answer to the file, in one transaction
+
+  struct Applied: Sendable {
+    var report: SyncReport
+    var upToDate: [SyncScope] = []
+    /// The scopes whose last page has arrived and isn't shown yet.
+    var putOff: [SyncScope] = []
+    /// True if conflicts can be decided only with the pages of a pull.
+    var waitsForPages = false
+    /// The server's versions after the changes that callers wait for.
+    var answers: [RecordID: ServerRecord] = [:]
+    var outcomes: [RecordID: SentValues.Decided] = [:]
+  }
+
+  /// Applies an answer. Its scopes are shown in one step, after the last page of each, because a user's transaction may
+  /// span two of them.
+  func apply(
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions,
+    _ run: SyncHistoryWriter.Running?, after report: SyncReport,
+    isShowing: Bool
+  ) async throws -> Applied {
+    let now = clock.now()
+    let (applied, closing) = try await store.write(origin: .remote) { transaction in
+      let changes = transaction.database.totalChangesCount
+      transaction.source = .sync
+      var applier = PushResultApplier(
+        transaction: transaction, clock: clock, configuration: configuration, decisions: decisions)
+      applier.pulls = configuration.direction == .push ? [] : followed.current
+      applier.history = response.history
+      applier.principal = response.principal
+      applier.isPulling = !plan.request.pulls.isEmpty
+      try applier.settle(plan.batch, response.outcomes)
+      var pages = response.pages
+      var isShown = isShowing && !pages.contains(where: \.more)
+      for page in pages where isShown { isShown = try applier.settleConflicts(with: page) }
+      if isShown && !pages.isEmpty { try applier.settleUndecided() }
+      try applier.decideLater()
+      var applied = Applied(report: applier.report)
+      (applied.answers, applied.outcomes) = (applier.answers, applier.outcomes)
+      applied.waitsForPages = !applier.undecided.isEmpty
+      transaction.source = .remote
+      try SecretAttachment.sweep(in: transaction)
+      try GivenBack.sweep(in: transaction)
+      var pull = try PullApplication(transaction, now: now)
+      pull.orphans = configuration.orphans
+      pull.history = response.history
+      pull.comparison.policy = configuration.restored
+      // A decision has been carried out even if the server has no news.
+      pull.leavesUnchanged = !plan.isDeciding
+      for index in pages.indices {
+        if !isShown && !pages[index].more {
+          applied.putOff.append(pages[index].scope)
+          pages[index].more = true
+        }
+        if try pull.take(pages[index], generation: plan.generations[pages[index].scope]) {
+          applied.upToDate.append(pages[index].scope)
+        }
+      }
+      applied.report.overwritten += try pull.comparison.end(response.history)
+      applied.report.lost += pull.comparison.lost
+      applied.report.givenBack += pull.comparison.givenBack
+      applied.report.add(pull.report)
+      var closing = Closing()
+      closing.unchanged = pull.unchanged
+      closing.isWriting = transaction.database.totalChangesCount != changes
+      let isLast =
+        !plan.holdsBack && applied.putOff.isEmpty && !response.pages.contains(where: \.more)
+        && plan.batch.items.count < configuration.batchSize
+      try close(&closing, [report, applied.report], run, isLast: isLast, now, in: transaction)
+      return (applied, closing)
+    }
+    if let estimate = closing.estimate { clock.noteSaved(estimate) }
+    if let row = closing.row { run?.confirm(row) }
+    for state in closing.unchanged { heard.note(state.scope, at: now) }
+    for (record, outcome) in applied.outcomes { sent.decide(record, outcome, applied.answers[record]) }
+    return applied
+  }
+
+  /// The values that an exchange saves beside its changes, and only if it has changes.
+  private struct Closing: Sendable {
+    var isWriting = false
+    var unchanged: [PullState] = []
+    var estimate: SyncClock.Estimate?
+    var row: SyncHistoryWriter.Row?
+  }
+
+  /// Writes the clock's estimate, the time of the pull, the log's row and the end of the lease. It uses a transaction
+  /// that writes something anyway. An idle transaction stays empty and makes no commit.
+  private func close(
+    _ closing: inout Closing, _ reports: [SyncReport], _ run: SyncHistoryWriter.Running?, isLast: Bool,
+    _ now: Int64,
+    in transaction: WriteTransaction
+  ) throws {
+    for var state in closing.unchanged {
+      let age = now.subtractingClamped(state.pulledAt ?? 0)
+      guard closing.isWriting || !(0..<HeardScopes.interval).contains(age) else { continue }
+      state.pulledAt = now
+      try state.save(in: transaction)
+      closing.isWriting = true
+    }
+    guard closing.isWriting || clock.mustSave else { return }
+    if let estimate = clock.unsaved {
+      try SyncValues.save(estimate, in: transaction)
+      closing.estimate = estimate
+      // Also on a device that only pulls, entries grow older.
+      try Journal.trim(to: configuration.journal, at: clock.learnedNow, in: transaction)
+    }
+    closing.row = try run?.note(reports, at: now, in: transaction)
+    if isLast && lease.isLast { try lease.release(in: transaction) }
+  }
+}

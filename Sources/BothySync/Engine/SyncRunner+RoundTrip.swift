@@ -1,0 +1,163 @@
+import BothyStore
+
+/// One round trip with the server. It handles a server that fails on a request or doesn't accept all of it.
+extension SyncRunner {
+  /// Sends a request and returns the answer.
+  ///
+  /// The server may refuse the whole request (400, 413, 422) or fail inside on it, and yet accept one without its
+  /// changes. Then the request is halved again and again, until the change or group is found on which the server fails
+  /// alone. This costs at most two round trips for each change, and one to test if the server accepts anything.
+  ///
+  /// A refusal in the server's own words concerns the change. A failure inside concerns the change only if the server
+  /// answers others. Such a change stays in doubt and is sent again unchanged. A server that fails on one change after
+  /// another and accepts none has rejected none. Its error is thrown, and the next sync begins with other changes.
+  ///
+  /// Requests that are sent in parts have no pulls. Any other error is thrown after the answers that arrived are
+  /// settled.
+  func answer(
+    to request: SyncRequest, of batch: PushBatch, _ report: inout SyncReport
+  ) async throws -> SyncResponse {
+    do { return try await exchange(request, &report) } catch let error as RemoteError {
+      let operations = Dictionary(request.operations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+      let units = batch.units.map { $0.compactMap { operations[$0.operation.id] } }
+      var parts = request
+      parts.pulls = []
+      guard error.isAboutContent, !units.isEmpty, try await takes(parts, &report) else { throw error }
+      var halving = Halving(request: parts)
+      try await send(units[...], &halving, after: error, &report)
+      if halving.outcomes.isEmpty, let end = halving.end { throw end }
+      if halving.outcomes.isEmpty && units.count > 1 {
+        try await putLast(halving.failed.map(\.unit))
+        throw error
+      }
+      let failed = halving.failed.flatMap { $0.unit.refused($0.error) }
+      return SyncResponse(outcomes: halving.outcomes + failed, serverTime: 0)
+    }
+  }
+
+  /// A request that is sent in parts, and its results.
+  private struct Halving {
+    var request: SyncRequest
+    /// The server's outcomes of changes.
+    var outcomes: [Outcome] = []
+    /// The changes on which the server failed, with nothing else in the request.
+    var failed: [(unit: [SyncOperation], error: RemoteError)] = []
+    /// The error that kept the rest from being sent.
+    var end: RemoteError?
+
+    /// True if the unit refers to a record on which the server failed. The server rejects it without that record.
+    func waits(_ unit: [SyncOperation]) -> Bool {
+      let ids = Set(failed.flatMap { $0.unit.map(\.id) })
+      if unit.contains(where: { $0.after.map(ids.contains) ?? false }) { return true }
+      let made = Set(failed.flatMap { $0.unit.map(\.record.id) })
+      guard !made.isEmpty else { return false }
+      return unit.contains { operation in
+        operation.fields.values.contains { value in
+          value.stringValue.map(made.contains) ?? value.arrayValue?.contains {
+            $0.stringValue.map(made.contains) ?? false
+          } ?? false
+        }
+      }
+    }
+
+    /// True if nothing more is sent. After several failures without one answer, the server accepts no changes now.
+    var isOver: Bool { end != nil || outcomes.isEmpty && failed.count >= 4 }
+  }
+
+  /// Returns true if the server accepts such a request without its changes.
+  private func takes(_ request: SyncRequest, _ report: inout SyncReport) async throws -> Bool {
+    do {
+      _ = try await exchange(request.with([]), &report)
+      return true
+    } catch is RemoteError { return false }
+  }
+
+  /// Sends the changes of a refused request in halves, in order. A change is sent after the records that it refers to.
+  /// A change that refers to a failed one isn't sent.
+  private func send(
+    _ units: ArraySlice<[SyncOperation]>, _ halving: inout Halving, after failure: RemoteError,
+    _ report: inout SyncReport
+  ) async throws {
+    guard units.count > 1 else {
+      for unit in units {
+        if failure.isVerdict {
+          halving.outcomes += unit.refused(failure)
+        } else {
+          halving.failed.append((unit, failure))
+        }
+      }
+      return
+    }
+    let middle = units.startIndex + units.count / 2
+    for part in [units[..<middle], units[middle...]] where !halving.isOver {
+      let half = part.filter { !halving.waits($0) }[...]
+      if half.isEmpty { continue }
+      do {
+        halving.outcomes += try await exchange(halving.request.with(half.flatMap(\.self)), &report).outcomes
+      } catch let error as RemoteError {
+        guard error.isAboutContent else {
+          halving.end = error
+          return
+        }
+        try await send(half, &halving, after: error, &report)
+      }
+    }
+  }
+
+  /// Has the next sync send other changes first. These changes wait as before.
+  private func putLast(_ units: [[SyncOperation]]) async throws {
+    try await store.write(origin: .remote) { transaction in
+      for operation in units.joined() { try OutboxQueue.putLast(operation.record, in: transaction) }
+    }
+  }
+
+  private func exchange(_ request: SyncRequest, _ report: inout SyncReport) async throws -> SyncResponse {
+    let sentAt = clock.now()
+    let response = try await remote.exchange(request)
+    report.requests += 1
+    // The sample is written with the answer's changes.
+    _ = clock.sample(serverTime: response.serverTime, sentAt: sentAt, receivedAt: clock.now())
+    return response
+  }
+}
+
+extension RemoteError {
+  /// True if the server itself refused the request as it is. A 400 or 422 without a code of the server comes from an
+  /// intermediary.
+  fileprivate var isVerdict: Bool { status == 413 || (status == 400 || status == 422) && code != nil }
+
+  /// True if the content of the request may be the reason why the server refused it.
+  fileprivate var isAboutContent: Bool {
+    if isUnknownCursor || code == "updateRequired" { return false }
+    return switch status {
+    case 400, 413, 422: true
+    case let status?: status >= 500 && errorClass == .serverError
+    case nil: false
+    }
+  }
+
+  /// True if the server doesn't know a cursor of the request, because its history differs from the pulled one.
+  var isUnknownCursor: Bool { code == "badCursor" }
+}
+
+extension SyncRequest {
+  fileprivate func with(_ operations: [SyncOperation]) -> SyncRequest {
+    var request = self
+    request.operations = operations
+    return request
+  }
+}
+
+extension [SyncOperation] {
+  fileprivate func refused(_ error: RemoteError) -> [Outcome] {
+    let code =
+      error.status == 413 ? "tooLarge" : error.isVerdict ? error.code ?? "rejected" : Rejection.serverError
+    // The server has to take a transaction in one request.
+    let cure =
+      code == "tooLarge" && count > 1
+      ? " These \(count) changes were written together, as one transaction, and are sent in one request. Raise the "
+        + "server's limit, or undo them and write them in smaller transactions."
+      : ""
+    return map { Outcome(operation: $0.id, .rejected(Rejection(code: code, message: error.message + cure))) }
+  }
+}

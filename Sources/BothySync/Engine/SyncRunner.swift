@@ -1,0 +1,306 @@
+import BothyStore
+import Logging
+import Synchronization
+
+/// One sync from beginning to end: exchanges until no change is ready to be sent and no page is missing.
+///
+/// Each exchange is one transaction to make the batch, one round trip, and one transaction to apply the answer. After a
+/// crash between any two of these the next sync continues.
+struct SyncRunner: Sendable {
+  let store: LocalStore
+  let remote: any RemoteStorage
+  private(set) var configuration: SyncOptions
+  let clock: SyncClock
+  let device: String
+  let blobs: BlobFolder
+  let governor: SyncConditions
+  /// The account that the file belongs to. The server refuses requests that have a token of another user.
+  let owner: AccountID?
+  let followed: SubscribedScopes
+  let lease = SyncLease()
+  let heard = HeardScopes()
+  let sent = SentValues()
+  /// Orders the online-first saves of one record one after the other.
+  let turns = KeyedSemaphore<RecordID>()
+  /// Lets one sync at a time send pending changes. Another that runs beside it finds them settled.
+  let sending = AsyncSemaphore()
+  /// Called after each exchange and each part of a blob.
+  let progress: @Sendable (SyncStatus.Progress) -> Void
+
+  struct Request: Sendable, Hashable {
+    var scope: SyncDirection
+    /// The scopes to pull; `nil` means all that are subscribed to when the sync begins.
+    var pulls: [SyncScope]?
+    /// The records to send, or `nil` for all that are ready.
+    var records: [RecordID]?
+    /// True if requests with these records are filled with other changes that are ready, unless a sync sends those.
+    var isFilled = false
+    /// True if entries that wait for a retry time are sent too.
+    var ignoresRetryTimes = false
+    /// The types whose changes are not sent.
+    var heldTypes: Set<String> = []
+    /// True if the sync ends before its next request when syncing is paused, or the network rules exclude the new
+    /// network.
+    var isGoverned = false
+    /// True if nothing is sent before the server's history was compared with the file.
+    var isComparing = false
+  }
+
+  /// Ends a sync that may not continue, and has the reason.
+  struct Held: Error { var reason: SyncStop }
+
+  /// Throws if the sync may not continue, before each request. That concerns governed syncs, cancelled tasks and
+  /// signed-out accounts.
+  func checkMayGoOn(_ request: Request) throws {
+    try Task.checkCancellation()
+    if governor.isShut { throw Held(reason: .signedOut) }
+    if request.isGoverned, let obstacle = governor.obstacle { throw Held(reason: obstacle) }
+  }
+
+  /// The number of exchanges without progress after which two parties probably keep undoing each other's changes.
+  static let fruitlessLimit = 25
+  static let noProgress = RemoteError(
+    .serverError,
+    "The server answers, and its answers bring the sync no further. Try again; if that stays so, look at the server's "
+      + "log.", code: "noProgress")
+
+  /// True if other processes may sync the file.
+  var isShared: Bool { store.options.processes != .single }
+
+  /// Runs the sync. Any error that ends it early is in the report, and completed work stays done.
+  ///
+  /// If neither side has changes, it makes one request and no commit. Otherwise each exchange makes one commit with the
+  /// sent changes, if it sends any, and one with the answer's changes.
+  ///
+  /// - Parameter run: the row of the log that the exchanges keep up to date.
+  func run(_ request: Request, _ run: SyncHistoryWriter.Running? = nil) async -> SyncReport {
+    // Policies that are set meanwhile apply to the next sync.
+    var runner = self
+    runner.configuration = governor.inForce(configuration)
+    return await runner.carryOut(request, run)
+  }
+
+  private func carryOut(_ request: Request, _ run: SyncHistoryWriter.Running?) async -> SyncReport {
+    if isShared { await awaitLease() }
+    lease.begin()
+    let report = await SyncBudget.$current.withValue(SyncBudget()) { await exchanges(request, run) }
+    // A sync that ended early may still hold the lease. If it isn't released, it expires.
+    if lease.end() && lease.isHeld { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
+    await remember(report.stop)
+    for failure in report.failures {
+      configuration.logger.notice(
+        "The server refused a change.",
+        metadata: [
+          "record": "\(failure.record)", "operation": "\(failure.operation)", "code": "\(failure.code)",
+          "reason": "\(failure.message)",
+        ])
+    }
+    return report
+  }
+
+  /// Waits while another process syncs the file, for at most `maxWait`. After it both sync, which costs work and is
+  /// harmless. Reads only, because the lease is acquired with the first write.
+  private func awaitLease() async {
+    var left = configuration.maxWait
+    while left > .zero, !Task.isCancelled {
+      let now = clock.now()
+      // `nil` if no other process holds the lease. Unreadable: the exchange reports why.
+      guard let end = try? await store.read({ try lease.end(ofOthersAt: now, in: $0) }) else { return }
+      let wait = min(left, .milliseconds(max(1, min(100, end - now))))
+      // Cancelled: the exchange reports it.
+      try? await configuration.clock.sleep(for: wait)
+      left -= wait
+    }
+  }
+
+  private func exchanges(_ request: Request, _ run: SyncHistoryWriter.Running?) async -> SyncReport {
+    var (request, report) = (request, SyncReport())
+    var pulls = request.scope == .push ? [] : await pulls(for: request)
+    var (open, fruitless, startedOver, comparisons) = (pulls, 0, false, 0)
+    var uploads = BlobUploads(self, request)
+    var wanted: Set<String> = []
+    // A change that is rejected during the sync isn't tried again by it.
+    let due = clock.now()
+    report.stop = await clearRetryTimes(for: request)
+    if report.stop == nil { report.stop = await reasonToStayApart(&report) }
+    if report.stop != nil { return report }
+    while true {
+      do {
+        try checkMayGoOn(request)
+        let step = try await exchange(request, &pulls, due: due, &open, &report, run)
+        if open.isEmpty { request.isComparing = false }
+        wanted.formUnion(step.wantedBlobs)
+        fruitless = step.madeProgress ? 0 : fruitless + 1
+        if fruitless > Self.fruitlessLimit { throw Self.noProgress }
+        // Blobs travel after everything else, a few parts at a time, so that other work doesn't wait for them.
+        guard step.isDone else { continue }
+        if try await refetch(pulls, &report) {
+          open = pulls
+          continue
+        }
+        let requests = report.requests
+        guard try await uploads.advance(step.blobs, &report) else {
+          try await BlobHealing(runner: self).run(wanted, request, &report)
+          for scope in report.rebased { try await verify(scope, &report) }
+          return report
+        }
+        if report.requests > requests { fruitless = 0 }
+      } catch let error as RemoteError
+        where error.code == BoundRemote.otherHistory && !request.isComparing && comparisons < 3
+      {
+        (request.isComparing, comparisons) = (true, comparisons + 1)
+        pulls = await self.pulls(for: request)
+        open = pulls
+      } catch let loss as HistoryLoss {
+        report.stop = .otherServer(ServerHistory.loss(loss.count))
+        return report
+      } catch let error as RemoteError {
+        if error.isUnknownCursor && !startedOver && request.scope != .push {
+          startedOver = true
+          if await startOver(pulls) {
+            open = pulls
+            continue
+          }
+        }
+        report.stop = Task.isCancelled ? .cancelled : SyncStop(error)
+        report.retryAfter = error.retryAfter
+        return report
+      } catch let held as Held {
+        report.stop = held.reason
+        return report
+      } catch {
+        report.stop = Self.reason(for: error)
+        return report
+      }
+    }
+  }
+
+  /// Returns the reason of a sync that could not continue here. A cancelled task may end with a store's own error.
+  static func reason(for error: any Error) -> SyncStop {
+    Task.isCancelled || error is CancellationError ? .cancelled : .refused(code: "local", "\(error)")
+  }
+
+  /// Makes entries ready that have a retry time in the future. Returns the reason if that failed.
+  private func clearRetryTimes(for request: Request) async -> SyncStop? {
+    guard request.ignoresRetryTimes else { return nil }
+    do {
+      try await store.write(origin: .remote) { try OutboxQueue.clearRetryTimes(of: request.records, in: $0) }
+      return nil
+    } catch { return Self.reason(for: error) }
+  }
+
+  /// Remembers that the server requires a newer version of the app. It is remembered across relaunches, until the
+  /// schema's version rises or a forced sync gets another answer.
+  private func remember(_ reason: SyncStop?) async {
+    let message: String? = if case .updateRequired(let words) = reason { words } else { nil }
+    guard reason == nil || message != nil, governor.updateRequired != message else { return }
+    governor.updateRequired = message
+    let version = store.schema.version
+    // If this isn't stored, the server is asked again after a relaunch, which is harmless.
+    try? await store.write(origin: .remote) { try SyncValues.setUpdateRequired(message, at: version, in: $0) }
+  }
+}
+
+/// The scopes that a sync pulls, and its requests beside pages.
+extension SyncRunner {
+  /// Returns the scopes that a request names, or all subscribed ones.
+  func requested(_ request: Request) -> [SyncScope] { request.pulls ?? followed.current }
+
+  /// Returns the scopes of a request, and the containers in them that must be pulled again.
+  func pulls(for request: Request) async -> [SyncScope] {
+    // Unreadable: the exchange reports why.
+    let found = try? await store.read { transaction in
+      // Another store on the file may have changed what it follows.
+      if isShared, let stored = try SubscriptionTable.stored(in: transaction) { followed.current = stored }
+      let scopes = requested(request)
+      // Scopes that were pulled on demand are compared too.
+      let isDeciding = try request.isComparing || ServerBinding.isAdopting(in: transaction)
+      let pulled = isDeciding && request.pulls == nil ? try PullState.scopes(in: transaction) : []
+      return (scopes, more: try Refetch.containers(in: scopes, in: transaction) + pulled)
+    }
+    guard let (scopes, more) = found else { return requested(request) }
+    return scopes + more.filter { !scopes.contains($0) }
+  }
+
+  /// Sends an empty request to see which server answers, for a file that is kept apart. Returns `nil` after its own
+  /// server has answered.
+  func reasonToStayApart(_ report: inout SyncReport) async -> SyncStop? {
+    guard (try? await store.read({ try ServerBinding.load(in: $0).isApart })) ?? false else { return nil }
+    do {
+      try checkMayGoOn(Request(scope: .both))
+      report.requests += 1
+      _ = try await remote.exchange(SyncRequest(device: device, schemaVersion: store.schema.version))
+      // If this isn't stored, the next sync repeats the request.
+      try? await store.write(origin: .remote) { try ServerBinding.setApart(false, in: $0) }
+      return nil
+    } catch let error as RemoteError {
+      let reason = SyncStop(error)
+      if case .otherServer = reason { return .otherServer(ServerHistory.apart) }
+      return reason
+    } catch { return .cancelled }
+  }
+
+  /// Requests the records that are missing here. Returns true if the scopes must be pulled once more. That is so if a
+  /// fetched record is newer than the last pull, or if the server doesn't support such requests.
+  func refetch(
+    _ scopes: [SyncScope], _ report: inout SyncReport
+  ) async throws -> Bool {
+    guard !scopes.isEmpty else { return false }
+    let isWhole = followed.current.allSatisfy(scopes.contains)
+    let done = try await Refetching(store: store, remote: remote, scopes: scopes, isWhole: isWhole).run()
+    report.requests += done.requests
+    report.pulled += done.pulled
+    if done.needsPull { return true }
+    guard done.position > 0 else { return false }
+    return try await store.read { transaction in
+      try scopes.contains { scope in
+        let cursor = try PullState.load(scope, in: transaction).cursor.flatMap(Cursor.init(token:))
+        return cursor.map { $0.position < done.position } ?? false
+      }
+    }
+  }
+
+  /// Has the scopes pulled from the start, because the server doesn't know their cursors. Returns false if that can't
+  /// be stored.
+  func startOver(_ scopes: [SyncScope]) async -> Bool {
+    // If this isn't stored, the sync ends with the server's error.
+    let done: Void? = try? await store.write(origin: .remote) { transaction in
+      for scope in scopes { try PullState.reset(scope, in: transaction) }
+    }
+    return done != nil
+  }
+
+  /// Compares a scope with the server after it was downloaded again.
+  func verify(_ scope: SyncScope, _ report: inout SyncReport) async throws {
+    do { try await compare(scope, &report) } catch let error as RemoteError {
+      // The scope is complete; `repair` can be called at any time.
+      configuration.logger.notice("A scope was not compared.", metadata: ["reason": "\(error.message)"])
+    }
+  }
+
+  private func compare(_ scope: SyncScope, _ report: inout SyncReport) async throws {
+    let cursor = try await store.read { try PullState.load(scope, in: $0).cursor }
+    let position = cursor.flatMap { Cursor(token: $0)?.position }
+    let found = try await Comparison(store: store, remote: remote, scope: scope, position: position).repair()
+    report.requests += found.requests
+    report.repaired += found.repaired.count
+  }
+}
+
+/// The allowance that all requests of one sync share: to request another token once. A remote looks it up in the task
+/// that calls it.
+package final class SyncBudget: Sendable {
+  @TaskLocal package static var current: SyncBudget?
+
+  private let mayRefreshToken = Mutex(true)
+
+  package init() {}
+
+  /// Returns true the first time.
+  package func takeTokenRefresh() -> Bool {
+    mayRefreshToken.withLock { may in
+      defer { may = false }
+      return may
+    }
+  }
+}

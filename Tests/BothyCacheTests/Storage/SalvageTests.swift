@@ -1,0 +1,112 @@
+import BothyCache
+import BothyStore
+import BothyTestSupport
+import BothyTesting
+import Foundation
+import GRDB
+import Testing
+
+@Suite("Entries of a damaged or foreign index", .timeLimit(.minutes(5)))
+struct SalvageTests {
+  /// Overwrites the last page that is a leaf of a table.
+  private func damageLeaf(_ path: String, pageSize: Int) throws {
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    let leaves = stride(from: pageSize, to: bytes.count, by: pageSize).filter { bytes[$0] == 0x0D }
+    let page = try #require(leaves.last)
+    bytes.replaceSubrange(page..<page + pageSize, with: Data(repeating: 0xA5, count: pageSize))
+    try bytes.write(to: URL(fileURLWithPath: path))
+  }
+
+  /// Reads all entries twice, as the first read may find the damage, and returns those found.
+  private func found(_ store: any BlobStore, _ count: Int) throws -> [Int] {
+    for number in 0..<count { _ = try store.entry(tile(number)) }
+    return try (0..<count).filter { number in
+      let entry = try store.entry(tile(number))
+      #expect(entry == nil || entry == makeEntry(number, size: 3000))
+      return entry != nil
+    }
+  }
+
+  @Test("A damaged page costs its own entries alone, and pins stay", arguments: StoreKind.allCases)
+  func damagedPage(_ kind: StoreKind) throws {
+    let folder = try TemporaryFolder()
+    let store = try kind.open(folder)
+    try store.store((0..<400).map { (tile($0), makeEntry($0, size: 3000)) })
+    try store.pin((0..<200).map { tile($0) }, by: "region:a")
+    try store.close()
+    try damageLeaf(kind.index(in: folder), pageSize: 4096)
+    let again = try kind.open(folder)
+    let kept = try found(again, 400)
+    // A page of the database may have the beginnings of eight pages of bodies.
+    #expect(kept.count > (kind == .files ? 399 : 280), "\(kept.count)")
+    _ = try again.apply(BlobStoreLimits(count: 1))
+    let held = try found(again, 400)
+    #expect(held.count >= kept.filter { $0 < 200 }.count - 100, "\(held.count) of pinned ones")
+    try again.close()
+  }
+
+  @Test(
+    "Entries and pins of an index with a wrong number are kept", arguments: StoreKind.allCases
+  )
+  func otherFormat(_ kind: StoreKind) throws {
+    let folder = try TemporaryFolder()
+    for version in [1, 2] {
+      let store = try kind.open(folder)
+      try store.store((0..<20).map { (tile($0), makeEntry($0, size: $0 == 7 ? 150_000 : 900)) })
+      try store.pin([tile(3), tile(7)], by: "region:a")
+      try store.close()
+      let queue = try DatabaseQueue(path: kind.index(in: folder))
+      try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = \(version)") }
+      try queue.close()
+      let log = Received<BlobStoreEvent>()
+      let again = try kind.open(folder, BlobStoreOptions(onEvent: log.append))
+      #expect(log.values.count == 1)
+      for number in 0..<20 {
+        #expect(try again.entry(tile(number)) == makeEntry(number, size: number == 7 ? 150_000 : 900))
+      }
+      #expect(try again.isPinned(tile(3)) && again.isPinned(tile(7)) && !again.isPinned(tile(4)))
+      _ = try again.apply(BlobStoreLimits(count: 1))
+      #expect(try again.entry(tile(3)) != nil && again.entry(tile(7)) != nil)
+      try again.close()
+    }
+  }
+
+  /// Promises: A-45
+  @Test("An index of a newer version is named and left as it is", arguments: StoreKind.allCases)
+  func newer(_ kind: StoreKind) throws {
+    let folder = try TemporaryFolder()
+    let store = try kind.open(folder)
+    try store.store((0..<20).map { (tile($0), makeEntry($0)) })
+    try store.close()
+    let path = kind.index(in: folder)
+    var bytes = try Data(contentsOf: URL(filePath: path))
+    bytes[63] = 99
+    try bytes.write(to: URL(filePath: path))
+    #expect { try kind.open(folder) } throws: { error in
+      let error = error as? BothyError
+      return error?.code == .newerFile && error?.message.contains("format 99") == true
+    }
+    #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
+    bytes[63] = 3
+    try bytes.write(to: URL(filePath: path))
+    #expect(try kind.open(folder).entry(tile(3)) == makeEntry(3))
+  }
+
+  @Test("An index that was quarantined earlier brings nothing back", arguments: StoreKind.allCases)
+  func notTwice(_ kind: StoreKind) throws {
+    let folder = try TemporaryFolder()
+    var store = try kind.open(folder)
+    try store.store((0..<20).map { (tile($0), makeEntry($0)) })
+    try store.close()
+    let queue = try DatabaseQueue(path: kind.index(in: folder))
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 1") }
+    try queue.close()
+    store = try kind.open(folder)
+    try store.removeAll(nil)
+    try store.close()
+    try FileManager.default.removeItem(atPath: kind.index(in: folder))
+    store = try kind.open(folder)
+    #expect(try store.total() == StoreTotals())
+    #expect(try store.entry(tile(3)) == nil)
+  }
+}

@@ -1,0 +1,140 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTestSupport
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("Regions of remote archives", .timeLimit(.minutes(5)))
+struct ArchiveRegionTests {
+  /// The tiles of zooms 0 to 7 with a body that is the more random the finer they are.
+  private static func archive() throws -> (tiles: [Tile: Data], file: Data) {
+    var generator = SeededGenerator(seed: 7)
+    var tiles: [Tile: Data] = [:]
+    for id in UInt64(0)..<21_845 {
+      let tile = try Tile(hilbertID: id)
+      let noise = (0..<Int.random(in: 0...20, using: &generator)).map { _ in
+        "abcdef".randomElement(using: &generator)
+      }
+      tiles[tile] = RegionServer.tile("\(tile) " + String(noise.compactMap { $0 }))
+    }
+    return (tiles, try ArchiveBuilder(tiles: tiles, leafSize: 2000).build())
+  }
+
+  private static let box = GeoBox(west: -20, south: 10, east: 60, north: 65)
+
+  /// Returns a region of a remote archive before it is loaded.
+  private static func created() async throws -> (
+    tiles: [Tile: Data], file: Data, server: ArchiveServer, rig: ArchiveRig, regions: OfflineRegions,
+    region: Region
+  ) {
+    let (tiles, file) = try archive()
+    let server = ArchiveServer(file)
+    let rig = try ArchiveRig(loader: server)
+    let regions = try OfflineRegions(cache: rig.cache, folder: rig.scratch.url("regions"))
+    let plan = RegionPlan(name: "Box", source: "hills", area: .box(box), zooms: try ZoomRange(0, 7))
+    return (tiles, file, server, rig, regions, try await regions.create(plan))
+  }
+
+  @Test("An area is cut out of a remote archive in tens of requests")
+  func cut() async throws {
+    let (tiles, file) = try Self.archive()
+    let server = ArchiveServer(file)
+    let archive = try await TileArchives.open(url: "https://maps.test/a.pmtiles", loader: server)
+    let scratch = try TemporaryFolder()
+    let zooms = try ZoomRange(0, 20)
+    let expected = Set(try RegionTiles(.box(Self.box), zooms: ZoomRange(0, 7)))
+    for (name, isPMTiles) in [("a.pmtiles", true), ("a.mbtiles", false)] {
+      server.forget()
+      let count =
+        isPMTiles
+        ? try await PMTilesWriter.copy(archive, to: scratch.file(name), in: .box(Self.box), zooms: zooms)
+        : try await MBTilesWriter.copy(archive, to: scratch.file(name), in: .box(Self.box), zooms: zooms)
+      #expect(count == expected.count && count > 800)
+      #expect(server.requests.count < 40, "\(server.requests.count) requests")
+      let copy = try await TileArchives.open(path: scratch.file(name))
+      var found: [Tile: Data] = [:]
+      try await copy.forEachTile { found[$0] = $1 }
+      #expect(found == tiles.filter { expected.contains($0.key) })
+      #expect(copy.info.bounds == Self.box)
+    }
+    let store = try DiskStore(path: scratch.file("cache.sqlite"))
+    server.forget()
+    let report = try await archive.copy(
+      into: store, as: "a", at: Timestamp(milliseconds: 1), in: .box(Self.box), zooms: ZoomRange(5, 6))
+    #expect(report.written == expected.filter { (5...6).contains($0.zoom) }.count)
+    #expect(server.requests.count < 40)
+    try store.close()
+  }
+
+  @Test("A whole remote archive is copied with a request for every few megabytes")
+  func whole() async throws {
+    let (tiles, file) = try Self.archive()
+    let server = ArchiveServer(file)
+    let archive = try await TileArchives.open(url: "https://maps.test/a.pmtiles", loader: server)
+    var found: [Tile: Data] = [:]
+    var order: [UInt64] = []
+    try await archive.forEachTile {
+      found[$0] = $1
+      order.append($0.hilbertID)
+    }
+    #expect(found == tiles && order == order.sorted())
+    #expect(server.requests.count < 30, "\(server.requests.count) requests for \(tiles.count) tiles")
+    #expect(server.bytes < file.count * 11 / 10 + 16_384)
+  }
+
+  @Test("A region is loaded in tens of requests, and refreshed by one byte")
+  func region() async throws {
+    let (tiles, _, server, rig, regions, region) = try await Self.created()
+    let loaded = try await regions.resume(region.id)
+    #expect(loaded.state == .complete && loaded.progress.failed == 0)
+    #expect(loaded.tiles > 800 && server.requests.count < 60, "\(server.requests.count) requests")
+    rig.cache.releaseMemory()
+    for tile in try region.plan.tiles() {
+      let found = try await rig.cache.value(rig.source.key(tile), policy: .local)
+      #expect(found.bytes == tiles[tile] && found.origin == .disk)
+    }
+    rig.time.advance(by: 86_400_000)
+    server.forget()
+    let refreshed = try await regions.refresh(region.id)
+    #expect(refreshed.state == .complete && refreshed.progress.confirmed == refreshed.tiles)
+    #expect(Set(server.requests) == [0..<1] && server.requests.count <= 4, "the first ones ask at once")
+    // The server goes, and the region stays.
+    server.change { $0.answers = 0 }
+    rig.time.advance(by: 86_400_000 * 30)
+    for tile in try region.plan.tiles().prefix(50) {
+      #expect(try await rig.cache.value(rig.source.key(tile)).bytes == tiles[tile])
+    }
+    try regions.close()
+  }
+
+  @Test("A file on the device needs no region")
+  func local() async throws {
+    let scratch = try TemporaryFolder()
+    try MadeArchive.write(MadeArchive.tiles(0..<5), to: scratch.file("a"))
+    let rig = try ArchiveRig(scratch.file("a"), loader: nil)
+    let regions = try OfflineRegions(cache: rig.cache, folder: rig.scratch.url("regions"))
+    let plan = RegionPlan(name: "Box", source: "hills", area: .box(.world), zooms: try ZoomRange(0, 1))
+    let error = await #expect(throws: BothyError.self) { try await regions.create(plan) }
+    #expect(error?.code == .invalidRegion)
+    try regions.close()
+  }
+
+  @Test("A region that was interrupted asks for nothing twice")
+  func resumed() async throws {
+    let (tiles, file, server, rig, regions, region) = try await Self.created()
+    // The head, the end and the directories.
+    server.change { $0.answers = 3 }
+    await #expect(throws: BothyError.self) { try await regions.resume(region.id) }
+    server.change { $0.answers = nil }
+    let before = server.bytes
+    let loaded = try await regions.resume(region.id)
+    #expect(loaded.state == .complete)
+    #expect(server.bytes < before + file.count, "tiles that were there weren't requested again")
+    for tile in try region.plan.tiles() {
+      #expect(try await rig.cache.value(rig.source.key(tile), policy: .local).bytes == tiles[tile])
+    }
+    try regions.close()
+  }
+}

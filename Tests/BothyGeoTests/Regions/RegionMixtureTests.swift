@@ -1,0 +1,217 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTestSupport
+import BothyTesting
+import Foundation
+import GRDB
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite("Regions never mix two generations", .timeLimit(.minutes(5)))
+struct RegionMixtureTests {
+  /// Refreshes a region whose server has new tiles and sends all of them but the last.
+  private func stageAllButLast(_ rig: RegionRig, _ region: Region) async throws {
+    try rig.raise(region, to: 2)
+    let last = try #require(try region.plan.tiles().reduce(nil as Tile?) { $1 })
+    rig.server.change { $0.statuses[last.description] = 500 }
+    #expect(try await rig.regions.refresh(region.id).state == .outdated)
+    rig.server.change { $0.statuses = [:] }
+    rig.server.forget()
+  }
+
+  private func execute(_ sql: String, _ list: String) throws {
+    let queue = try DatabaseQueue(path: list)
+    try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+    try queue.close()
+  }
+
+  @Test(
+    "A region whose list is lost during a refresh is outdated and continues",
+    arguments: [true, false])
+  func listLost(isDamaged: Bool) async throws {
+    var rig = try RegionRig()
+    let region = try await rig.loaded()
+    try await stageAllButLast(rig, region)
+    let list = rig.scratch.file("regions.sqlite")
+    rig = try await rig.reopened { _ in
+      if isDamaged {
+        try Data(repeating: 7, count: 40_000).write(to: URL(filePath: list))
+      } else {
+        try FileManager.default.removeItem(atPath: list)
+      }
+    }
+    let seen = try await rig.regions.region(region.id)
+    #expect(seen.state == .outdated && seen.reason?.contains("refresh") == true)
+    #expect(try await rig.bodies(region) == RegionRig.all(1, region))
+    #expect(rig.server.requests.isEmpty)
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(!rig.server.requests.isEmpty)
+    #expect(try await rig.bodies(region) == RegionRig.all(2, region))
+    #expect(try await rig.cache.stages().isEmpty)
+  }
+
+  @Test("A list that says complete beside a stage has its region outdated")
+  func listOld() async throws {
+    var rig = try RegionRig()
+    let region = try await rig.loaded()
+    try await stageAllButLast(rig, region)
+    let list = rig.scratch.file("regions.sqlite")
+    rig = try await rig.reopened { _ in
+      try self.execute("UPDATE region SET state = 'complete', refresh = 0", list)
+    }
+    #expect(try await rig.regions.all().map(\.state) == [.outdated])
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(try await rig.bodies(region) == RegionRig.all(2, region))
+  }
+
+  @Test("A stage whose pins are lost is pinned again and replaces the tiles")
+  func stagePins() async throws {
+    var rig = try RegionRig(inFiles: true)
+    let region = try await rig.loaded()
+    try await stageAllButLast(rig, region)
+    rig = try await rig.reopened { index in
+      try Data(repeating: 7, count: 40_000).write(to: URL(filePath: index))
+    }
+    #expect(try await rig.regions.all().map(\.state) == [.outdated])
+    #expect(try await rig.cache.pinCount(by: EntryStage(region.id).holder) == region.tiles - 1)
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(rig.server.requests.count == 1)
+    #expect(try await rig.bodies(region) == RegionRig.all(2, region))
+    #expect(try await rig.cache.stages().isEmpty)
+  }
+
+  @Test("Over plain HTTP, a pinned tile isn't replaced by one reader's response alone")
+  func portalForReaders() async throws {
+    let rig = try RegionRig(scheme: "http")
+    let region = try await rig.loaded()
+    let tiles = Array(try region.plan.tiles())
+    let page = String(decoding: RegionServer.tile("sign in"), as: UTF8.self)
+    rig.server.change { $0.page = (page, nil) }
+    for tile in tiles.prefix(3) {
+      for options in [ReadOptions(policy: .remoteElseLocal), .reload] {
+        let read = try await rig.cache.value(rig.source.key(tile), options)
+        #expect(read.bytes.map { RegionServer.text($0) } == "sign in" && read.notStored != nil)
+      }
+    }
+    rig.server.change { $0.page = nil }
+    #expect(try await rig.bodies(region) == RegionRig.all(1, region))
+    #expect(try await rig.regions.region(region.id).state == .complete)
+    rig.pass(.hours(1))
+    try rig.raise(region, to: 2)
+    let first = try await rig.cache.value(rig.source.key(tiles[0]), .reload)
+    let second = try await rig.cache.value(rig.source.key(tiles[1]), .reload)
+    #expect(first.notStored != nil && second.notStored == nil)
+    let expected = try RegionRig.all(2, region).prefix(2) + RegionRig.all(1, region).dropFirst(2)
+    #expect(try await rig.bodies(region) == Array(expected), "two different tiles confirm each other")
+  }
+
+  @Test("A refresh that continues asks for tiles that a reader has replaced meanwhile")
+  func readerIsNoConfirmation() async throws {
+    var rig = try RegionRig()
+    let region = try await rig.loaded()
+    try rig.raise(region, to: 2)
+    rig.server.change { $0.answers = 0 }
+    await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
+    let page = String(decoding: RegionServer.tile("sign in"), as: UTF8.self)
+    rig.server.change { ($0.answers, $0.page) = (nil, (page, nil)) }
+    rig = try await rig.reopened()
+    rig.pass(.minutes(1))
+    let first = try #require(try region.plan.tiles().first { _ in true })
+    _ = try await rig.cache.value(rig.source.key(first), .reload)
+    rig.server.change { $0.page = nil }
+    rig.server.forget()
+    rig.pass(.minutes(1))
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(rig.server.paths.contains(first.description))
+    #expect(try await rig.bodies(region) == RegionRig.all(2, region))
+  }
+
+  @Test(
+    "A refresh after the clock stepped back requests and replaces every tile",
+    arguments: [-1, -60, -299, -3600])
+  func clockStep(seconds: Int) async throws {
+    let rig = try RegionRig()
+    let region = try await rig.regions.create(rig.plan())
+    _ = try await rig.regions.resume(region.id)
+    rig.server.forget()
+    rig.time.advance(by: Int64(seconds) * 1000)
+    try rig.raise(region, to: 2)
+    #expect(try await rig.regions.refresh(region.id).state == .complete)
+    #expect(rig.server.requests.count == region.tiles)
+    #expect(try await rig.bodies(region) == RegionRig.all(2, region))
+    let tile = try #require(try region.plan.tiles().first { _ in true })
+    let fields = try await rig.cache.value(rig.source.key(tile), policy: .local).metadata.fields
+    #expect(!fields.contains { $0.name.rawName.hasPrefix("Bothy") })
+  }
+
+  @Test("A clock that steps back during a refresh leaves no old tile")
+  func clockStepBetween() async throws {
+    var rig = try RegionRig()
+    let region = try await rig.loaded()
+    try rig.raise(region, to: 2)
+    rig.server.change { $0.answers = region.tiles / 2 }
+    await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
+    rig.server.change { $0.answers = nil }
+    rig = try await rig.reopened()
+    rig.time.advance(by: -60_000)
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(rig.server.requests.count == region.tiles, "staged tiles aren't requested again")
+    #expect(try await rig.bodies(region) == RegionRig.all(2, region))
+  }
+
+  @Test("An export during the replacement of tiles is refused, and leaves no file")
+  func exportWhileReplaced() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.loaded()
+    try await stageAllButLast(rig, region)
+    // Another process has replaced a third of the tiles.
+    try execute("UPDATE region SET flipping = 1", rig.scratch.file("regions.sqlite"))
+    let keys = try region.plan.tiles().prefix(region.tiles / 3).map { try rig.source.key($0) }
+    try await rig.cache.unstage(keys, from: EntryStage(region.id))
+    let path = rig.scratch.file("oslo.mbtiles")
+    let error = await #expect(throws: BothyError.self) {
+      try await rig.regions.export(region.id, to: path, as: .mbtiles)
+    }
+    #expect(error?.code == .regionBusy && error?.message.contains("resume") == true)
+    #expect(!FileManager.default.fileExists(atPath: path))
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    let report = try await rig.regions.export(region.id, to: path, as: .mbtiles)
+    #expect(report.written == region.tiles)
+    let archive = try await TileArchives.open(path: path)
+    for tile in try region.plan.tiles() {
+      #expect(try await archive.content(of: tile) == RegionServer.tile("\(tile) v2"))
+    }
+  }
+
+  @Test("An export begins again if tiles were replaced meanwhile", arguments: [1, 9])
+  func exportAgain(replacements: Int) async throws {
+    let rig = try RegionRig()
+    let region = try await rig.loaded()
+    let list = rig.scratch.file("regions.sqlite")
+    let path = rig.scratch.file("oslo.pmtiles")
+    let begun = Mutex(0)
+    let replace: @Sendable (RegionExport) -> Void = { report in
+      guard report.written == 1 else { return }
+      let isReplaced = begun.withLock { count in
+        count += 1
+        return count <= replacements
+      }
+      guard isReplaced else { return }
+      do { try self.execute("UPDATE region SET generation = generation + 1", list) } catch {
+        Issue.record("\(error)")
+      }
+    }
+    if replacements == 1 {
+      let report = try await rig.regions.export(region.id, to: path, as: .pmtiles, progress: replace)
+      #expect(report.written == region.tiles && begun.withLock { $0 } == 2)
+    } else {
+      let error = await #expect(throws: BothyError.self) {
+        try await rig.regions.export(region.id, to: path, as: .pmtiles, progress: replace)
+      }
+      #expect(error?.code == .regionBusy && begun.withLock { $0 } < replacements)
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+  }
+}

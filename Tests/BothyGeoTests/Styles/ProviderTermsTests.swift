@@ -1,0 +1,65 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("Terms of providers", .timeLimit(.minutes(1)))
+struct ProviderTermsTests {
+  /// Promises: A-75
+  @Test("A region of a provider that forbids it is refused, whatever the source says")
+  func forbidden() async throws {
+    let rig = try StyleRig()
+    let source = try ResourceSource(
+      "osm", template: "https://tile.openstreetmap.org/{z}/{x}/{y}.png", userAgent: "Tests/1 (tests.test)",
+      allowsBulkDownload: true)
+    try rig.cache.register(source)
+    let plan = RegionPlan(
+      name: "Oslo", source: "osm", area: .box(RegionRig.oslo), zooms: try ZoomRange(0, 3))
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.create(plan) }
+    #expect(error?.code == .bulkForbidden)
+    #expect(error?.message.contains("https://operations.osmfoundation.org/policies/tiles/") == true)
+  }
+
+  /// Promises: A-75
+  @Test("A style with tiles of such a provider is refused too")
+  func style() async throws {
+    let rig = try StyleRig()
+    rig.server.change { state in
+      state.documents[StyleRig.bright] = """
+        {"layers": [{"id": "a", "type": "raster", "source": "osm"}],
+         "sources": {"osm": {"type": "raster", "tiles": ["https://tile.openstreetmap.org/{z}/{x}/{y}.png"]}}}
+        """
+    }
+    let plan = try await rig.plan("bright", zooms: 0...2)
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.create(plan) }
+    #expect(error?.code == .bulkForbidden)
+    let source = try #require(rig.cache.source("bright/osm"))
+    guard case .http(_, _, let otherwise) = source.freshness.base else {
+      Issue.record("The rule isn't HTTP's.")
+      return
+    }
+    #expect(otherwise == 7 * 86_400_000, "kept for a week if the server says nothing")
+  }
+
+  @Test(
+    "Providers are found by host, and names that only look alike are others",
+    arguments: [
+      ("tile.openstreetmap.org", "openstreetmap"), ("a.tile.openstreetmap.org", "openstreetmap"),
+      ("tiles.openfreemap.org", "openfreemap"), ("api.protomaps.com", "protomaps"),
+      ("tile.thunderforest.com", "thunderforest"), ("tile.openstreetmap.org.evil.test", nil),
+      ("mytile.openstreetmap.org", nil), ("maps.test", nil),
+    ])
+  func hosts(_ host: String, _ name: String?) {
+    #expect(ProviderTerms.of(host: host)?.name == name)
+  }
+
+  @Test("A rule that an app chose stays")
+  func freshness() throws {
+    let terms = try #require(ProviderTerms.of(host: "tile.openstreetmap.org"))
+    #expect(terms.applied(to: .fixed(.days(1))).base == FreshnessRule.fixed(.days(1)).base)
+    #expect(
+      terms.applied(to: .http(otherwise: .days(30))).base == FreshnessRule.http(otherwise: .days(30)).base)
+  }
+}

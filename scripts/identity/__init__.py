@@ -1,0 +1,1 @@
+"""An identity provider, forged tokens and a clock, for scripts/test-identity."""
