@@ -10,6 +10,9 @@ extension SyncRunner {
     var blobs: [BlobNeed]
     /// The blobs that the server lacks.
     var wantedBlobs: [String] = []
+    /// The records whose conflicts wait for pages that are still to be pulled.
+    var putOff: Set<RecordID> = []
+    var waitsForPages = false
   }
 
   func exchange(
@@ -61,9 +64,9 @@ extension SyncRunner {
     response.outcomes += separated.withheld
     response.pages.removeAll { !plan.asks(for: $0) }
     let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)
-      .decide(plan.batch, response)
+      .decide(plan.batch, response, timing(of: response, request))
     try Task.checkCancellation()
-    let applied = try await apply(plan, response, decisions, run, after: report)
+    let applied = try await apply(plan, response, decisions, request, run, after: report)
     let step = applied.report
     report.add(step)
     let asked = open.count
@@ -72,10 +75,8 @@ extension SyncRunner {
     pulls.removeAll { applied.upToDate.contains($0) && !requested(request).contains($0) }
     let cameNearer = open.count < asked
     open += response.pages.map(\.scope).filter { !applied.upToDate.contains($0) && !open.contains($0) }
-    if applied.waitsForPages && pulls.isEmpty {
-      pulls = followed.current
-      open = pulls
-    }
+    pulls += applied.waitsFor.filter { !pulls.contains($0) }
+    open += applied.waitsFor.filter { !open.contains($0) }
     // Entries in doubt are known only after a push.
     if request.scope == .pull { open.removeAll { applied.putOff.contains($0) } }
     progress(SyncStatus.Progress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
@@ -87,20 +88,31 @@ extension SyncRunner {
       || !step.synced.isEmpty || cameNearer
     return Step(
       isDone: !sendsMore && open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs,
-      wantedBlobs: response.wantedBlobs)
+      wantedBlobs: response.wantedBlobs, putOff: applied.conflictsPutOff,
+      waitsForPages: !applied.conflictsPutOff.isEmpty
+        || plan.isWaiting && response.pages.contains(where: \.more))
+  }
+
+  /// The scopes that syncs pull as configured.
+  private var pulledScopes: [SyncScope] { configuration.direction == .push ? [] : followed.current }
+
+  private func timing(of response: SyncResponse, _ request: Request) -> ConflictTiming {
+    let hasMore = response.pages.contains(where: \.more)
+    return ConflictTiming(
+      pulls: pulledScopes, shown: hasMore ? [] : response.pages.map(\.scope), hasMore: hasMore,
+      records: request.records, putOff: request.putOff)
   }
 
   /// Applies an answer. The report so far is released before it grows, so that appending to it copies nothing.
   private func apply(
-    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions,
-    _ run: SyncHistoryWriter.Running?,
-    after report: SyncReport
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ request: Request,
+    _ run: SyncHistoryWriter.Running?, after report: SyncReport
   ) async throws -> Applied {
     do {
-      return try await apply(plan, response, decisions, run, after: report, isShowing: true)
+      return try await apply(plan, response, decisions, request, run, after: report, isShowing: true)
     } catch let loss as HistoryLoss {
       // The arrived records are kept beside the others until the user decides.
-      _ = try await apply(plan, response, decisions, run, after: report, isShowing: false)
+      _ = try await apply(plan, response, decisions, request, run, after: report, isShowing: false)
       throw loss
     }
   }
@@ -121,6 +133,8 @@ extension SyncRunner {
     var batch: PushBatch
     /// True if operations were left for the next exchange.
     var holdsBack: Bool
+    /// True if nothing was sent, because conflicts wait for the pages that are still missing.
+    var isWaiting: Bool
     /// True if a decision about another history is carried out.
     var isDeciding: Bool
     /// The generation of each scope's validator at the time of the request.
@@ -158,11 +172,12 @@ extension SyncRunner {
       let states = try scopes.map { try PullState.load($0, in: transaction) }
       let isBeginning = states.contains { $0.cursor == nil && $0.staged == nil }
       let isFilling = states.contains { $0.staged != nil }
+      let isWaiting = request.waitsForPages && states.contains { $0.staged != nil && open.contains($0.scope) }
       let isDeciding = try ServerBinding.isAdopting(in: transaction)
       let isReading =
         isBeginning || request.isComparing || isDeciding || states.contains(where: \.isOtherHistory)
       var batch = PushBatch()
-      if request.scope != .pull && !isReading {
+      if request.scope != .pull && !isReading && !isWaiting {
         var builder = PushBatchBuilder(
           transaction, limit: configuration.batchSize, now: due, heldTypes: request.heldTypes,
           holdsGroups: isFilling, sendsTimes: configuration.sendsLocalTimes,
@@ -191,7 +206,9 @@ extension SyncRunner {
           limit: configuration.pageSize,
           oldestOpen: try batch.items.isEmpty ? nil : OutboxQueue.oldestOperation(in: transaction),
           principal: owner?.user),
-        batch: batch, holdsBack: isReading && request.scope != .pull || batch.holdsGroups,
+        batch: batch,
+        holdsBack: (isReading || isWaiting) && request.scope != .pull || batch.holdsGroups,
+        isWaiting: isWaiting,
         isDeciding: isDeciding,
         generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }),
         refused: applier.report)
@@ -217,8 +234,9 @@ extension SyncRunner {
     var upToDate: [SyncScope] = []
     /// The scopes whose last page has arrived and isn't shown yet.
     var putOff: [SyncScope] = []
-    /// True if conflicts can be decided only with the pages of a pull.
-    var waitsForPages = false
+    /// The scopes that the next requests pull, because conflicts were met whose versions no pull has shown yet.
+    var waitsFor: [SyncScope] = []
+    var conflictsPutOff: Set<RecordID> = []
     /// The server's versions after the changes that callers wait for.
     var answers: [RecordID: ServerRecord] = [:]
     var outcomes: [RecordID: SentValues.Decided] = [:]
@@ -227,7 +245,7 @@ extension SyncRunner {
   /// Applies an answer. Its scopes are shown in one step, after the last page of each, because a user's transaction may
   /// span two of them.
   func apply(
-    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions,
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ request: Request,
     _ run: SyncHistoryWriter.Running?, after report: SyncReport,
     isShowing: Bool
   ) async throws -> Applied {
@@ -237,10 +255,11 @@ extension SyncRunner {
       transaction.source = .sync
       var applier = PushResultApplier(
         transaction: transaction, clock: clock, configuration: configuration, decisions: decisions)
-      applier.pulls = configuration.direction == .push ? [] : followed.current
+      applier.pulls = pulledScopes
       applier.history = response.history
       applier.principal = response.principal
       applier.isPulling = !plan.request.pulls.isEmpty
+      applier.timing = timing(of: response, request)
       try applier.settle(plan.batch, response.outcomes)
       var pages = response.pages
       var isShown = isShowing && !pages.contains(where: \.more)
@@ -249,7 +268,9 @@ extension SyncRunner {
       try applier.decideLater()
       var applied = Applied(report: applier.report)
       (applied.answers, applied.outcomes) = (applier.answers, applier.outcomes)
-      applied.waitsForPages = !applier.undecided.isEmpty
+      applied.conflictsPutOff = applier.putOff
+      if !applier.undecided.isEmpty && pages.isEmpty { applied.waitsFor = followed.current }
+      if applier.needsPull { applied.waitsFor += try ConflictTiming.complete(pulledScopes, in: transaction) }
       transaction.source = .remote
       try SecretAttachment.sweep(in: transaction)
       try GivenBack.sweep(in: transaction)

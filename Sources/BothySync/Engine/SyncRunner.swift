@@ -44,6 +44,17 @@ struct SyncRunner: Sendable {
     var isGoverned = false
     /// True if nothing is sent before the server's history was compared with the file.
     var isComparing = false
+    /// True if conflicts wait for pages. Nothing is sent before the pages of a pull that has begun are here.
+    var waitsForPages = false
+    /// The records whose conflicts were put off.
+    var putOff: Set<RecordID> = []
+
+    /// - Parameter isWhole: true if no page is missing.
+    mutating func goOn(after step: Step, isWhole: Bool) {
+      if isWhole { isComparing = false }
+      waitsForPages = step.waitsForPages
+      putOff.formUnion(step.putOff)
+    }
   }
 
   /// Ends a sync that may not continue, and has the reason.
@@ -128,7 +139,7 @@ struct SyncRunner: Sendable {
       do {
         try checkMayGoOn(request)
         let step = try await exchange(request, &pulls, due: due, &open, &report, run)
-        if open.isEmpty { request.isComparing = false }
+        request.goOn(after: step, isWhole: open.isEmpty)
         wanted.formUnion(step.wantedBlobs)
         fruitless = step.madeProgress ? 0 : fruitless + 1
         if fruitless > Self.fruitlessLimit { throw Self.noProgress }
@@ -155,7 +166,7 @@ struct SyncRunner: Sendable {
         report.stop = .otherServer(ServerHistory.loss(loss.count))
         return report
       } catch let error as RemoteError {
-        if error.isUnknownCursor && !startedOver && request.scope != .push {
+        if error.isUnknownCursor && !startedOver && !pulls.isEmpty {
           startedOver = true
           if await startOver(pulls) {
             open = pulls

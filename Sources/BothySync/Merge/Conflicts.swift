@@ -14,11 +14,18 @@ struct Conflicts: Sendable {
     var pulled: [RecordID: PushResultApplier.PullDecision] = [:]
   }
 
-  func decide(_ batch: PushBatch, _ response: SyncResponse) async throws -> Decisions {
+  /// - Parameter timing: says which conflicts are decided later. No policy is asked about them now.
+  func decide(
+    _ batch: PushBatch, _ response: SyncResponse, _ timing: ConflictTiming
+  ) async throws -> Decisions {
     var decisions = Decisions()
     let items = Dictionary(batch.items.map { ($0.operation.id, $0) }, uniquingKeysWith: { $1 })
     for outcome in response.outcomes {
-      guard case .conflict(let current) = outcome.verdict, let item = items[outcome.operation],
+      guard case .conflict(let current) = outcome.verdict, let item = items[outcome.operation] else {
+        continue
+      }
+      if let current, item.operation.group == nil, try await isPutOff(current, timing) { continue }
+      guard
         let decision = try await decide(
           item.operation.record, current, isTogether: item.operation.group != nil)
       else { continue }
@@ -33,6 +40,17 @@ struct Conflicts: Sendable {
       }
     }
     return decisions
+  }
+
+  private func isPutOff(_ current: ServerRecord, _ timing: ConflictTiming) async throws -> Bool {
+    try await store.read { transaction in
+      guard let entry = try OutboxQueue.entry(current.id, in: transaction) else { return false }
+      var decision: MergeDecision?
+      if case .success(let context)? = try Self.context(entry.id, current, false, in: transaction)?.0 {
+        decision = Self.decided(context, configuration)
+      }
+      return try timing.choice(current, over: entry, decision, in: transaction) == .afterPull
+    }
   }
 
   private func decide(

@@ -14,6 +14,12 @@ struct PushResultApplier {
   var history: ServerHistory?
   /// Transactions whose conflicts wait for the pages that show the server's versions.
   var undecided: [[Member]] = []
+  /// Says which conflicts of single changes wait for a pull.
+  var timing = ConflictTiming()
+  /// The records whose conflicts were put off until a pull.
+  var putOff: Set<RecordID> = []
+  /// True if the next request pulls, because a conflict was met whose version no pull has shown yet.
+  var needsPull = false
   /// Records of transactions that the server has rejected.
   var refusedTogether: [RecordID] = []
   var report = SyncReport()
@@ -49,6 +55,7 @@ struct PushResultApplier {
         return try OutboxQueue.recall(id, item.operation.id, in: transaction)
       }
     }
+    if try putsOff(item, verdict, entry) { return }
     let table = try transaction.catalog.table(id.type)
     // Read before the journal is trimmed, because its limits may leave nothing of the entry.
     defer {
