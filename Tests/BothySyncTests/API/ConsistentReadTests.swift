@@ -45,7 +45,7 @@ struct ConsistentReadTests {
     let pair = try await bank()
     try pair.b.transfer(10, from: "x", to: "y")
     await pair.b.store.sync()
-    pair.a.remote.setScript(forExchange: { _ in .lostRequest })
+    pair.a.remote.plan(.lostRequest)
     let found = try await pair.a.store.fetchResult(
       RecordQuery<BankAccount>().where(.compare(field: "id", .equal, "x")))
     #expect(found.records.map(\.balance) == [100] && found.origin == .local)

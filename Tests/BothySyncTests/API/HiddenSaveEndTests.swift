@@ -56,7 +56,7 @@ struct HiddenSaveEndTests {
     try pair.b.edit { $0.own[0] = 7 }
     await pair.b.store.sync()
     let (requests, store) = (Calls(), pair.a.store)
-    pair.a.remote.setScript(forExchange: {
+    pair.a.remote.plan(forExchange: {
       !$0.operations.isEmpty && requests.add() == 2 ? .lostRequest : .none
     })
     OnlineMeanwhileTests.meanwhile(pair.a) { await $0.sync(.pull) }
@@ -76,7 +76,7 @@ struct HiddenSaveEndTests {
     try pair.b.edit { $0.note = "kept" }
     await pair.b.store.sync()
     let requests = Calls()
-    pair.a.remote.setScript(forExchange: {
+    pair.a.remote.plan(forExchange: {
       !$0.operations.isEmpty && requests.add() == 2 ? .lostAnswer : .none
     })
     var note = Note(id: "T1", "mine")

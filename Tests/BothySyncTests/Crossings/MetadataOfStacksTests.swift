@@ -4,7 +4,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-@Suite("Metadata of stacked changes", .timeLimit(.minutes(5)))
+@Suite("Metadata of stacked changes", .faultsStrike, .timeLimit(.minutes(5)))
 struct MetadataOfStacksTests {
   private let one = RecordID(type: "Memo", id: "1")
   private let two = RecordID(type: "Memo", id: "2")
@@ -33,7 +33,7 @@ struct MetadataOfStacksTests {
       _ = try $0.update(one, fields: ["title": .text("two")])
       try $0.insert(AnyRecord("Memo", id: "2", ["title": .text("beside")]))
     }
-    a.remote.setScript { fault }
+    a.remote.plan(fault)
     await a.store.sync()
     a.remote.setScript { .none }
     world.time.advance(by: 1000)
@@ -80,7 +80,7 @@ struct MetadataOfStacksTests {
   }
 }
 
-@Suite("Metadata of changes sent in one request or several", .timeLimit(.minutes(5)))
+@Suite("Metadata of changes sent in one request or several", .faultsStrike, .timeLimit(.minutes(5)))
 struct MetadataOfStacksMoreTests {
   private let one = RecordID(type: "Memo", id: "1")
 

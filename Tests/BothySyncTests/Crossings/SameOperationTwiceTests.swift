@@ -1,10 +1,9 @@
 import BothyStore
 import BothySync
 import BothyTesting
-import Synchronization
 import Testing
 
-@Suite("Requests sent again", .timeLimit(.minutes(5)))
+@Suite("Requests sent again", .faultsStrike, .timeLimit(.minutes(5)))
 struct SameOperationTwiceTests {
   private let one = RecordID(type: "Memo", id: "1")
 
@@ -22,7 +21,7 @@ struct SameOperationTwiceTests {
       try $0.insert(AnyRecord("Memo", id: "2", ["title": .text("beside")]))
     }
     try a.set("Memo", "1", ["note": .text("three")])
-    a.remote.setScript { fault }
+    a.remote.plan(fault)
     await a.store.sync()
     a.remote.setScript { .none }
     for _ in 0..<4 {
@@ -57,7 +56,7 @@ struct SameOperationTwiceTests {
       try $0.insert(AnyRecord("Memo", id: "3", ["title": .text("beside")]))
     }
     try a.set("Memo", "1", ["note": .text("three")])
-    a.remote.setScript { .lostRequest }
+    a.remote.plan(.lostRequest)
     await a.store.sync()
     a.remote.setScript { .none }
     for round in 0..<4 {
@@ -70,7 +69,7 @@ struct SameOperationTwiceTests {
   }
 }
 
-@Suite("Owners of work sent in parts", .timeLimit(.minutes(5)))
+@Suite("Owners of work sent in parts", .faultsStrike, .timeLimit(.minutes(5)))
 struct OwnerOfHalvedRequestsTests {
   @Test("A record sent in parts has its owner")
   func whatIsSentInPartsKnowsItsOwner() async throws {
@@ -79,9 +78,7 @@ struct OwnerOfHalvedRequestsTests {
     await a.store.sync()
     for n in 0..<4 { try a.put("Memo", "\(n)", ["title": .text("one")]) }
     // A proxy that rejects requests with this record.
-    a.remote.setScript(forExchange: { request in
-      request.operations.contains { $0.record.id == "2" } ? .status(413, retryAfter: nil) : .none
-    })
+    a.remote.plan(.status(413, retryAfter: nil), on: .operation(on: "2"))
     let report = await a.store.sync()
     #expect(report.pushed == 3)
     await a.store.sync()

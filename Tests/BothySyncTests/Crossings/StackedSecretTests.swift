@@ -5,7 +5,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-@Suite("Secrets of stacked changes", .timeLimit(.minutes(5)))
+@Suite("Secrets of stacked changes", .faultsStrike, .timeLimit(.minutes(5)))
 struct StackedSecretTests {
   private static let schema = StoreSchema(
     version: 1,
@@ -94,13 +94,7 @@ struct StackedSecretTests {
     let a = try world.device("a", Self.schema)
     try a.put("User", "1", ["name": .text("ann"), "password": .text("old")])
     await a.store.sync()
-    let lost = Mutex(true)
-    a.remote.setScript(forExchange: { request in
-      guard !request.operations.isEmpty else { return .none }
-      return lost.withLock { value in
-        defer { value = false }; return value ? .lostAnswer : .none
-      }
-    })
+    a.remote.plan(.lostAnswer, on: .operations, times: 1)
     try a.atomic {
       _ = try $0.update(RecordID(type: "User", id: "1"), fields: ["password": .text("first")])
     }

@@ -87,9 +87,7 @@ struct HalvingStories {
       let pair = try await Pair.sharing { $0.rejectionPolicy = policy }
       try pair.a.retitle("mine")
       for number in 0..<200 { try pair.a.insert("N\(number)", "new") }
-      pair.a.remote.setScript(forExchange: { request in
-        request.operations.isEmpty ? .none : .status(status, retryAfter: nil)
-      })
+      pair.a.remote.plan(.status(status, retryAfter: nil), on: .operations)
       pair.a.remote.forgetRequests()
       let report = await pair.a.store.sync()
       #expect(report.obstacle != nil && report.failures.isEmpty && report.overwritten.isEmpty, "\(status)")

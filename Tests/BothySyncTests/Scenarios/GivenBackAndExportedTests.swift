@@ -5,7 +5,7 @@ import BothyTestSupport
 import BothyTesting
 import Testing
 
-@Suite("Work given back and exported", .timeLimit(.minutes(2)))
+@Suite("Work given back and exported", .faultsStrike, .timeLimit(.minutes(2)))
 struct GivenBackAndExportedTests {
   @Test("Content given back counts once and isn't an edit, also after an export")
   func once() async throws {
@@ -25,7 +25,7 @@ struct GivenBackAndExportedTests {
     await a.sync()
     await b.sync()
     try await place.restore(backup)
-    faulty.setScript(forExchange: { $0.operations.isEmpty ? .none : .lostRequest })
+    faulty.plan(.lostRequest, on: .operations)
     _ = try await a.maintenance.uploadMine()
     #expect(try a.outboxEntries().map(\.id.id) == ["T1"])
     let document = place.folder.path + "/pending.json"
