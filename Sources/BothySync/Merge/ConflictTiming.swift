@@ -17,6 +17,9 @@ struct ConflictTiming: Sendable {
   /// The records whose conflict this run has put off before.
   var putOff: Set<RecordID> = []
 
+  /// True if the answer shows all that syncs pull, so that every conflict is decided now.
+  var showsAll: Bool { pulls.allSatisfy(shown.contains) }
+
   enum Choice: Sendable {
     /// The conflict is decided now, and nothing more is needed.
     case now
@@ -32,6 +35,7 @@ struct ConflictTiming: Sendable {
     _ current: ServerRecord, over entry: Outbox.Entry, _ decision: MergeDecision?,
     in transaction: ReadTransaction
   ) throws -> Choice {
+    if showsAll { return .now }
     let keeping = entry.awaited?.keeping
     guard keeping != .thereAlone, keeping != .uncached, current.isDeleted || !entry.isWhole,
       !showsNothing(of: current, over: entry, decision),
@@ -55,15 +59,16 @@ struct ConflictTiming: Sendable {
   }
 
   /// True if the record is in scopes that were pulled, and neither before nor by this answer up to the version.
-  private func isMissing(
+  func isMissing(
     _ current: ServerRecord, over entry: Outbox.Entry, in transaction: ReadTransaction
   ) throws -> Bool {
-    if try PullState.knows(current, in: transaction) { return false }
     let here = entry.container ?? entry.id.type
-    return try Self.complete(pulls, in: transaction).contains { scope in
+    let missing = pulls.filter { scope in
       !shown.contains(scope)
         && (scope.contains(here) || !current.isDeleted && scope.contains(current.container))
     }
+    return try !missing.isEmpty && !Self.complete(missing, in: transaction).isEmpty
+      && !PullState.knows(current, in: transaction)
   }
 
   /// Returns the scopes of which a pull has been completed.

@@ -24,7 +24,9 @@ struct Conflicts: Sendable {
       guard case .conflict(let current) = outcome.verdict, let item = items[outcome.operation] else {
         continue
       }
-      if let current, item.operation.group == nil, try await isPutOff(current, timing) { continue }
+      if let current, item.operation.group == nil, !timing.showsAll, try await isPutOff(current, timing) {
+        continue
+      }
       guard
         let decision = try await decide(
           item.operation.record, current, isTogether: item.operation.group != nil)
@@ -44,7 +46,9 @@ struct Conflicts: Sendable {
 
   private func isPutOff(_ current: ServerRecord, _ timing: ConflictTiming) async throws -> Bool {
     try await store.read { transaction in
-      guard let entry = try OutboxQueue.entry(current.id, in: transaction) else { return false }
+      guard let entry = try OutboxQueue.entry(current.id, in: transaction),
+        try timing.isMissing(current, over: entry, in: transaction)
+      else { return false }
       var decision: MergeDecision?
       if case .success(let context)? = try Self.context(entry.id, current, false, in: transaction)?.0 {
         decision = Self.decided(context, configuration)
