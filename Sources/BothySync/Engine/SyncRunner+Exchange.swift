@@ -99,7 +99,7 @@ extension SyncRunner {
   private func timing(of response: SyncResponse, _ request: Request) -> ConflictTiming {
     let hasMore = response.pages.contains(where: \.more)
     return ConflictTiming(
-      pulls: pulledScopes, shown: hasMore ? [] : response.pages.map(\.scope), hasMore: hasMore,
+      pulls: pulledScopes, shown: hasMore ? [] : Set(response.pages.map(\.scope)), hasMore: hasMore,
       records: request.records, putOff: request.putOff)
   }
 

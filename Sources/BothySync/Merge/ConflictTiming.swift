@@ -9,7 +9,7 @@ struct ConflictTiming: Sendable {
   /// The scopes that syncs pull.
   var pulls: [SyncScope] = []
   /// The scopes that the answer shows up to its position.
-  var shown: [SyncScope] = []
+  var shown: Set<SyncScope> = []
   /// True if further pages follow the answer's.
   var hasMore = false
   /// The records that are sent again by this run, or `nil` for all.
