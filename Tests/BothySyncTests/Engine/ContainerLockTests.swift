@@ -32,9 +32,11 @@ struct ContainerLockTests {
     #expect(try await pair.serverTitle() == "b")
   }
 
+  /// Promises: N-24, N-56
   @Test("A write below a container delays its sync, and one beside it doesn't")
   func scopes() async throws {
-    let pair = try await pair()
+    let clock = VirtualClock()
+    let pair = try await pair(clock)
     let store = pair.a.store
     let latch = Latch()
     let writing = Task { await store.withWriteLock("trips/oslo") { await latch.pass() } }
@@ -42,7 +44,9 @@ struct ContainerLockTests {
     #expect(await store.sync(.pull, container: "tripsy").obstacle == nil)
     #expect(await store.sync(.pull, container: "trips/rome").obstacle == nil)
     let above = Task { await store.sync(.pull, container: "trips") }
-    try await until { above.isCancelled || store.joinedCount == 0 }
+    // It waits for the writer, for a limited time.
+    await clock.waitForSleepers()
+    #expect(clock.sleepers == [.seconds(5)])
     #expect(pair.a.remote.requests.count == 2)
     latch.open()
     await writing.value
