@@ -15,7 +15,7 @@ struct LiveChangeTests {
     return PushedChange(try #require(record))
   }
 
-  /// Promises: N-9, C-24
+  /// Promises: N-9, C-24, N-21
   @Test("A live change shows at once, and a duplicate or older one changes nothing")
   func applied() async throws {
     let pair = try await Pair.sharing()

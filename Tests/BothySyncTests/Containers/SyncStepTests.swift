@@ -37,6 +37,29 @@ struct SyncStepTests {
     #expect(Set(kinds.map { "\($0.record.id) \($0.kind)" }) == ["T1 updated", "T2 removed", "T4 inserted"])
   }
 
+  /// Promises: N-21
+  @Test("Records that change again between two pages end in their latest versions")
+  func latestVersion() async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"]) { $0.pageSize = 1 }
+    for id in ["T1", "T2", "T3"] { try pair.b.retitle(id, "first") }
+    await pair.b.store.sync()
+    var events = pair.a.store.store.events.makeAsyncIterator()
+    pair.a.remote.interrupt(on: .anything) { [b = pair.b.store] in
+      for title in ["second", "third"] {
+        try await b.store.write { _ = try $0.update(Note.self, id: "T1") { $0.title = title } }
+        await b.sync(.push)
+      }
+      try await b.store.write { _ = try $0.delete(Note.self, id: "T2") }
+      await b.sync(.push)
+    }
+    await pair.a.store.sync(.pull)
+    #expect(pair.a.remote.requests.count > 3)
+    #expect(try ["T1", "T2", "T3"].map { try pair.a.title($0) } == ["third", nil, "first"])
+    let kinds = try #require(await events.next())
+    #expect(Set(kinds.map { "\($0.record.id) \($0.kind)" }) == ["T1 updated", "T2 removed", "T3 updated"])
+    #expect(try await pair.isEven())
+  }
+
   /// Promises: N-22, R15
   @Test(
     "Only a complete snapshot removes unmentioned records, and it spares pending ones"
@@ -69,11 +92,31 @@ struct SyncStepTests {
       pair.a.remote.plan(.status(status, retryAfter: nil))
       try pair.a.insert("mine", "mine")
       #expect(await pair.a.store.sync().obstacle != nil)
+      #expect(pair.a.operations.first?.record == .note("mine"), "the push was tried")
       #expect(try pair.a.noteIDs() == ["T1", "T2", "mine"])
       #expect(try pair.a.store.validator(for: "Note") == validator)
       pair.a.remote.setScript { .none }
       #expect(try await pair.isEven())
     }
+  }
+
+  /// Promises: N-43
+  @Test("A pull that fails at its second page leaves what was pushed before")
+  func errorAfterPush() async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"]) { $0.pageSize = 1 }
+    for id in ["T1", "T2", "T3"] { try pair.b.retitle(id, "theirs") }
+    await pair.b.store.sync()
+    let validator = try pair.a.store.validator(for: "Note")
+    try pair.a.insert("mine", "mine")
+    pair.a.remote.plan(.status(500, retryAfter: nil), on: .pullAlone)
+    let report = await pair.a.store.sync()
+    #expect(report.obstacle != nil && report.pushed == 1)
+    #expect(try await pair.serverTitle("mine") == "mine")
+    #expect(try !pair.a.isPending("mine"))
+    #expect(try ["T1", "T2", "T3"].map { try pair.a.title($0) } == ["start", "start", "start"])
+    #expect(try pair.a.store.validator(for: "Note") == validator)
+    pair.a.remote.setScript { .none }
+    #expect(try await pair.isEven())
   }
 
   /// Promises: N-45
@@ -95,7 +138,7 @@ struct SyncStepTests {
     #expect(try await pair.isEven())
   }
 
-  /// Promises: N-47
+  /// Promises: N-47, C-26
   @Test(
     "Under `.discardAndRefetch`, only a rejected change is undone, without a whole pull"
   )
