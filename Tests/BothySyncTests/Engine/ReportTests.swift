@@ -1,6 +1,7 @@
 import BothyLegacy
 import BothyStore
 import BothySync
+import BothySyncService
 import BothyTestSupport
 import BothyTesting
 import Testing
@@ -14,6 +15,7 @@ struct ReportTests {
     }
   }
 
+  /// Promises: N-59
   @Test("A slow reader receives every report in order")
   func slowReader() async throws {
     let pair = try Pair()
@@ -27,6 +29,7 @@ struct ReportTests {
     #expect(told == ["T1", "T2", "T3", "T4", "T5"])
   }
 
+  /// Promises: S-48
   @Test("Callbacks receive every sync since the store was opened, however slow they are")
   func callbacks() async throws {
     let pair = try Pair()
@@ -46,6 +49,40 @@ struct ReportTests {
     latch.open()
     try await until { journal.lines.last == "T4" }
     #expect(journal.lines == ["T1", "T2", "T3", "T4"])
+    task.cancel()
+    await task.value
+  }
+
+  /// Promises: S-48, S-63, S-66
+  @Test("Installed callbacks receive failures by operation, then the completion once")
+  func order() async throws {
+    var type = Note.schema
+    type.fields.removeAll { $0.name == "note" }
+    type.permissions = Permissions(delete: .nobody)
+    let pair = try await Pair.sharing(
+      ["T1", "T2", "T3"], rules: AccessRules(schema: StoreSchema(types: [type])))
+    let (store, journal) = (pair.a.store, Journal())
+    let task = Task {
+      await store.tellReports(
+        to: SyncCallbacks(
+          failedInserts: { journal.note("inserts \($0.map(\.record.id))") },
+          failedUpdates: { journal.note("updates \($0.map(\.record.id))") },
+          failedDeletes: { journal.note("deletes \($0.map(\.record.id))") },
+          completion: { journal.note("completed \($0.map(\.objectID.id))") }))
+    }
+    try await until { journal.lines == ["completed []"] }
+    try pair.a.remove("T2")
+    try pair.a.retitle("T3", "b")
+    try pair.a.edit("T1") { $0.note = "refused" }
+    try pair.a.insert("T9", "new", note: "refused")
+    try pair.a.insert("T8", "new")
+    await store.sync()
+    try await until { journal.lines.count >= 5 }
+    for _ in 0..<1000 { await Task.yield() }
+    #expect(
+      journal.lines.dropFirst() == [
+        "inserts [\"T9\"]", "updates [\"T1\"]", "deletes [\"T2\"]", "completed [\"T8\", \"T3\"]",
+      ])
     task.cancel()
     await task.value
   }

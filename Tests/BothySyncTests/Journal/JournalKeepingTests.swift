@@ -159,6 +159,7 @@ struct ReportReaderTests {
     return lines.lines.filter { $0 != "." }
   }
 
+  /// Promises: S-54, N-37, C-1
   @Test("A reader that was away learns what was replaced")
   func replacedMeanwhile() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
@@ -174,6 +175,7 @@ struct ReportReaderTests {
     #expect(try pair.a.store.journal.entries(losing: true).count == 2)
   }
 
+  /// Promises: S-48, S-63, S-66
   @Test("Decisions without callbacks are reported after a relaunch, and none twice")
   func relaunch() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)

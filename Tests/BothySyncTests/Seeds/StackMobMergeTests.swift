@@ -138,6 +138,35 @@ struct StackMobMergeTests {
     #expect(try await pair.isEven())
   }
 
+  /// Promises: S-59
+  @Test("In a sync the policy of a type and its operation comes first")
+  func mostSpecific() async throws {
+    typealias PerType = MergePolicies.PerType
+    let (mine, theirs) = (MergePolicy.localWins, MergePolicy.remoteWins)
+    let rows: [(policies: MergePolicies, type: PerType?, update: String, deletion: String?)] = [
+      (MergePolicies(theirs, deletes: mine), nil, "theirs", nil),
+      (MergePolicies(mine, deletes: theirs), nil, "mine", "theirs"),
+      (MergePolicies(mine, updates: mine, deletes: mine), PerType(theirs), "theirs", "theirs"),
+      (MergePolicies(theirs, updates: theirs), PerType(mine, deletes: theirs), "mine", "theirs"),
+      (MergePolicies(theirs, deletes: mine), PerType(updates: mine), "mine", nil),
+    ]
+    for (number, row) in rows.enumerated() {
+      let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2"]) {
+        $0.merging = row.policies
+        $0.merging.types["Note"] = row.type
+        $0.merging.types["Other"] = PerType(row.update == "mine" ? theirs : mine)
+      }
+      for id in ["T1", "T2"] { try pair.b.retitle(id, "theirs") }
+      await pair.b.store.sync(.both)
+      try pair.a.retitle("T1", "mine")
+      try pair.a.remove("T2")
+      await pair.a.store.sync()
+      #expect(try await pair.serverTitle("T1") == row.update, "row \(number)")
+      #expect(try await pair.serverTitle("T2") == row.deletion, "row \(number)")
+      #expect(try await pair.isEven(), "row \(number)")
+    }
+  }
+
   /// Promises: S-46, S-60, S-61
   @Test("A custom policy sees all three versions and chooses a side by number")
   func custom() async throws {

@@ -80,6 +80,9 @@ struct StackMobSavingTests {
   )
   func saving() async throws {
     var type = Note.schema
+    for index in type.fields.indices where type.fields[index].name == "note" {
+      type.fields[index].defaultValue = "filled in"
+    }
     type.fields.append(FieldSchema("stamp", .text, default: "by the server"))
     let pair = try await Pair.preset(.stackMob, rules: AccessRules(schema: StoreSchema(types: [type])))
     #expect(SyncOptions.stackMob.writePolicy == .remoteThenLocal)
@@ -88,6 +91,11 @@ struct StackMobSavingTests {
     #expect(try pair.a.store.state(of: .note()) == .synced)
     #expect(try pair.a.record("Note", "T1")?.version == "1")
     #expect(try pair.a.record("Note", "T1")?.unknownFields?.contains("by the server") == true)
+    let cached = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.local)).records
+    #expect(cached.map(\.note) == ["filled in"])
+    let dates = try #require(try pair.a.store.store.metadata(of: .note("T1")))
+    #expect(dates.createdTime == pair.world.time.now && dates.modifiedTime == pair.world.time.now)
+    #expect(dates.owner != nil)
     pair.a.remote.isOffline = true
     let receipt = try await pair.a.store.save(Note(id: "T2", "offline"))
     #expect(receipt.known == .pending)

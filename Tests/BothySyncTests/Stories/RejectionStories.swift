@@ -1,3 +1,4 @@
+import BothyLegacy
 import BothyStore
 import BothySync
 import BothySyncService
@@ -30,7 +31,7 @@ struct RejectionStories {
     }
   }
 
-  /// Promises: S-69, S-70, H-51
+  /// Promises: S-69, S-70, H-51, C-25
   @Test(
     "Failures stored over a relaunch can be accepted, but newer edits stay",
     arguments: [Outbox.Decision.keepLocal, .removeLocal])
@@ -103,5 +104,64 @@ struct RejectionStories {
     #expect(await pair.a.store.sync(.pull).pulled == 0)
     #expect(pair.a.remote.reads == 1)
     #expect(try await pair.isEven())
+  }
+
+  /// Promises: N-37, N-47
+  @Test("An undone change of one container leaves the other containers as they are")
+  func otherContainers() async throws {
+    let (oslo, rome) = (SyncScope(container: "trips/oslo"), SyncScope(container: "trips/rome"))
+    let pair = try Pair(rules: .withoutNotes)
+    try pair.b.change { transaction in
+      for (id, place) in [("O1", oslo), ("O2", oslo), ("R1", rome), ("R2", rome)] {
+        try transaction.insert(Note(id: id, "start"), in: place.container)
+      }
+    }
+    await pair.b.store.sync()
+    var options = SyncOptions.following([oslo, rome])
+    options.rejectionPolicy = .discardAndRefetch
+    try pair.a.restart(configuration: options)
+    await pair.a.store.sync()
+    func validators() throws -> [String?] {
+      try [oslo, rome].map { try pair.a.store.validator(for: $0.container) }
+    }
+    let before = try validators()
+    try pair.b.retitle("R2", "news")
+    await pair.b.store.sync()
+    try pair.a.edit("O1") { $0.note = "refused" }
+    for id in ["O2", "R1"] { try pair.a.retitle(id, "mine") }
+    let report = await pair.a.store.sync(.push)
+    #expect(report.failures.map(\.record) == [.note("O1")])
+    #expect(try report.overwritten.map { try $0.fields?.members()["note"] } == ["refused"])
+    #expect(try ["O1", "O2", "R1", "R2"].map { try pair.a.title($0) } == ["start", "mine", "mine", "start"])
+    #expect(try pair.a.note("O1")?.note == nil && pair.a.store.outboxEntries().isEmpty)
+    #expect(try validators() == before && !before.contains(nil))
+    pair.a.remote.forgetRequests()
+    await pair.a.store.sync(.pull)
+    #expect(pair.a.remote.requests.flatMap(\.pulls).allSatisfy { $0.cursor != nil })
+    #expect(try pair.a.title("R2") == "news")
+    #expect(try await pair.serverTitle("R1") == "mine")
+  }
+
+  /// Promises: S-69, S-70
+  @Test("A callback for failures may accept all of them before the completion")
+  func insideCallback() async throws {
+    let ids = ["T1", "T2", "T3"]
+    let pair = try await Pair.sharing(ids, rules: .withoutNotes)
+    for id in ids { try pair.a.edit(id) { $0.note = "refused" } }
+    let (store, journal) = (pair.a.store, Journal())
+    let callbacks = SyncCallbacks(
+      failedUpdates: { failures in
+        do {
+          let ended = try store.resolve(failures, .removeLocal)
+          journal.note("accepted \(ended.map(\.id).sorted())")
+        } catch { Issue.record(error) }
+      },
+      completion: { _ in journal.note("completed") })
+    await store.sync(telling: callbacks)
+    #expect(journal.lines == ["accepted \(ids)", "completed"])
+    #expect(try store.outboxEntries().isEmpty)
+    #expect(await store.sync().failures.isEmpty)
+    #expect(try await pair.isEven())
+    #expect(try ids.map { try pair.a.note($0)?.note } == [nil, nil, nil])
   }
 }
