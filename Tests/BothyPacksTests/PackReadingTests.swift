@@ -2,6 +2,7 @@ import BothyPacks
 import BothyStore
 import BothyTestSupport
 import Foundation
+import GRDB
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct PackReadingTests {
@@ -119,6 +120,39 @@ import Testing
     #expect(
       try pack.fetch(AnyQuery("PrayerTime", where: .compare(field: "id", .equal, "7/0/fajr"))).count == 1)
     #expect(log.opened.count == 2)
+  }
+
+  /// Promises: K-23
+  @Test func noQueryByIdScansAFile() throws {
+    for isSplit in [true, false] {
+      let url = try Times.build(folder, isSplit ? "split" : "whole", isSplit: isSplit)
+      let pack = try Pack(at: url)
+      let id = try QueryCompiler(PrayerTime.schema, TableColumns(PrayerTime.schema))
+        .tail(AnyQuery("PrayerTime", where: .compare(field: "id", .equal, "7/0/fajr")))
+      let selects = [
+        "bothy_ids_PrayerTime": SQLFragment(" WHERE id = ?", ["7/0/fajr"]), "PrayerTime": id,
+      ]
+      var planned: Set<String> = []
+      for file in pack.manifest.files {
+        var configuration = Configuration()
+        configuration.readonly = true
+        let queue = try DatabaseQueue(path: url.path + "/" + file.name, configuration: configuration)
+        try queue.read { database in
+          for (table, tail) in selects where try database.tableExists(table) {
+            let select = try PreparedStatement(
+              unkept: "EXPLAIN QUERY PLAN SELECT 1 FROM \(table)\(tail.sql)", in: database)
+            select.bind(tail.arguments)
+            var lines: [String] = []
+            while try select.step() { lines.append(select.text(at: 3) ?? "") }
+            #expect(lines.contains { $0.hasPrefix("SEARCH") }, "\(file.name): \(lines)")
+            #expect(!lines.contains { $0.hasPrefix("SCAN") }, "\(file.name): \(lines)")
+            planned.insert(table)
+          }
+        }
+        try queue.close()
+      }
+      #expect(planned == (isSplit ? ["bothy_ids_PrayerTime", "PrayerTime"] : ["PrayerTime"]))
+    }
   }
 
   /// Promises: K-20

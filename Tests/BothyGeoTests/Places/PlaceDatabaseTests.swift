@@ -109,6 +109,36 @@ struct PlaceDatabaseTests {
     #expect(try places.search("beta") == [])
   }
 
+  /// Promises: T-20, B-16
+  @Test("Entrances are found by their building, named or not, of several tiles")
+  func entrances() throws {
+    let ring = TileDocument.shape("Polygon", "[[[0, 0], [0.001, 0], [0.001, 0.001], [0, 0]]]")
+    func building(_ id: Int, _ properties: String) -> String {
+      TileDocument.feature("building", "yes", ids: "[\(id)]", geometry: ring, properties: properties)
+    }
+    func list(_ ids: String) -> String {
+      let points = TileDocument.shape("MultiPoint", "[[0, 0], [0.001, 0]]")
+      return TileDocument.feature("gd_entrance_list", "yes", ids: ids, geometry: points)
+    }
+    let named = building(-20, #"{"building": "yes", "name": "Town hall"}"#)
+    let nameless = building(-10, #"{"building": "yes"}"#)
+    var places = try PlaceStore(path: path)
+    try places.replace(version(nameless, list("[-10, 5, 6]"), named, list("[-20, 8, 9]"), at: 5))
+    let beside = TileDocument.tile(nameless, list("[-10, 7]"))
+    let neighbor = try #require(tile.neighbor(east: 1, south: 0))
+    try places.replace(PlaceTile(neighbor, payload: Data(beside.utf8), receivedAt: 5))
+    for _ in 0..<2 {
+      #expect(try places.entrances(ofBuilding: -10) == [5, 6, 7])
+      #expect(try places.entrances(ofBuilding: -20) == [8, 9])
+      #expect(try places.entrances(ofBuilding: -30) == [])
+      #expect(try places.in(box: .world).map(\.name) == ["Town hall"])
+      try places.close()
+      places = try PlaceStore(path: path)
+    }
+    try places.replace(version(nameless, list("[-10, 6]"), named, at: 6))
+    #expect(try places.entrances(ofBuilding: -10) == [6, 7] && places.entrances(ofBuilding: -20) == [])
+  }
+
   /// Promises: T-43, B-8
   @Test("Another table recomputes the categories, at once or at start, without a download")
   func categories() throws {
@@ -142,7 +172,7 @@ struct PlaceDatabaseTests {
     #expect(try places.replace(version(cafe(1, "Alpha"), at: 5), generation: now) == .added)
   }
 
-  /// Promises: B-19k
+  /// Promises: B-19k, T-21
   @Test(
     "A file of another format is converted, a damaged one recreated, others left"
   )
