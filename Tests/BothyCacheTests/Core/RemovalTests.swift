@@ -108,7 +108,7 @@ struct RemovalTests {
     #expect(rig.cache.counters["tiles"]?.evictedFromMemory == 1)
   }
 
-  /// Promises: R-33, B-21
+  /// Promises: R-33, B-21, R-41
   @Test("A suspended network serves stored entries alone, and loads follow after it resumes")
   func suspended() async throws {
     let rig = try CacheRig()

@@ -118,6 +118,7 @@ struct ReplacementTests {
     }
   }
 
+  /// Promises: E-19, R-30
   @Test(
     "A sign-in page never replaces a vector tile and is never stored as one",
     arguments: portals)
@@ -136,6 +137,7 @@ struct ReplacementTests {
     #expect(error?.code == .unexpectedContent && rig.store[other] == nil)
   }
 
+  /// Promises: E-19, R-30
   @Test("A sign-in page of any kind replaces no picture", arguments: portals)
   func portalForPictures(_ portal: Case) async throws {
     for isPinned in [true, false] {

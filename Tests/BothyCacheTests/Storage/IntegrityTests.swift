@@ -170,6 +170,7 @@ struct IntegrityTests {
     #expect(try store.total().count == 299)
   }
 
+  /// Promises: R-10
   @Test("Unfinished files are deleted when opening, and files without entries as garbage")
   func rests() throws {
     let folder = try TemporaryFolder()

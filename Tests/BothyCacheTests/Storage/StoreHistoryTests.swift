@@ -251,7 +251,7 @@ private struct History {
 
 @Suite("Histories of a folder", .timeLimit(.minutes(5)))
 struct StoreHistoryTests {
-  /// Promises: E-8, E-28, B-19c
+  /// Promises: E-8, E-28, B-19c, R-10
   @Test(
     "Any history of two handles, crashes and damage leaves the entries of a model",
     arguments: StoreKind.allCases)

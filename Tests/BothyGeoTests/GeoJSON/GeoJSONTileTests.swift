@@ -186,7 +186,7 @@ struct GeoJSONTileTests {
     #expect(tile.features.count == 2 && Set(tile.features.map(\.key)).count == 2)
   }
 
-  /// Promises: B-16, E-36
+  /// Promises: B-16, E-36, T-20
   @Test(
     "An unnamed building has its entrances, and is included only on request")
   func namelessBuildings() throws {

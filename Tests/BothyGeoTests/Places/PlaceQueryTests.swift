@@ -123,7 +123,7 @@ struct PlaceQueryTests {
     #expect(try places.in(box: .world, PlaceFilter(includesUnnamed: true)).map(\.ids) == [[-9]])
   }
 
-  /// Promises: E-16
+  /// Promises: E-16, T-15
   @Test("An id mapped as a place and as a road is both")
   func twoLayers() throws {
     let (places, scratch) = try filled(

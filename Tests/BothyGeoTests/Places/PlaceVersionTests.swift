@@ -11,7 +11,7 @@ struct PlaceVersionTests {
 
   init() throws { scratch = try TemporaryFolder() }
 
-  /// Promises: B-19k
+  /// Promises: B-19k, T-21
   @Test("A file of the first version takes its step, and nothing is decoded again")
   func first() throws {
     let path = scratch.file("places.sqlite")

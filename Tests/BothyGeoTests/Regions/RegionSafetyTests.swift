@@ -12,6 +12,7 @@ import Testing
 struct RegionSafetyTests {
   private func old(_ region: Region) throws -> [String?] { try region.plan.tiles().map { "\($0) v1" } }
 
+  /// Promises: E-19, R-30
   @Test(
     "A network with a sign-in page stops a refresh and replaces nothing",
     arguments: [

@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Sources of tiles", .timeLimit(.minutes(5)))
 struct TileSourceTests {
+  /// Promises: R-42
   @Test(
     "A TileJSON document becomes a source that doesn't allow loading in bulk"
   )

@@ -210,6 +210,7 @@ struct StyleClosureTests {
     #expect(throws: BothyError.self) { try closure(style, at: "http://localhost:8/style.json") }
   }
 
+  /// Promises: R-42
   @Test("Attributions of what is in view are plain texts, each once")
   func attributions() async throws {
     let rig = try StyleRig()

@@ -84,7 +84,7 @@ struct DamagedFileTests {
     #expect(kept().isEmpty, "this day's check was made")
   }
 
-  /// Promises: S-3
+  /// Promises: S-3, N-13
   @Test("After a read meets damage, the next opening quarantines the file and keeps it")
   func met() throws {
     try abandoned()

@@ -9,6 +9,7 @@ struct OpeningTests {
 
   init() throws { folder = try TemporaryFolder() }
 
+  /// Promises: N-13
   @Test("A file that isn't a database is refused and unchanged")
   func notADatabase() throws {
     let text = Data(String(repeating: "Not a database. ", count: 100).utf8)

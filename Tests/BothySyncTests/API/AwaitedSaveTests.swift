@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Saving and waiting for the server's verdict", .timeLimit(.minutes(1)))
 struct AwaitedSaveTests {
+  /// Promises: N-34, C-21
   @Test("An accepted save returns the record as the server has it")
   func stored() async throws {
     let pair = try await Pair.sharing(policy: .fieldByField)

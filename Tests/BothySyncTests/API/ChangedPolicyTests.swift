@@ -37,6 +37,7 @@ struct ChangedPolicyTests {
     }
   }
 
+  /// Promises: S-2
   @Test("A write is sent by the policy in force at its beginning")
   func begun() async throws {
     let pair = try await Pair.sharing { $0.triggers = [.save] }
@@ -73,6 +74,7 @@ struct ChangedPolicyTests {
     try pair.a.retitle(mine)
   }
 
+  /// Promises: S-2
   @Test("A conflict is decided by the merge policies in force when the sync begins")
   func merging() async throws {
     let pair = try await Pair.sharing()
@@ -93,6 +95,7 @@ struct ChangedPolicyTests {
     #expect(try await pair.serverTitle() == "theirs")
   }
 
+  /// Promises: S-2
   @Test("A running sync continues with the merge policies of its beginning")
   func mergingMeanwhile() async throws {
     let pair = try await Pair.sharing()

@@ -27,6 +27,7 @@ struct OnlineSaveTests {
     return try await pair.a.store.save(note, options: .saving(policy)).known
   }
 
+  /// Promises: S-35, H-67, C-7, X-8, C-22
   @Test("A save keeps the changes of others in other fields, under every policy", arguments: online)
   func disjoint(save policy: WritePolicy) async throws {
     for merge in [MergePolicy.fieldByField, .remoteWins, .localWins, .latestWins] {
@@ -87,6 +88,7 @@ struct OnlineSaveTests {
     #expect(try await gone.isEven())
   }
 
+  /// Promises: C-7
   @Test("A field that both changed is merged once, and the server has the result")
   func asked() async throws {
     let calls = Calls()

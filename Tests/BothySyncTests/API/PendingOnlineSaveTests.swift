@@ -33,6 +33,7 @@ struct PendingOnlineSaveTests {
     pair.a.remote.isOffline = false
   }
 
+  /// Promises: H-61, S-35
   @Test("A save after an earlier one reverts no change of others", arguments: Earlier.allCases)
   func others(earlier: Earlier) async throws {
     for policy in Self.online {

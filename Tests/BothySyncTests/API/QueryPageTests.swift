@@ -26,6 +26,7 @@ struct QueryPageTests {
     try SyncedStore(at: nil, schema: .notes, remote: remote, configuration: .quiet)
   }
 
+  /// Promises: N-6
   @Test("Each page begins after the one before, whatever changes meanwhile", arguments: [true, false])
   func changes(isStored: Bool) async throws {
     let pair = try await pair()
@@ -68,6 +69,7 @@ struct QueryPageTests {
     #expect(remote.cursors.count == 3)
   }
 
+  /// Promises: N-6
   @Test("A cancelled read asks for no further page, and keeps those that came")
   func cancelled() async throws {
     let pair = try await pair()

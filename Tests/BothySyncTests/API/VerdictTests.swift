@@ -14,6 +14,7 @@ struct VerdictTests {
     return [now, try await pair.a.store.receipt(for: receipt.record).outcome()]
   }
 
+  /// Promises: N-50, S-54
   @Test("A save that gave way to the server's is never accepted")
   func overwritten() async throws {
     let pair = try await Pair.sharing()
@@ -29,6 +30,7 @@ struct VerdictTests {
     #expect(try entry.lost?.members()["title"] == "mine")
   }
 
+  /// Promises: N-37, C-4
   @Test("A save that was rejected and undone has its reason")
   func undone() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
@@ -80,6 +82,7 @@ struct VerdictTests {
     await loop.value
   }
 
+  /// Promises: N-53, S-63
   @Test("A pending insert that the server already has is reported and accepted")
   func equal() async throws {
     let pair = try Pair()

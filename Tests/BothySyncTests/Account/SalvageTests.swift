@@ -101,6 +101,7 @@ import Testing
       uniqueKeysWithValues: records.map { ($0.id.id, try $0.fields.members()["title"]?.stringValue ?? "") })
   }
 
+  /// Promises: S-3
   @Test("Pending work in a damaged file is salvaged by one call and then sent")
   func pending() async throws {
     let store = try await filled()

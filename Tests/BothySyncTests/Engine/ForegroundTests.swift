@@ -45,6 +45,7 @@ struct ForegroundTests {
   /// Gives all tasks with work the time to do it.
   private func settle() async { for _ in 0..<1000 { await Task.yield() } }
 
+  /// Promises: N-38
   @Test("An app that returns sends pending work and pulls changes in one sync")
   func both() async throws {
     let running = try await start(.foreground)
@@ -76,6 +77,7 @@ struct ForegroundTests {
     await running.stop()
   }
 
+  /// Promises: N-12
   @Test("A return doesn't shorten a wait after a failure")
   func waiting() async throws {
     let running = try await start([.save, .foreground])
@@ -94,6 +96,7 @@ struct ForegroundTests {
     await running.stop()
   }
 
+  /// Promises: N-38
   @Test("Without the trigger, or while syncing is paused, a return starts nothing")
   func notAsked() async throws {
     #expect(SyncOptions.Triggers.default.contains(.foreground))

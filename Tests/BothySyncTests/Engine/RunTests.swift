@@ -192,7 +192,7 @@ struct RunTests {
     await running.stop()
   }
 
-  /// Promises: Scenario-23
+  /// Promises: Scenario-23, N-12
   @Test("Saves, notifications and another run shorten no wait, and the app's sync does")
   func askedWhileWaiting() async throws {
     let running = try await start([.save, .notifications, .start])

@@ -53,6 +53,7 @@ struct HalvingStories {
     #expect(report.failures.allSatisfy { $0.code == "tooLarge" && $0.message.contains("as one transaction") })
   }
 
+  /// Promises: H-41
   @Test("A lone operation that the server answers 400 is rejected, and pulls continue")
   func lone() async throws {
     let pair = try await Pair.sharing()

@@ -67,6 +67,7 @@ final class RefetchTests {
   private static let one = Traffic(questions: 1, pulled: 1)
   private static let idle = Traffic()
 
+  /// Promises: N-17, S-25
   @Test("Purging one of 3,000 records fetches that one, and the next sync nothing")
   func purged() async throws {
     let (_, device, wire) = try await device()
@@ -101,6 +102,7 @@ final class RefetchTests {
     #expect(await sync(device, wire) == Self.idle)
   }
 
+  /// Promises: S-69
   @Test("An edit of an accepted record is applied to the server's version")
   func editedSince() async throws {
     let (_, device, wire) = try await device(3, rules: .withoutNotes)
@@ -114,6 +116,7 @@ final class RefetchTests {
     #expect(try device.store.outboxEntries().isEmpty)
   }
 
+  /// Promises: N-37, N-47
   @Test("A rejection under the bridge's preset fetches the one record, in the same sync")
   func discarded() async throws {
     let (_, device, wire) = try await device(rules: .withoutNotes, .ntiBridge)
@@ -163,6 +166,7 @@ final class RefetchTests {
     #expect(await sync(device, wire) == Self.idle)
   }
 
+  /// Promises: N-15
   @Test("Only a purged container is pulled again")
   func container() async throws {
     let world = try SimulatedWorld()

@@ -208,7 +208,7 @@ struct NTIBridgeTests {
 
   // MARK: coordination of writes
 
-  /// Promises: N-31, N-34, N-35, C-3, C-21
+  /// Promises: N-31, N-34, N-35, C-3, C-21, C-26
   @Test("A write is durable before it is sent, and the server's record replaces it")
   func writes() async throws {
     var type = Note.schema

@@ -249,7 +249,7 @@ struct StackMobReadingTests {
 
   // MARK: per request
 
-  /// Promises: S-30, X-7, S-20, S-2
+  /// Promises: S-30, X-7, S-20, S-2, C-25
   @Test("A request may have its own policy, and the next uses the store's")
   func perRequest() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) { $0.readPolicy = .local }

@@ -74,7 +74,7 @@ struct StackMobSyncTests {
     #expect(try await pair.isEven())
   }
 
-  /// Promises: S-43, S-44, S-47
+  /// Promises: S-43, S-44, S-47, C-25
   @Test("Changes are sent in one request without a read, and missing records are skipped")
   func batch() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"])
@@ -167,7 +167,7 @@ struct StackMobSyncTests {
 
   // MARK: when it is done
 
-  /// Promises: S-48, S-66, X-1, S-32
+  /// Promises: S-48, S-66, X-1, S-32, C-25
   @Test("Callbacks for failures run first, by operation, then the completion")
   @MainActor
   func callbacks() async throws {

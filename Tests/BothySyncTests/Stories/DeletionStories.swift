@@ -39,7 +39,7 @@ struct DeletionStories {
     #expect(try pair.b.note() == nil)
   }
 
-  /// Promises: H-23, S-57
+  /// Promises: H-23, S-57, X-4
   @Test("Of a local deletion and an edit the later is kept if later wins", arguments: [true, false])
   func deletionLaterWins(deletionFirst: Bool) async throws {
     let (pair, _) = try await deleteAgainstEdit(.latestWins, deletionFirst: deletionFirst)

@@ -8,7 +8,7 @@ import Testing
 /// The creation and modification times of records, and their owners.
 @Suite("Dates and owners of records", .faultsStrike, .timeLimit(.minutes(5)))
 struct MetadataStories {
-  /// Promises: S-6
+  /// Promises: S-6, X-4
   @Test("A record has offline times, and all devices have equal times after a sync")
   func times() async throws {
     let pair = try Pair()
@@ -72,6 +72,7 @@ struct MetadataStories {
     #expect(try pair.b.metadata(note.id)?.createdTime == pair.a.metadata(note.id)?.createdTime)
   }
 
+  /// Promises: S-31
   @Test("Queries filter and sort by times and owners", arguments: [false, true])
   func queries(_ hasSchema: Bool) async throws {
     let pair = try Pair(rules: hasSchema ? AccessRules(schema: .notes) : AccessRules())

@@ -12,7 +12,7 @@ struct ReadingStories {
     try await device.store.fetchResult(RecordQuery<Note>().order(SortKey("id")), options: options).records
   }
 
-  /// Promises: H-12, S-79
+  /// Promises: H-12, S-79, C-25
   @Test(
     "A fetch at launch does not overwrite an edit made offline",
     arguments: ["localWins", "remoteWins"])
