@@ -59,8 +59,8 @@ extension ReadableStore {
 struct RecordByID<E: Entity>: ReadRequest {
   let id: String
 
-  var plan: ReadPlan<E?> {
-    ReadPlan(.records(RecordID(E.self, id: id)), ReadIdentity(words: [E.typeName, id])) {
+  var plan: ReadTransaction.Plan<E?> {
+    ReadTransaction.Plan(.records(RecordID(E.self, id: id)), ReadIdentity(words: [E.typeName, id])) {
       [id] transaction, fingerprint in
       let entity = try transaction.fetch(E.self, id: id)
       if let entity { fingerprint?.combine(entity) }

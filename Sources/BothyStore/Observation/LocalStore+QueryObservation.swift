@@ -12,8 +12,8 @@ extension LocalStore: ReadableStore {
 }
 
 extension AnyQuery: ReadRequest {
-  public var plan: ReadPlan<[AnyRecord]> {
-    ReadPlan(.types(type), ReadIdentity(self)) { transaction, fingerprint in
+  public var plan: ReadTransaction.Plan<[AnyRecord]> {
+    ReadTransaction.Plan(.types(type), ReadIdentity(self)) { transaction, fingerprint in
       var rows = try RowCursor(self, in: transaction, isKept: fingerprint != nil, isWhole: true)
       defer { rows.close() }
       var records: [AnyRecord] = []
@@ -28,7 +28,8 @@ extension AnyQuery: ReadRequest {
   /// Counts the records. Reads no fields but those of the condition.
   package func count() -> AggregateQuery<Int> {
     AggregateQuery(
-      plan: ReadPlan(.types(type), ReadIdentity(self, words: ["count"])) { transaction, fingerprint in
+      plan: ReadTransaction.Plan(.types(type), ReadIdentity(self, words: ["count"])) {
+        transaction, fingerprint in
         let count = try transaction.count(self)
         fingerprint?.combine(count)
         return count

@@ -7,14 +7,14 @@
 ///
 /// Costs the rows that the query visits; no record is made. A query's limit holds: the ten newest are summed, say.
 public struct AggregateQuery<Value: Sendable>: ReadRequest {
-  public let plan: ReadPlan<Value>
+  public let plan: ReadTransaction.Plan<Value>
 }
 
 extension RecordQuery {
   /// Counts the records. Reads no fields but those of the condition.
   public func count() -> AggregateQuery<Int> {
     AggregateQuery(
-      plan: ReadPlan(.types(E.typeName), ReadIdentity(recordQuery, words: ["count"])) {
+      plan: ReadTransaction.Plan(.types(E.typeName), ReadIdentity(recordQuery, words: ["count"])) {
         [recordQuery] transaction, fingerprint in
         let count = try transaction.count(recordQuery)
         fingerprint?.combine(count)
@@ -55,7 +55,7 @@ extension RecordQuery {
     _ function: String, _ field: String, orZero: Bool = false
   ) -> AggregateQuery<V> {
     AggregateQuery(
-      plan: ReadPlan(.types(E.typeName), ReadIdentity(recordQuery, words: [function, field])) {
+      plan: ReadTransaction.Plan(.types(E.typeName), ReadIdentity(recordQuery, words: [function, field])) {
         [recordQuery] transaction, fingerprint in
         let aggregate = try Aggregate(function, field, of: recordQuery, in: transaction)
         return try aggregate.value(V.self, in: transaction, &fingerprint)
@@ -95,7 +95,9 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
     _ function: String, _ field: String?
   ) -> AggregateQuery<[Grouped<Key, V>]> {
     AggregateQuery(
-      plan: ReadPlan(.types(Element.typeName), ReadIdentity(query, words: [function, field ?? "", key])) {
+      plan: ReadTransaction.Plan(
+        .types(Element.typeName), ReadIdentity(query, words: [function, field ?? "", key])
+      ) {
         [query, key] transaction, fingerprint in
         try Aggregate(function, field, of: query, by: key, in: transaction)
           .groups(Key.self, V.self, in: transaction, &fingerprint)

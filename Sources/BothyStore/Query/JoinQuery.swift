@@ -6,7 +6,7 @@
 /// for list in try await store.fetch(TodoList.all.with(open, by: \.list)) { print(list.name, list.related.count) }
 /// ```
 public struct JoinQuery<Row: Sendable>: ReadRequest {
-  public let plan: ReadPlan<[Row]>
+  public let plan: ReadTransaction.Plan<[Row]>
 }
 
 /// A record and what was fetched with it. Its members are those of the record.
@@ -61,7 +61,7 @@ extension RecordQuery {
     _ field: String, _ type: T.Type, _ row: @escaping @Sendable (E, T?) -> Row?
   ) -> JoinQuery<Row> {
     JoinQuery(
-      plan: ReadPlan(
+      plan: ReadTransaction.Plan(
         .types(E.typeName, T.typeName), ReadIdentity(recordQuery, words: ["with", field, T.typeName])
       ) { [plan] transaction, fingerprint in
         let records = try plan.run(transaction, &fingerprint)
@@ -87,7 +87,7 @@ extension RecordQuery {
 
   private func lists<C: Entity>(_ children: RecordQuery<C>, _ field: String) -> JoinQuery<Joined<E, [C]>> {
     JoinQuery(
-      plan: ReadPlan(
+      plan: ReadTransaction.Plan(
         .types(E.typeName, C.typeName),
         ReadIdentity(recordQuery, children.recordQuery, words: ["with", field])
       ) { [plan] transaction, fingerprint in
@@ -110,7 +110,7 @@ extension RecordQuery {
 
   private func counts<C: Entity>(_ children: RecordQuery<C>, _ field: String) -> JoinQuery<Joined<E, Int>> {
     JoinQuery(
-      plan: ReadPlan(
+      plan: ReadTransaction.Plan(
         .types(E.typeName, C.typeName),
         ReadIdentity(recordQuery, children.recordQuery, words: ["count", field])
       ) { [plan] transaction, fingerprint in

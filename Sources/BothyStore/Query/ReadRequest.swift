@@ -11,25 +11,27 @@ public protocol ReadRequest<Value>: Sendable {
   /// The type of the result.
   associatedtype Value: Sendable
   /// The plan by which a store reads the result.
-  var plan: ReadPlan<Value> { get }
+  var plan: ReadTransaction.Plan<Value> { get }
 }
 
-/// The steps by which a store reads a request. Requests make it; stores run it.
-public struct ReadPlan<Value: Sendable>: Sendable {
-  /// The records that the result depends on.
-  package let region: ObservationRegion
-  /// The request that the plan reads. Plans for equal requests have equal results.
-  package let identity: ReadIdentity
-  /// Reads the result, and adds what was read to a fingerprint where one is given.
-  package let run: @Sendable (ReadTransaction, inout RowFingerprint?) throws -> Value
+extension ReadTransaction {
+  /// The steps by which a store reads a request. Requests make it; stores run it.
+  public struct Plan<Value: Sendable>: Sendable {
+    /// The records that the result depends on.
+    package let region: ObservationRegion
+    /// The request that the plan reads. Plans for equal requests have equal results.
+    package let identity: ReadIdentity
+    /// Reads the result, and adds what was read to a fingerprint where one is given.
+    package let run: @Sendable (ReadTransaction, inout RowFingerprint?) throws -> Value
 
-  package init(
-    _ region: ObservationRegion, _ identity: ReadIdentity,
-    run: @escaping @Sendable (ReadTransaction, inout RowFingerprint?) throws -> Value
-  ) {
-    self.region = region
-    self.identity = identity
-    self.run = run
+    package init(
+      _ region: ObservationRegion, _ identity: ReadIdentity,
+      run: @escaping @Sendable (ReadTransaction, inout RowFingerprint?) throws -> Value
+    ) {
+      self.region = region
+      self.identity = identity
+      self.run = run
+    }
   }
 }
 
@@ -67,8 +69,9 @@ extension ReadTransaction {
 }
 
 extension RecordQuery: ReadRequest {
-  public var plan: ReadPlan<[E]> {
-    ReadPlan(.types(E.typeName), ReadIdentity(recordQuery)) { [recordQuery] transaction, fingerprint in
+  public var plan: ReadTransaction.Plan<[E]> {
+    ReadTransaction.Plan(.types(E.typeName), ReadIdentity(recordQuery)) {
+      [recordQuery] transaction, fingerprint in
       var rows = try RowCursor(recordQuery, in: transaction, isKept: true)
       defer { rows.close() }
       var entities: [E] = []
@@ -87,9 +90,9 @@ public struct FirstQuery<Element: Entity>: ReadRequest, Hashable {
 
   init(_ query: RecordQuery<Element>) { self.query = query }
 
-  public var plan: ReadPlan<Element?> {
+  public var plan: ReadTransaction.Plan<Element?> {
     let all = query.plan
-    return ReadPlan(all.region, all.identity) { [query] transaction, fingerprint in
+    return ReadTransaction.Plan(all.region, all.identity) { [query] transaction, fingerprint in
       if let first = try all.run(transaction, &fingerprint).first { return first }
       let isStrict = try !transaction.catalog.table(query.recordQuery.type).strictPositions.isEmpty
       guard isStrict, query.recordQuery.limit != 0 else { return nil }

@@ -21,8 +21,8 @@ public struct SQLQuery: ReadRequest {
     self.types = types.map { $0.typeName }
   }
 
-  public var plan: ReadPlan<[SQLRow]> {
-    ReadPlan(
+  public var plan: ReadTransaction.Plan<[SQLRow]> {
+    ReadTransaction.Plan(
       .types(types), ReadIdentity(words: [text.fragment.sql] + types, values: text.fragment.arguments)
     ) { [text] transaction, fingerprint in
       let statement = try Self.prepared(text, in: transaction)
