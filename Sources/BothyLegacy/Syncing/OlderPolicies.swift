@@ -4,11 +4,12 @@ public import BothySync
 /// Merge policies of the two older systems, by their own rules and names.
 extension MergePolicy {
   /// The server's record replaces the local one if it was changed later. Otherwise the local one is sent. A record that
-  /// the server has deleted is deleted here. Compares server-corrected times, and the local change wins a tie.
+  /// the server has deleted is deleted here. Compares server-corrected times, and the local change wins a tie. The server's
+  /// record wins over a local change whose time is uncertain, because the clock was set before it.
   public static let remoteNewerWins = MergePolicy(
     name: "remoteNewerWins",
     decide: .pure { context in
-      guard let server = context.server, !server.isDeleted else { return .server }
+      guard let server = context.server, !server.isDeleted, context.isEditTimeReliable else { return .server }
       return server.modified > context.edited ? .server : .client
     })
 

@@ -142,9 +142,10 @@ struct DriftingDeviceTests {
 
   /// Promises: H-7
   @Test(
-    "After a restart the time of an edit is unreliable, and the server wins")
-  func rebooted() async throws {
-    let devices = try await devices()
+    "After a restart the time of an edit is unreliable, and the server wins",
+    arguments: [MergePolicy.latestWins, .remoteNewerWins])
+  func rebooted(policy: MergePolicy) async throws {
+    let devices = try await devices(policy)
     devices.machine.setClock(by: 24 * hour)
     devices.machine.restart()
     let a = try devices.reopened()
