@@ -12,7 +12,11 @@
 /// }
 ///
 /// let store = try LocalStore(at: path, schema: StoreSchema(TodoList.self, Todo.self))
-/// try store.write { try $0.insert(Todo(title: "Buy rope", list: Reference(list))) }
+/// try await store.write { transaction in
+///   let list = TodoList(name: "Shopping")
+///   try transaction.insert(list)
+///   try transaction.insert(Todo(title: "Buy rope", list: Reference(list)))
+/// }
 /// ```
 ///
 /// Every stored property is a field, in the order of the source. Computed and static properties are ignored.

@@ -3,8 +3,10 @@
 /// Sets the field's names, if they differ from the property's.
 ///
 /// ```swift
-/// @Named("due_at") var due: Date?
-/// @Named(wire: "title") var heading: String   // called `title` by the server and by older apps
+/// @Entity struct Todo {
+///   @Named("due_at") var due: Date?
+///   @Named(wire: "title") var heading: String  // called `title` by the server and by older apps
+/// }
 /// ```
 ///
 /// - Parameters:
@@ -39,7 +41,10 @@ public macro FullText() = #externalMacro(module: "BothyMacros", type: "FieldMark
 /// and reads return nil. For `String?`.
 ///
 /// ```swift
-/// @Sensitive var password: String?
+/// @Entity struct WirelessNetwork {
+///   var name: String
+///   @Sensitive var password: String?
+/// }
 /// ```
 @attached(peer)
 public macro Sensitive() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
@@ -48,7 +53,10 @@ public macro Sensitive() = #externalMacro(module: "BothyMacros", type: "FieldMar
 /// policy `MergePolicy.fieldByField`.
 ///
 /// ```swift
-/// @Merge(.counter) var views = 0
+/// @Entity struct Hut {
+///   var name: String  // the server's value stays
+///   @Merge(.counter) var visits = 0  // what was added here is added there
+/// }
 /// ```
 @attached(peer)
 public macro Merge(_ rule: FieldMergeRule) = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
@@ -57,7 +65,10 @@ public macro Merge(_ rule: FieldMergeRule) = #externalMacro(module: "BothyMacros
 /// reference that isn't optional needs `.cascade` or `.deny`.
 ///
 /// ```swift
-/// @OnDelete(.cascade) var list: Reference<TodoList>
+/// @Entity struct Todo {
+///   var title: String
+///   @OnDelete(.cascade) var list: Reference<TodoList>  // deleted with its list
+/// }
 /// ```
 @attached(peer)
 public macro OnDelete(_ rule: FieldKind.DeleteRule) =

@@ -13,7 +13,9 @@
 ///
 /// let language = LocaleSettings.current.languageLocale
 /// try LocaleSettings.update { $0.timeFormat = "24" }
-/// for await change in LocaleSettings.changes where change.changed(\.timeFormat) { … }
+/// for await change in LocaleSettings.changes where change.changed(\.timeFormat) {
+///   show(change.new.timeFormat)
+/// }
 /// ```
 ///
 /// Every stored property is a setting and has a default. Write `willUpdate` to check changes before they are stored, and

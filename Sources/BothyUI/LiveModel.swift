@@ -5,8 +5,14 @@ public import Observation
 /// The values of one request for a view, outside SwiftUI or in place of `@Live`.
 ///
 /// ```swift
-/// @State private var todos = LiveModel<[Todo]>()
-/// List(todos.value ?? []) { … }.task { await todos.run(store.values(of: Todo.order(by: \.title))) }
+/// @MainActor final class TodosModel {
+///   let todos = LiveModel<[Todo]>()
+///
+///   var titles: [String] { todos.value?.map(\.title) ?? [] }
+///
+///   /// Returns when its task is cancelled.
+///   func run(_ store: SyncedStore) async { await todos.run(store.values(of: Todo.order(by: \.title))) }
+/// }
 /// ```
 @MainActor @Observable
 public final class LiveModel<Value: Sendable> {

@@ -5,8 +5,13 @@
   /// The sync status of the environment's store for a view.
   ///
   /// ```swift
-  /// @LiveStatus private var status
-  /// Text(status.pendingCount == 0 ? "Everything is on the server." : "\(status.pendingCount) changes wait.")
+  /// struct PendingBar: View {
+  ///   @LiveStatus private var status
+  ///
+  ///   var body: some View {
+  ///     Text(status.pendingCount == 0 ? "Everything is on the server." : "\(status.pendingCount) changes wait.")
+  ///   }
+  /// }
   /// ```
   @MainActor @propertyWrapper
   public struct LiveStatus: DynamicProperty {

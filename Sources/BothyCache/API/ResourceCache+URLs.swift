@@ -4,7 +4,7 @@ public import Foundation
 /// Reads of resources by their URLs.
 ///
 /// ```swift
-/// let menu = try await cache.value(Menu.self, at: url, maxAge: .seconds(3600))
+/// let menu = try await cache.value(Menu.self, at: menuURL, maxAge: .seconds(3600))
 /// let picture = try await cache.data(at: pictureURL)
 /// ```
 ///

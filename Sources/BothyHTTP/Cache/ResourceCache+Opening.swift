@@ -5,8 +5,11 @@ extension ResourceCache {
   /// Opens or creates a cache in a folder, with the system's HTTP client. Blocks while the folder is opened.
   ///
   /// ```swift
+  /// import Bothy
+  /// import BothyCache
+  ///
   /// let cache = try ResourceCache()
-  /// let menu = try await cache.value(Menu.self, at: url)
+  /// let menu = try await cache.value(Menu.self, at: menuURL)
   /// ```
   ///
   /// - Parameters:

@@ -8,7 +8,9 @@ internal import GRDB
 /// let builder = PackBuilder(
 ///   name: "prayer-times", version: "2026.1", schema: StoreSchema(City.self, PrayerTime.self),
 ///   shardBy: ["PrayerTime": "city"])
-/// let manifest = try builder.build(at: folder) { pack in for row in rows { try pack.add(row) } }
+/// let manifest = try builder.build(at: folder) { pack in
+///   for time in prayerTimes { try pack.add(time) }
+/// }
 /// ```
 ///
 /// Equal rows in equal order give equal bytes: pages have one size, and files have no times and no free space.

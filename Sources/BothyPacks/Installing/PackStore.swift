@@ -6,9 +6,9 @@ internal import Synchronization
 /// readers.
 ///
 /// ```swift
-/// let shelf = PackStore(at: folder, bundled: Bundle.main.url(forResource: "times", withExtension: "pack"),
-///                       expecting: [PrayerTime.self])
-/// let times = try shelf.pack().fetch(query)
+/// let shelf = PackStore(
+///   at: folder, bundled: Bundle.main.url(forResource: "times", withExtension: "pack"), expecting: [PrayerTime.self])
+/// let times = try await shelf.pack().fetch(PrayerTime.where { $0.city == "Kuwait City" })
 /// try await shelf.install(from: source, through: cache)
 /// ```
 ///

@@ -5,9 +5,9 @@ public import Foundation
 ///
 /// ```swift
 /// let pack = try Pack(at: folder, expecting: [City.self, PrayerTime.self])
-/// let cities = try pack.fetch(RecordQuery<City>().order { $0.name.ascending })
-/// let today = try pack.fetch(RecordQuery<PrayerTime>().where { $0.city == "Kuwait City" && $0.day == "2026-11-21" })
-/// let one = try pack.fetch(PrayerTime.self, id: "Kuwait City/2026-11-21/fajr")
+/// let cities = try await pack.fetch(City.order(by: \.name))
+/// let today = try await pack.fetch(PrayerTime.where { $0.city == "Kuwait City" && $0.day == "2026-11-21" })
+/// let dawn = try pack.fetch(PrayerTime.self, id: "Kuwait City/2026-11-21/fajr")
 /// ```
 ///
 /// A type may be split by the values of one field. Then each value has its own file, and reading one opens only the

@@ -4,7 +4,7 @@
 /// let locale = SharedSettings<LocaleSettings>(in: home)
 /// let language = locale.current.languageLocale
 /// try locale.update { $0.timeFormat = "24" }
-/// for await change in locale.changes where change.changed(\.timeFormat) { … }
+/// for await change in locale.changes where change.changed(\.timeFormat) { show(change.new.timeFormat) }
 /// ```
 ///
 /// May be used from any thread. Keep a reference to it while you observe changes.

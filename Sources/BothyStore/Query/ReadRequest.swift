@@ -4,8 +4,8 @@
 /// ```swift
 /// let open = Todo.where { !$0.done }
 /// let todos = try await store.fetch(open.order(by: \.title))  // [Todo]
-/// let count = try await store.fetch(open.count())             // Int
-/// for try await todos in store.values(of: open) { … }
+/// let count = try await store.fetch(open.count())  // Int
+/// for try await todos in store.values(of: open) { show("\(todos.count) to do") }
 /// ```
 public protocol ReadRequest<Value>: Sendable {
   /// The type of the result.

@@ -1,7 +1,9 @@
 /// A description of records of the entity type `E`, with their order and number, as a value:
 ///
 /// ```swift
-/// RecordQuery<Todo>().where { $0.done == false && $0.due < date }.order { $0.due.descending }.limit(10)
+/// let overdue = Todo.where { !$0.done && $0.due < Date() }.order(by: \.due, .descending).limit(10)
+/// let todos = try await store.fetch(overdue)
+/// let count = try await store.fetch(overdue.count())
 /// ```
 ///
 /// One value can be fetched, counted, observed and sent to the server. Creating one reads nothing.

@@ -4,9 +4,10 @@ internal import GRDBSQLite
 /// columns those of the fields, with the id in `_id`.
 ///
 /// ```swift
+/// let least = 2
 /// let rows = try await store.fetch(
-///   SQLQuery("SELECT title, count(*) AS n FROM Todo GROUP BY title HAVING n > \(limit)", reading: Todo.self))
-/// for row in rows { let title: String? = row["title"] }
+///   SQLQuery("SELECT title, count(*) AS n FROM Todo GROUP BY title HAVING n >= \(least)", reading: Todo.self))
+/// let titles: [String] = rows.compactMap { $0["title"] }
 /// ```
 ///
 /// Dates are milliseconds since 1970. Throws `BothyError` `invalidQuery` for SQL that SQLite can't read, that writes,

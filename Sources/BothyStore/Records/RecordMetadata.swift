@@ -9,6 +9,7 @@ package import struct Foundation.Date
 /// Queries name them `created`, `modified` and `owner`, unless the type has a field of that name:
 ///
 /// ```swift
+/// let lastLaunch = Date(timeIntervalSinceNow: -86_400)
 /// let modified = Field<Date?>("modified")
 /// let recent = Todo.where { _ in modified > lastLaunch }.order { _ in modified.descending }
 /// ```

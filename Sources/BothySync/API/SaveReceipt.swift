@@ -7,9 +7,10 @@ import BothyStore
 /// let receipt = try await store.save(booking)
 /// let result = try await receipt.result(within: .seconds(10))
 /// switch result.verdict {
-/// case .accepted, .merged: show(result.record)
-/// case .replaced: print("Another booking was first. Yours was:", result.overwritten as Any)
-/// case .rejected(let rejection): print(rejection.message)
+/// case .accepted: show("Booked.")
+/// case .merged: show("Booked, with changes of others: \(result.record?.beds ?? 0) beds")
+/// case .replaced: show("Another booking was first. Yours had \(result.overwritten?.beds ?? 0) beds.")
+/// case .rejected(let rejection): show(rejection.message)
 /// }
 /// ```
 public struct SaveReceipt<Value: Sendable>: Sendable {

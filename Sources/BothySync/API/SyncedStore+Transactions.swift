@@ -19,8 +19,8 @@ extension SyncedStore {
   ///
   /// ```swift
   /// try await store.write(.atomic) { transaction in
-  ///   try transaction.update(Account.self, id: "ann") { $0.pence -= 500 }
-  ///   try transaction.update(Account.self, id: "ben") { $0.pence += 500 }
+  ///   try transaction.update(Purse.self, id: "ann") { $0.pence -= 500 }
+  ///   try transaction.update(Purse.self, id: "ben") { $0.pence += 500 }
   /// }
   /// ```
   ///

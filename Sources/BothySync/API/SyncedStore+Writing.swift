@@ -4,8 +4,9 @@ import Logging
 /// The writing verbs. Each is durable when it returns, and sent by the write policy.
 ///
 /// ```swift
-/// try await store.save(Todo(title: "Oil the lamp"))
-/// try await store.update(Todo.self, id: id) { $0.done.toggle() }
+/// let lamp = Todo(title: "Oil the lamp")
+/// try await store.save(lamp)
+/// try await store.update(Todo.self, id: lamp.id) { $0.done = true }
 /// try await store.delete(Todo.where { $0.done })
 /// ```
 extension SyncedStore {

@@ -166,8 +166,8 @@ extension SyncedStore {
   ///
   /// ```swift
   /// let store = try SyncedStore(
-  ///   at: URL.documentsDirectory.appending(path: "todos.bothy"), schema: [TodoList.self, Todo.self],
-  ///   remote: BothyRemote(url: "https://todo.example.org", space: "home") { try await token() })
+  ///   at: folder.appending(path: "todos.bothy"), schema: [TodoList.self, Todo.self],
+  ///   remote: BothyRemote(url: "https://todo.example.org", space: "home") { try await session.token() })
   /// ```
   ///
   /// Throws `BothyError` for a file that can't be opened or brought to the schema; it stays as it was.

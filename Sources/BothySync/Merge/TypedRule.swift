@@ -63,7 +63,8 @@ extension MergePolicies {
   /// read as the type, the rule doesn't run. The record then stays pending and the failure is reported.
   ///
   /// ```swift
-  /// policies.set(for: Hut.self) { conflict in
+  /// var options = SyncOptions()
+  /// options.merging.set(for: Hut.self) { conflict in
   ///   guard let local = conflict.local, var merged = conflict.suggestion else { return .remote }
   ///   merged.beds = local.beds
   ///   return .merged(merged)

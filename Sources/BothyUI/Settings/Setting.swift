@@ -5,8 +5,11 @@
   /// A property of a settings group for a control.
   ///
   /// ```swift
-  /// @Setting(\Reading.fontSize) private var fontSize
-  /// Stepper("Size \(fontSize)", value: $fontSize)
+  /// struct ReadingView: View {
+  ///   @Setting(\ReadingSettings.fontSize) private var fontSize
+  ///
+  ///   var body: some View { Stepper("Size \(fontSize)", value: $fontSize) }
+  /// }
   /// ```
   ///
   /// Reads memory. The view is updated after each change, also by other processes. Setting it through the projected value

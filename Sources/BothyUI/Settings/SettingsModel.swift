@@ -4,7 +4,14 @@ public import Observation
 /// A group for a view: its current value, kept up to date while `run` runs.
 ///
 /// ```swift
-/// Text(model.value.timeFormat).task { await model.run() }
+/// @MainActor final class ClockModel {
+///   let locale = SettingsModel(SharedSettings<LocaleSettings>(in: home))
+///
+///   var isTwelveHours: Bool { locale.value.timeFormat == "12" }
+///
+///   /// Returns when its task is cancelled.
+///   func run() async { await locale.run() }
+/// }
 /// ```
 @MainActor @Observable
 public final class SettingsModel<Group: SettingsGroup> {
