@@ -76,6 +76,12 @@ public macro Entity(_ name: String? = nil, _ scope: EntityScope) =
 public macro Entity(_ scope: EntityScope) = #externalMacro(module: "BothyMacros", type: "EntityMacro")
 
 /// The place where the records of an entity are stored.
+///
+/// ```swift
+/// @Entity(.local) struct SearchTerm {
+///   var text: String
+/// }
+/// ```
 public enum EntityScope: Sendable {
   /// On this device only.
   case local

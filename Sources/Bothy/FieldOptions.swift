@@ -21,11 +21,27 @@ public macro Named(_ name: String? = nil, wire: String? = nil, aliases: [String]
 /// Adds an index, so that filtering and sorting by the field cost time in proportion to the result, not to the type.
 /// The index of a `Coordinate` is an R-tree, for circles, boxes and the nearest.
 /// Each index makes a write of the record a few microseconds longer.
+///
+/// ```swift
+/// @Entity struct Hut {
+///   @Indexed var beds = 4
+///   @Indexed var position: Coordinate?
+/// }
+///
+/// let roomy = Hut.where { $0.beds >= 6 }
+/// ```
 @attached(peer)
 public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
 /// Requires that no two records of the type have the same value. A write of a duplicate throws `BothyError`
 /// `.uniqueViolation`. Optional fields may be nil any number of times.
+///
+/// ```swift
+/// @Entity struct Member {
+///   @UniqueValue var email: String
+///   @UniqueValue var cardNumber: String?
+/// }
+/// ```
 ///
 /// Devices that are offline can give the same value twice in a synced type. A server with the schema rejects the later
 /// change, which stays pending. Until it is resolved, or if the server has no schema, two records here may have
@@ -34,6 +50,18 @@ public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarke
 public macro UniqueValue() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
 /// Adds the words of the field to the type's full-text index. For `String` and `String?`.
+///
+/// A query by `matching` finds records whose fields have all words, the last one as a prefix. It looks the words up in the
+/// index. The result has the order of the query, not of relevance.
+///
+/// ```swift
+/// @Entity struct Stop {
+///   @FullText var place: String
+///   @FullText var notes: String?
+/// }
+///
+/// let found = try await store.fetch(Stop.all.matching("fins").limit(20))
+/// ```
 @attached(peer)
 public macro FullText() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
@@ -76,5 +104,12 @@ public macro OnDelete(_ rule: FieldKind.DeleteRule) =
 
 /// Excludes a property from the record. It is neither stored nor synced, and has its initial value whenever the record
 /// is read. Its type may be left out; it is then no parameter of the memberwise initialiser.
+///
+/// ```swift
+/// @Entity struct Film {
+///   var title: String
+///   @NotStored var progress = 0.0
+/// }
+/// ```
 @attached(peer)
 public macro NotStored() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")

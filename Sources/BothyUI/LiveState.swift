@@ -2,6 +2,12 @@ public import BothyStore
 package import BothySync
 
 /// The state of a `@Live` property, as its projected value: `$todos.isLoading`, `$todos.error`.
+///
+/// ```swift
+/// func search(_ words: String, in todos: LiveState<[Todo]>) async throws {
+///   try await todos.load(words.isEmpty ? Todo.all : Todo.all.matching(words))
+/// }
+/// ```
 @MainActor
 public struct LiveState<Value: Sendable> {
   private let model: LiveModel<Value>

@@ -2,6 +2,17 @@ public import BothySync
 public import Observation
 
 /// The sync status of a store for a view, outside SwiftUI or in place of `@LiveStatus`.
+///
+/// ```swift
+/// @MainActor final class PendingModel {
+///   let status = StatusModel()
+///
+///   var text: String { status.value.pendingCount == 0 ? "Everything is sent." : status.value.message ?? "Not sent yet." }
+///
+///   /// Returns when its task is cancelled.
+///   func run(_ store: SyncedStore) async { await status.run(store) }
+/// }
+/// ```
 @MainActor @Observable
 public final class StatusModel {
   /// The current status. Stopped until the first one is read.

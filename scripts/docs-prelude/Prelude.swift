@@ -60,12 +60,15 @@ let todoList: TodoList = some()
 let booking: Booking = some()
 let trip: Trip = some()
 let photo: Photo = some()
+let jpeg = Data()
 
 // Stores, servers, caches and settings.
 
 let store: SyncedStore = some()
+let accounts: AccountFolder = some()
 let remote: BothyRemote = some()
 let cache: ResourceCache = some()
+let pack: Pack = some()
 let source: ResourceSource = some()
 let session: Session = some()
 let path = "todos.bothy"
@@ -74,7 +77,8 @@ let menuURL = URL(filePath: "menu.json")
 let pictureURL = URL(filePath: "hut.jpeg")
 let home = SettingsContainer.inMemory()
 
-struct Session {
+struct Session: Sendable {
+  var expiry: Date
   func token() async throws -> String { some() }
 }
 

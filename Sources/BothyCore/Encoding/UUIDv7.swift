@@ -3,6 +3,13 @@ import Synchronization
 
 /// Creates the default ids: UUID version 7 (RFC 9562 section 5.7) as lower-case text.
 ///
+/// `@Entity` calls it for each record that is made without an id.
+///
+/// ```swift
+/// let id = UUIDv7.make()  // such as 0198c0de-7c3a-7d1e-9f2b-4a6c8e0d1b35
+/// let todo = Todo(id: id, title: "Buy rope")
+/// ```
+///
 /// The first 48 bits are the Unix time in milliseconds. Ids that are created later therefore sort later and are
 /// appended at the end of an index. Inserts were measured at 0.6 of the cost of random ids. Within a process each id
 /// sorts after all earlier ids, on any thread and at any setting of the clock. The 74 random bits make ids unique, not

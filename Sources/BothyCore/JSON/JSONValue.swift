@@ -1,5 +1,10 @@
 /// A JSON value as a tree, for documents that are small and read in any order: schemas, queries, settings.
 ///
+/// ```swift
+/// let address: JSONValue = ["street": "Storgata 1", "town": "Oslo"]
+/// print(address.canonicalText)  // {"street":"Storgata 1","town":"Oslo"}
+/// ```
+///
 /// Records don't use it. They are written and read directly (see `JSONWriter`, `JSONReader`).
 public enum JSONValue: Sendable, Hashable {
   /// The literal `null`.

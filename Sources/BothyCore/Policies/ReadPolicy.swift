@@ -2,6 +2,11 @@
 ///
 /// Under every policy a read of records returns the content of the local file, after any answer of the server was merged
 /// into it. Pending changes are included.
+///
+/// ```swift
+/// let huts = try await store.fetch(Hut.all, policy: .remoteElseLocal)
+/// store.readPolicy = .localThenRemote  // for reads that name none
+/// ```
 public enum ReadPolicy: String, Sendable, Hashable, CaseIterable {
   /// The local copy, also if it is stale. Makes no request. The default for records.
   case local

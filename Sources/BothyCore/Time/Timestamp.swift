@@ -2,6 +2,12 @@ public import struct Foundation.Date
 
 /// A point in time as it is stored and sent: whole milliseconds since 1970-01-01T00:00:00Z, negative before.
 ///
+/// ```swift
+/// let departure = Timestamp(Date())
+/// let later = Timestamp(milliseconds: departure.milliseconds + 3_600_000)  // an hour
+/// print(departure < later)  // true
+/// ```
+///
 /// Calendar conversions follow the proleptic Gregorian calendar by the day-count algorithm of Howard Hinnant,
 /// "chrono-Compatible Low-Level Date Algorithms". Text follows RFC 3339.
 public struct Timestamp: Sendable, Hashable, Comparable {

@@ -1,4 +1,10 @@
 /// The identity of a record: the name of its type and its id within the type. Ids are any text, compared byte by byte.
+///
+/// ```swift
+/// let corrour = RecordID(type: "Hut", id: "corrour")
+/// for entry in try store.journal.entries(of: corrour) { show("\(entry.date): \(entry.record)") }
+/// try await store.move(RecordID(trip), to: "trips/rome")
+/// ```
 public struct RecordID: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The name of the type in the schema.
   public var type: String

@@ -1,4 +1,13 @@
 /// A token, with its expiry if that is known. Its description does not contain its value.
+///
+/// ```swift
+/// let remote = BothyRemote(
+///   url: "https://bothy.example.org", space: "home",
+///   accessToken: {
+///     let text = try await session.token()
+///     return AccessToken(text, expiresAt: Int64(session.expiry.timeIntervalSince1970 * 1000))
+///   })
+/// ```
 public struct AccessToken: Sendable, Hashable {
   /// The value after `Bearer` in requests.
   public var value: String

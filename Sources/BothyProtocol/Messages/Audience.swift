@@ -1,8 +1,17 @@
 import BothyStore
 
 /// The audience of a record: users by name, lists by id.
+///
+/// The prefix `group:` marks a group of the users' tokens. A server takes a thousand users and lists in one
+/// audience.
+///
+/// ```swift
+/// try await store.sharing.share(trip, with: .users("ben", "group:guides"))
+/// let audience = try await store.sharing.audience(of: trip)
+/// show(audience.users.sorted().joined(separator: ", "))
+/// ```
 public struct Audience: Sendable, Hashable {
-  /// Names of users, and of groups with the prefix `Principal.groupPrefix`.
+  /// Names of users, and of groups with the prefix `group:`.
   public var users: Set<String>
   /// Ids of lists. Their members at the time may see the record.
   public var lists: Set<String>

@@ -31,6 +31,16 @@ public struct Outcome: Sendable, Hashable {
 }
 
 /// The reason why the server rejected an operation.
+///
+/// ```swift
+/// for entry in try await store.outbox.rejected() {
+///   guard case .rejected(let rejection) = entry.state else { continue }
+///   switch rejection.kind {
+///   case .uniqueViolation: show("\(entry.id): another record has this value.")
+///   default: show("\(entry.id): \(rejection.message)")
+///   }
+/// }
+/// ```
 public struct Rejection: Sendable, Hashable, Codable {
   /// The code of operations whose group was incomplete. None of it was applied.
   package static let incompleteGroup = "incompleteGroup"

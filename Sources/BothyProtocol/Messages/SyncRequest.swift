@@ -54,6 +54,11 @@ public struct SyncRequest: Sendable, Hashable {
 }
 
 /// A container, with or without the containers below it. The root `""` with its children is the whole space.
+///
+/// ```swift
+/// try await store.subscriptions.set([.container("trips/oslo"), .container("Gear", includingChildren: false)])
+/// if try await store.subscriptions.isComplete(.container("trips/oslo")) { show("Ready for the mountains") }
+/// ```
 public struct SyncScope: Sendable, Hashable, Codable {
   /// A path whose parts are divided by `/`, empty for the root.
   public var container: String

@@ -3,6 +3,16 @@ public import BothyStore
 /// A named set of users that records can be shared with, such as friends. It belongs to the user who created it, is
 /// stored on the server, and its owner alone can see it.
 ///
+/// One change of the list reaches all records that are shared with it. `SharingControl` sends each change at once and
+/// queues none. It throws `BothyError` `.requiresNetwork` without a server.
+///
+/// ```swift
+/// var friends = try await store.sharing.create(UserList(name: "Friends", members: ["ben"]))
+/// try await store.sharing.share(trip, with: .lists(friends.id))
+/// friends.members.append("dora")
+/// friends = try await store.sharing.update(friends)
+/// ```
+///
 /// In messages and in the server's storage it is a record of the type `bothy_list`, which every server knows.
 public struct UserList: Sendable, Hashable, Identifiable {
   /// The id of the list's record, which records are shared with.
@@ -14,7 +24,7 @@ public struct UserList: Sendable, Hashable, Identifiable {
   /// The server's version of the list; `nil` for a list that the server has not received.
   package var version: String?
 
-  /// Makes a list, without a request. `SyncedStore.create` sends it to the server, which accepts ten thousand members
+  /// Makes a list, without a request. `SharingControl.create` sends it to the server, which accepts ten thousand members
   /// at most.
   public init(id: String = UUIDv7.make(), name: String, members: [String] = [], version: String? = nil) {
     self.id = id

@@ -1,4 +1,11 @@
 /// One change of a group, as its listeners receive it.
+///
+/// ```swift
+/// let locale = SharedSettings<LocaleSettings>(in: home)
+/// for await change in locale.changes where change.changed(\.timeFormat) {
+///   show("\(change.old.timeFormat) hours before, \(change.new.timeFormat) now")
+/// }
+/// ```
 public struct SettingsChange<Group: SettingsGroup>: Sendable {
   /// The group before the change.
   public var old: Group

@@ -2,6 +2,11 @@ import Foundation
 
 /// A folder that the app and its extensions share.
 ///
+/// ```swift
+/// let shared = try AppGroupFolder(appGroup: "group.org.example.app")
+/// let store = try SyncedStore(at: shared.path(of: "todos.bothy"), schema: [Todo.self], remote: remote)
+/// ```
+///
 /// On Apple platforms it is the container of an App Group, on Linux a folder of the user's that is named after the
 /// group; `AppGroupFolder(appGroup:)` is in a file of its own for each.
 public struct AppGroupFolder: Sendable, Hashable {

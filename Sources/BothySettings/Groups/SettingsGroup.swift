@@ -65,6 +65,19 @@ extension SettingsGroup {
 ///
 /// `@SettingsGroup(in: home)` writes the conformance; by hand it is
 /// `static let settings = SharedSettings<LocaleSettings>(in: home)`.
+///
+/// ```swift
+/// enum AppSettings {
+///   static let home = SettingsContainer(appGroup: "group.org.example.app")
+/// }
+///
+/// @SettingsGroup(in: AppSettings.home) struct ReadingSettings {
+///   var fontSize = 12
+/// }
+///
+/// show("\(ReadingSettings.current.fontSize) points")
+/// try ReadingSettings.update { $0.fontSize += 1 }
+/// ```
 public protocol HostedSettingsGroup: SettingsGroup {
   /// The group in its home; one for the process, so a stored constant.
   static var settings: SharedSettings<Self> { get }

@@ -4,6 +4,19 @@ public import BothyStore
 ///
 /// A new property with a default needs no step, and no new version. All steps of an opening run in one transaction:
 /// they all succeed, or the group is as it was.
+///
+/// ```swift
+/// @SettingsGroup(
+///   version: 2,
+///   steps: [
+///     SettingsStep(to: 2, .rename(from: "languageLocale", to: "language")),
+///     SettingsStep(to: 2, .convert(field: "timeFormat") { .int($0 == "24" ? 24 : 12) }),
+///   ])
+/// struct LocaleSettings {
+///   var language = "en"
+///   var timeFormat = 12
+/// }
+/// ```
 public struct SettingsStep: Sendable {
   /// The group's version that the step leads to.
   package var version: Int

@@ -4,6 +4,12 @@ import Logging
 
 /// The local store: typed records in one SQLite file, independent of any network.
 ///
+/// ```swift
+/// let store = try LocalStore(at: path, schema: [Todo.self])
+/// try await store.write { try $0.insert(Todo(title: "Oil the lamp")) }
+/// let todos = try await store.fetch(Todo.where { !$0.done })
+/// ```
+///
 /// A store may be used from any thread. Writes run one after another on the writer's thread. Reads see the last
 /// committed state and never wait for a write (SQLite's write-ahead log). Several processes may open one file.
 public final class LocalStore: Sendable {

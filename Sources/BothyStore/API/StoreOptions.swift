@@ -1,6 +1,11 @@
 public import Logging
 
 /// The options for opening a store.
+///
+/// ```swift
+/// let options = StoreOptions(processes: .single, busyTimeout: .seconds(2))
+/// let store = try LocalStore(at: path, schema: [Todo.self], options: options)
+/// ```
 public struct StoreOptions: Sendable {
   /// The durability of a commit.
   package enum Durability: String, Sendable, Hashable {

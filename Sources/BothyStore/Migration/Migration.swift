@@ -2,6 +2,15 @@
 ///
 /// Additive changes (a new type, a new field that is optional or has a default, indexes) need no step. All steps of an
 /// opening run in one transaction: they all succeed, or the file is unchanged.
+///
+/// ```swift
+/// let schema = StoreSchema(version: 2, TodoList.self, Todo.self)
+/// let migrations = [
+///   Migration(to: 2, .renameField(type: "Todo", from: "deadline", to: "due")),
+///   Migration(to: 2, .dropField(type: "Todo", field: "colour")),
+/// ]
+/// let store = try SyncedStore(at: path, schema: schema, migrations: migrations, remote: remote)
+/// ```
 public struct Migration: Sendable {
   /// The schema version that this step produces.
   package var version: Int

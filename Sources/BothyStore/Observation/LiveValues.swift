@@ -2,6 +2,12 @@ import Synchronization
 
 /// The values of one read over time: the present value at once, then one after each commit that changed it.
 ///
+/// ```swift
+/// for try await todos in store.values(of: Todo.where { !$0.done }.order(by: \.due)) {
+///   show("\(todos.count) to do, first \(todos.first?.title ?? "nothing")")
+/// }
+/// ```
+///
 /// Each iterator has its own subscription, which ends with it, and needs no task. Values are read outside the writer
 /// and only while `next` waits, so a slow consumer skips to the newest. Commits of other processes count too (see
 /// `StoreOptions.processes`). The sequence ends when the consuming task is cancelled, when the store is closed, and

@@ -1,6 +1,14 @@
 import Synchronization
 
 /// The effect of one commit on one record.
+///
+/// The `events` of a store have an array of them for each commit of this process.
+///
+/// ```swift
+/// for await changes in store.events {
+///   for change in changes where !change.isLocal && change.kind == .inserted { show("New: \(change.record)") }
+/// }
+/// ```
 public struct RecordChange: Sendable, Hashable {
   /// The effect of the whole transaction on the record. A record that was inserted and removed in it has no event.
   public enum Kind: String, Sendable, Hashable, CaseIterable {

@@ -64,6 +64,14 @@ extension RecordQuery {
 }
 
 /// Values computed for each group of records: `Todo.all.group(by: \.list).sum(\.effort)`.
+///
+/// One statement for all groups. No record is made.
+///
+/// ```swift
+/// for group in try await store.fetch(Todo.all.group(by: \.list).sum(\.effort)) {
+///   print(group.key?.id ?? "no list", group.value)
+/// }
+/// ```
 public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
   let query: AnyQuery
   let key: String
@@ -106,6 +114,12 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
 }
 
 /// A group and its value. Groups come in the order of their keys, records without a key first.
+///
+/// ```swift
+/// for group in try await store.fetch(Todo.all.group(by: \.done).count()) {
+///   show("\(group.key ? "done" : "open"): \(group.value)")
+/// }
+/// ```
 public struct Grouped<Key: FieldConvertible, Value: Sendable>: Sendable {
   /// The value that the records of the group share.
   public var key: Key

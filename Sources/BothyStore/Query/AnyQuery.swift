@@ -1,6 +1,12 @@
 /// A description of records of one type without a Swift type: the condition, the order and the limit. Tools, the wire
 /// and the server use it.
 ///
+/// ```swift
+/// import BothyPacks
+///
+/// for row in try await pack.fetch(AnyQuery("City", limit: 10)) { print(row.id, row["name"]) }
+/// ```
+///
 /// `RecordQuery<E>` is the equivalent for an entity type.
 public struct AnyQuery: Sendable, Hashable {
   /// The name of the type in the schema.

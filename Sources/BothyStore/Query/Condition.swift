@@ -1,5 +1,11 @@
 /// A condition on the records of a query: `$0.done == false && $0.due < date`.
 ///
+/// ```swift
+/// let showsDone = false
+/// let due = Todo.where { (Condition(showsDone) || !$0.done) && $0.due < Date() }
+/// let undated = Todo.where { $0.due == nil }
+/// ```
+///
 /// Fields make conditions, and the operators combine them. A condition is true or false, never unknown. Comparing with
 /// `nil` is equality: `$0.due == nil` finds records without a value, `!=` those with one. An order comparison with a
 /// missing value is false, and `!` turns false into true. Text is compared by its UTF-8 bytes. Two fields of one kind

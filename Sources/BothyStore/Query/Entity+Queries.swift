@@ -20,6 +20,10 @@ extension Entity {
 }
 
 /// The direction of a sort.
+///
+/// ```swift
+/// let newest = Todo.order(by: \.due, .descending).order(by: \.title)
+/// ```
 public enum SortDirection: Sendable, Hashable {
   /// Smallest first; records without a value before all others.
   case ascending

@@ -1,6 +1,11 @@
 /// The name of a field with its Swift type, for conditions that the compiler checks: `Field<Bool>("done")`.
 ///
 /// `@Entity` generates one for each property. A hand-written entity may declare them, or name them in its queries.
+///
+/// ```swift
+/// let created = Field<Date?>("created")
+/// let newest = Todo.all.order { _ in created.descending }.limit(20)
+/// ```
 public struct Field<Value: FieldConvertible>: Sendable {
   /// The name in the schema, or one of the pseudo-fields `id`, `container`, `version`, `created`, `modified` and
   /// `owner`. A field hides the pseudo-field of its name.

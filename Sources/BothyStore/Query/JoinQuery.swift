@@ -10,6 +10,12 @@ public struct JoinQuery<Row: Sendable>: ReadRequest {
 }
 
 /// A record and what was fetched with it. Its members are those of the record.
+///
+/// ```swift
+/// for list in try await store.fetch(TodoList.all.withCount(of: Todo.where { !$0.done }, by: \.list)) {
+///   show("\(list.name): \(list.related) to do")
+/// }
+/// ```
 @dynamicMemberLookup
 public struct Joined<Record: Entity, Related: Sendable>: Sendable, Identifiable {
   /// The record itself.

@@ -85,6 +85,11 @@ extension RecordQuery: ReadRequest {
 }
 
 /// The first record of a query, or `nil`: `Todo.where { $0.done }.first()`.
+///
+/// ```swift
+/// let next = try await store.fetch(Todo.where { !$0.done }.order(by: \.due).first())
+/// show(next?.title ?? "Nothing to do")
+/// ```
 public struct FirstQuery<Element: Entity>: ReadRequest, Hashable {
   private let query: RecordQuery<Element>
 

@@ -1,5 +1,10 @@
 /// The result of a query as an asynchronous sequence that reads `pageSize` rows at a time.
 ///
+/// ```swift
+/// var effort = 0
+/// for try await todo in store.records(Todo.where { $0.done }) { effort += todo.effort }
+/// ```
+///
 /// Memory is bounded by one page. No transaction is open between pages, so a slow reader never delays the checkpoint of
 /// the store's log. Each page continues after the last record of the page before (by its sort keys), so insertions and
 /// deletions of other records don't cause gaps or repetitions. A record whose own sort keys change between two pages

@@ -61,6 +61,11 @@ public struct SQLQuery: ReadRequest {
 }
 
 /// SQL text with bound values: `"SELECT * FROM Todo WHERE title = \(title)"`.
+///
+/// ```swift
+/// let title = "Buy rope"
+/// let rows = try await store.fetch(SQLQuery("SELECT * FROM Todo WHERE title = \(title)", reading: Todo.self))
+/// ```
 public struct SQLText: Sendable, ExpressibleByStringInterpolation {
   let fragment: SQLFragment
 
@@ -85,6 +90,12 @@ public struct SQLText: Sendable, ExpressibleByStringInterpolation {
 }
 
 /// One row of a SQL query: `let title: String? = row["title"]`.
+///
+/// ```swift
+/// for row in try await store.fetch(SQLQuery("SELECT title, effort FROM Todo", reading: Todo.self)) {
+///   if let title: String = row["title"], let effort: Int = row["effort"] { print(title, effort) }
+/// }
+/// ```
 public struct SQLRow: Sendable, Hashable {
   enum Cell: Sendable, Hashable {
     case null, int(Int64), double(Double), text(String), data(FieldValue)

@@ -1,5 +1,9 @@
 /// One key of a sort: a field, a pseudo-field (`id`, `container`, `version`), or the distance of a coordinate.
 ///
+/// ```swift
+/// let latest = Todo.all.order { $0.due.descending }.order { $0.title.ascending }
+/// ```
+///
 /// Null sorts before every value. A record without a coordinate is infinitely far away and sorts after all that have
 /// one. Ties are broken by id, so every order is total.
 public struct SortKey: Sendable, Hashable {

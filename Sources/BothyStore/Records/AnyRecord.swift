@@ -1,4 +1,10 @@
 /// A record of any type, with its fields by name. Tools and the wire use it in place of a Swift struct.
+///
+/// ```swift
+/// var record = AnyRecord("Hut", id: "corrour", ["name": .text("Corrour"), "beds": .int(6)])
+/// record["beds"] = .int(8)
+/// try await store.importRecords([record])
+/// ```
 public struct AnyRecord: Sendable, Hashable, Identifiable {
   /// The name of its type in the schema.
   public var type: String

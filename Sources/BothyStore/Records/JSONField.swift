@@ -2,6 +2,18 @@ import Foundation
 
 /// A `Codable` value stored in one field as canonical JSON: `struct Address: Codable, JSONField { … }`.
 ///
+/// ```swift
+/// struct Address: Codable, JSONField {
+///   var street = ""
+///   var town = ""
+/// }
+///
+/// @Entity struct Guest {
+///   var name: String
+///   var address: Address?
+/// }
+/// ```
+///
 /// Encoding uses Foundation's coders (about 10 µs a kilobyte). A field that queries filter or sort by needs a kind of
 /// its own instead.
 public protocol JSONField: FieldConvertible, Codable {}

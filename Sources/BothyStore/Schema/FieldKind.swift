@@ -1,5 +1,15 @@
 /// The kind of a field: its columns in SQLite and its JSON. Each type that a field can have declares its own.
 ///
+/// ```swift
+/// enum Priority: Int, FieldConvertible { case low, high }
+///
+/// @Entity struct Errand {
+///   var title: String
+///   var priority: Priority = .low  // of the kind of `Int`
+///   @OnDelete(.cascade) var list: Reference<TodoList>  // a `FieldKind.DeleteRule`
+/// }
+/// ```
+///
 /// A type of the app has the kind of its raw value, or is JSON.
 public struct FieldKind: Sendable, Hashable {
   @usableFromInline package let value: ValueKind

@@ -1,4 +1,13 @@
 /// One declared field of a type.
+///
+/// `@Entity` declares one for each property. A type that is declared by hand lists its own.
+///
+/// ```swift
+/// let fields: [FieldSchema] = [
+///   .field("name", String.self, fullText: true),
+///   .field("beds", Int.self, default: 4, indexed: true),
+/// ]
+/// ```
 public struct FieldSchema: Sendable, Hashable {
   /// The name: a letter, then letters, digits or `_`, at most 64 bytes. Not `id`, and not beginning with `bothy`.
   package var name: String
@@ -59,6 +68,17 @@ public struct FieldSchema: Sendable, Hashable {
 }
 
 /// The merge of one field after both sides changed it since the base.
+///
+/// It counts under the policy `MergePolicy.fieldByField`, which is the default.
+///
+/// ```swift
+/// @Entity struct Hut {
+///   @Merge(.max) var beds = 4
+///   @Merge(.counter) var visits = 0  // what was added here is added there
+///   @Merge(.setUnion) var trips: [Reference<Trip>] = []
+///   @Merge(.keepBoth) var notes: String?  // merged line by line
+/// }
+/// ```
 public enum FieldMergeRule: String, Sendable, Hashable, CaseIterable {
   /// The server's value stays (the default).
   case remote = "server"

@@ -1,4 +1,12 @@
 /// All declared types of a store, with the app's version number.
+///
+/// An array of types, such as `[TodoList.self, Todo.self]`, is a schema of version 1. Opening a store validates it and
+/// throws `BothyError` `invalidSchema`.
+///
+/// ```swift
+/// let schema = StoreSchema(version: 2, TodoList.self, Todo.self)
+/// let store = try SyncedStore(at: path, schema: schema, remote: remote)
+/// ```
 public struct StoreSchema: Sendable, Hashable {
   /// The version. Increase it when the types change. A file of a higher version is refused.
   package var version: Int

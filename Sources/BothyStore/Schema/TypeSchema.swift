@@ -1,4 +1,9 @@
 /// One declared type of record: its name, its fields, and a flag for sync.
+///
+/// ```swift
+/// let hut = TypeSchema("Hut", fields: [.field("name", String.self), .field("beds", Int.self, default: 4)])
+/// let schema = StoreSchema(types: [Todo.schema, hut])
+/// ```
 public struct TypeSchema: Sendable, Hashable {
   /// The name: a letter, then letters, digits or `_`, at most 64 bytes, not beginning with `bothy`. Names differ by
   /// more than case.
@@ -52,6 +57,16 @@ public struct TypeSchema: Sendable, Hashable {
 }
 
 /// The rights of users to the records of a type, on the server.
+///
+/// They hold on a server that was started with the schema. The device checks none: it saves a forbidden change, and the
+/// server rejects it with the code `forbidden`.
+///
+/// ```swift
+/// @Entity(permissions: Permissions(read: .shared, update: .shared, delete: .owner))
+/// struct Diary {
+///   var text: String
+/// }
+/// ```
 public struct Permissions: Sendable, Hashable {
   /// The users that have a right. The server decides by the user that the request was authenticated as.
   public enum Access: String, Sendable, Hashable, CaseIterable {

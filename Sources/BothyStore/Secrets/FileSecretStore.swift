@@ -2,6 +2,11 @@ import Foundation
 
 /// Secrets as files in a folder, one each, that only their owner can read (mode 0600, the folder 0700). For systems
 /// without a keychain.
+///
+/// ```swift
+/// let options = StoreOptions(secrets: FileSecretStore(folder: "/var/lib/huts/secrets"))
+/// let accounts = AccountFolder(at: path, schema: [Todo.self], options: options)
+/// ```
 public struct FileSecretStore: SecretStore {
   private let folder: String
 

@@ -2,6 +2,11 @@ import Synchronization
 
 /// A store for sensitive values until the server has them: a keychain, or files that only their owner can read. Every
 /// method may be called from any thread, and its effect is durable when it returns.
+///
+/// ```swift
+/// let secrets = FileSecretStore(folder: "/var/lib/huts/secrets")
+/// for key in try secrets.keys() { show("\(key.field) of \(key.record) is not on the server yet.") }
+/// ```
 public protocol SecretStore: Sendable {
   /// Returns the value for `key`, or nil.
   func secret(_ key: SecretKey) throws -> String?
@@ -17,6 +22,12 @@ extension SecretStore {
 }
 
 /// The name of a value: a field of a record.
+///
+/// ```swift
+/// let secrets = FileSecretStore(folder: "/var/lib/huts/secrets")
+/// let key = SecretKey(RecordID(type: "Membership", id: "ada"), field: "password")
+/// show(try secrets.secret(key) == nil ? "sent" : "waits")
+/// ```
 public struct SecretKey: Sendable, Hashable {
   /// The record of the value.
   public var record: RecordID
@@ -31,6 +42,12 @@ public struct SecretKey: Sendable, Hashable {
 }
 
 /// Secrets in memory, deleted with the process.
+///
+/// ```swift
+/// let secrets = MemorySecretStore()
+/// let store = try SyncedStore(
+///   at: nil, schema: [Todo.self], remote: .none, options: StoreOptions(secrets: secrets))
+/// ```
 public final class MemorySecretStore: SecretStore {
   private let secrets = Mutex<[SecretKey: String]>([:])
 

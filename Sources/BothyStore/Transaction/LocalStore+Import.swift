@@ -1,4 +1,10 @@
 /// The progress of an import.
+///
+/// ```swift
+/// let rows = ["Corrour", "Staoineag"].map { AnyRecord("Hut", ["name": .text($0)]) }
+/// let imported = try await store.importRecords(rows) { show("\($0.inserted) so far") }
+/// show("\(imported.inserted) new, \(imported.updated) updated")
+/// ```
 public struct ImportProgress: Sendable, Hashable {
   /// The number of inserted records.
   public var inserted: Int

@@ -2,6 +2,12 @@ package import GRDB
 
 /// One consistent view of the store. Everything read through it belongs to the same moment.
 ///
+/// ```swift
+/// let (open, lists) = try await store.read { transaction in
+///   (try transaction.count(Todo.where { !$0.done }), try transaction.fetch(TodoList.self))
+/// }
+/// ```
+///
 /// Valid only inside the closure that receives it, on that closure's thread.
 public class ReadTransaction {
   package let database: Database

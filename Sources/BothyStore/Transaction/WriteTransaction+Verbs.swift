@@ -1,4 +1,12 @@
 /// The verbs that take records and queries where others take ids.
+///
+/// ```swift
+/// try await store.write { transaction in
+///   try transaction.save([Todo(title: "Buy rope"), Todo(title: "Oil the lamp")])
+///   try transaction.update(todo) { $0.done = true }
+///   try transaction.delete(Todo.where { $0.done })
+/// }
+/// ```
 extension WriteTransaction {
   /// Inserts or updates records, in their order. Costs as `save(_:in:)` for each.
   public func save<E: Entity>(_ records: [E], in container: String? = nil) throws {

@@ -1,5 +1,14 @@
 /// The description of a large binary value, named by its content. The record holds this description, and the bytes are
 /// stored elsewhere.
+///
+/// `BlobStorage.add` makes it from the bytes. A blob never changes: to replace a photo, add the new bytes and save the
+/// record with the new blob.
+///
+/// ```swift
+/// let image = try await store.blobs.add(jpeg, contentType: "image/jpeg")
+/// try await store.save(Photo(caption: "Finse", image: image))
+/// show("\(image.size) bytes")
+/// ```
 public struct Blob: Sendable, Hashable, Codable {
   /// SHA-256 of the bytes (FIPS 180-4), 64 lower-case hexadecimal digits.
   public var sha256: String

@@ -1,4 +1,12 @@
 /// A position on the WGS 84 ellipsoid in decimal degrees.
+///
+/// As a field it has two columns. `@Indexed` gives it an R-tree, which circles and boxes use.
+///
+/// ```swift
+/// let finse = Coordinate(latitude: 60.602, longitude: 7.504)
+/// let near = try await store.fetch(Hut.where { $0.position.isWithin(metres: 5000, of: finse) })
+/// let metres = finse.distance(to: Coordinate(latitude: 60.391, longitude: 5.322))
+/// ```
 public struct Coordinate: Sendable, Hashable {
   /// North positive, -90 to 90.
   public var latitude: Double

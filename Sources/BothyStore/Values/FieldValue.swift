@@ -3,6 +3,13 @@ public import struct Foundation.Data
 /// The value of one field of one record, for code that has no Swift type for the record. Tools, the wire and dynamic
 /// queries use it.
 ///
+/// ```swift
+/// let step = Migration(
+///   to: 2, .convertField(type: "Stop", field: "night", from: String.self) {
+///     if case .text(let text) = $0 { .int(Int64(text) ?? 1) } else { .int(1) }
+///   })
+/// ```
+///
 /// UUIDs, references and the raw text of enums are `.text`. Lists of references are `.list`. `Codable` and `Blob`
 /// values are `.json` with canonical JSON text.
 public enum FieldValue: Sendable, Hashable {

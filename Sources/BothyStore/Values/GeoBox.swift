@@ -1,5 +1,10 @@
 /// A box between two meridians and two parallels, edges included, in degrees.
 ///
+/// ```swift
+/// let hardangervidda = GeoBox(west: 6.7, south: 59.8, east: 8.7, north: 60.6)
+/// let huts = try await store.fetch(Hut.where { $0.position.isIn(hardangervidda) })
+/// ```
+///
 /// It extends east from `west` to `east`, so a box whose west is greater than its east crosses the antimeridian.
 public struct GeoBox: Sendable, Hashable {
   /// The longitude of the western edge, -180 to 180.

@@ -1,5 +1,12 @@
 /// A reference to another record of type `Target` by its id. The record may be absent from this device. Only an
 /// explicit call such as `LocalStore.resolve` reads it.
+///
+/// ```swift
+/// let list = TodoList(name: "Shopping")
+/// try await store.save(list)
+/// try await store.save(Todo(title: "Buy rope", list: Reference(list)))
+/// let ofList = try await store.fetch(Todo.where { $0.list == list })
+/// ```
 public struct Reference<Target: Entity>: Sendable, Hashable {
   /// The id of the target.
   public var id: String

@@ -1,4 +1,9 @@
 /// The result of a check of a store.
+///
+/// ```swift
+/// let store = try LocalStore(at: path, schema: [Todo.self])
+/// for problem in try store.diagnose().problems { show(problem) }
+/// ```
 public struct StoreDiagnosis: Sendable, Hashable {
   /// The findings of the file, then of the tables, rows, indexes and references of each type. Those of other modules
   /// follow.

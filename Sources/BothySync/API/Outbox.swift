@@ -55,6 +55,15 @@ public struct Outbox: Sendable {
   }
 
   /// Returns the sync state of a value's record. One look-up, like `state(of:)` with an id.
+  ///
+  /// ```swift
+  /// switch try await store.outbox.state(of: booking) {
+  /// case .synced: show("On the server")
+  /// case .pending, .draft: show("On this device")
+  /// case .rejected(let rejection), .quarantined(let rejection): show(rejection.message)
+  /// case .blocked(by: let other): show("Waits for \(other)")
+  /// }
+  /// ```
   public func state<E: Entity>(of value: E) async throws -> RecordState {
     try await state(of: RecordID(value))
   }

@@ -233,6 +233,11 @@ extension SyncedStore {
 }
 
 /// The result of one write, as the server decided it.
+///
+/// ```swift
+/// let result = try await store.save(booking).result(within: .seconds(10))
+/// if let mine = result.overwritten { show("Replaced by others. Yours had \(mine.beds) beds.") }
+/// ```
 public struct SaveResult<Value: Sendable>: Sendable {
   /// The record as it is here now, or `nil` if it is deleted.
   public var record: Value?

@@ -1,6 +1,14 @@
 public import BothyStore
 
 /// Comparison, repair and removal: `store.maintenance`.
+///
+/// ```swift
+/// if try await !store.maintenance.verify() {
+///   let repaired = try await store.maintenance.repair()
+///   show("\(repaired.count) records were replaced.")
+/// }
+/// for run in try await store.maintenance.syncHistory(limit: 10) { show(run.message ?? "ended well") }
+/// ```
 public struct StoreMaintenance: Sendable {
   let synced: SyncedStore
 

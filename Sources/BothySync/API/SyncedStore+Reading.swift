@@ -1,6 +1,12 @@
 public import BothyStore
 
 /// The reading verbs, answered from the local file.
+///
+/// ```swift
+/// let open = try await store.fetch(Todo.where { !$0.done }.order(by: \.due))
+/// let seats = try await store.fetch(Booking.where { $0.hut == "Corrour" }, policy: .remote)
+/// for try await todos in store.values(of: Todo.all) { show("\(todos.count) todos") }
+/// ```
 extension SyncedStore: ReadableStore {
   /// Runs a block on one snapshot of the local file, off the caller's thread. Makes no request.
   public func read<Result: Sendable>(
@@ -10,7 +16,7 @@ extension SyncedStore: ReadableStore {
   /// Returns the present value of a request, then each later one, whether a save here or a sync brought it.
   public func values<R: ReadRequest>(of request: R) -> LiveValues<R.Value> { store.values(of: request) }
 
-  /// Fetches the records that a query selects, by a read policy; `nil` means the one of the configuration.
+  /// Fetches the records that a query selects, by a read policy; `nil` means the one in force.
   ///
   /// Costs one local query. A policy that uses the server adds a round trip for each thousand records. Throws
   /// `BothyError` `.unreachable` where the policy needs the server.

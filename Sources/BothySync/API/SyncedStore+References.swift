@@ -1,6 +1,10 @@
 public import BothyStore
 
 /// Following references, from here and from the server.
+///
+/// ```swift
+/// if let list = todo.list { show(try await store.resolve(list).name) }
+/// ```
 extension SyncedStore {
   /// The record that a reference names, by the read policy. One look-up, and one round trip where the policy uses the
   /// server.

@@ -3,6 +3,14 @@ import Logging
 import Synchronization
 
 /// Syncing, on request and by itself.
+///
+/// ```swift
+/// let report = await store.sync()
+/// show(report.message ?? "sent \(report.pushed), received \(report.pulled)")
+/// let syncing = Task { await store.run() }
+/// try await store.save(Todo(title: "Oil the lamp"))  // sent at once
+/// syncing.cancel()
+/// ```
 extension SyncedStore {
   /// Brings the local store and the server into agreement, as far as the network allows. Returns when done. Throws
   /// nothing: the report says what did not work.
@@ -196,6 +204,12 @@ extension SyncedStore {
 }
 
 /// When syncs run: the network rules, pausing. And the policies that change while the store is open.
+///
+/// ```swift
+/// store.network = .wifiOnly
+/// store.writePolicy = .remoteThenLocal  // from now on
+/// try store.pause()  // also after a relaunch, until `resume()`
+/// ```
 extension SyncedStore {
   /// When syncs may run. Set at any time; a sync that is running and is not forced ends before its next request if
   /// it may not go on. What it did stays done, the rest stays pending.

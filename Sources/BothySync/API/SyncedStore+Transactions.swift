@@ -1,6 +1,13 @@
 public import BothyStore
 
 /// How the server treats the changes of one transaction.
+///
+/// ```swift
+/// try await store.write(.atomic) { transaction in
+///   try transaction.insert(Booking(hut: "Corrour"))
+///   try transaction.insert(Booking(hut: "Staoineag"))
+/// }
+/// ```
 public enum WriteGrouping: Sendable, Hashable {
   /// Each record by itself. A rejected one delays no other.
   case independent

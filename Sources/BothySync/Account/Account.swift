@@ -3,6 +3,19 @@ import Crypto
 import Foundation
 
 /// A user who is signed in to a space on this device, with a file of their own.
+///
+/// `AccountFolder.open` makes it, without a request. Several accounts may be open at once, each with a remote of its own.
+///
+/// ```swift
+/// let account = try accounts.open(AccountID(space: "home", user: "ada"), remote: remote)
+/// try await account.store.save(Todo(title: "Buy rope"))
+/// await account.store.sync()
+/// do {
+///   try await account.signOut(.refuseIfPending)
+/// } catch let error as BothyError where error.code == .pendingChanges {
+///   show("\(error.pendingCount ?? 0) changes are not sent yet.")
+/// }
+/// ```
 public final class Account: Sendable {
   /// The space and the user that the file belongs to.
   package let id: AccountID
@@ -155,6 +168,13 @@ extension SyncedStore {
 }
 
 /// The owner of a file's data: one user in one space.
+///
+/// Each sync names it. A server that knows the token as another user's refuses the request.
+///
+/// ```swift
+/// let ada = AccountID(space: "home", user: "ada")
+/// let store = try SyncedStore(at: path, schema: [Todo.self], remote: remote, owner: ada)
+/// ```
 public struct AccountID: Sendable, Hashable, CustomStringConvertible {
   /// The name of the space on the server: 1 to 128 bytes.
   public var space: String
@@ -228,6 +248,12 @@ extension Account {
 
 /// The accounts of this device: a folder with one database file for each pair of space and user. The changes of a user
 /// are never sent with another's token, and other users don't see them.
+///
+/// ```swift
+/// let accounts = AccountFolder(at: path, schema: [Todo.self])
+/// let ada = try accounts.open(AccountID(space: "home", user: "ada"), remote: remote)
+/// for parked in try accounts.accounts() { show("\(parked.id): \(parked.pendingCount) changes wait") }
+/// ```
 public struct AccountFolder: Sendable {
   /// The path of the folder, as given. The folder doesn't exist before the first account is opened.
   package let path: String

@@ -4,9 +4,11 @@ public import Foundation
 /// The bytes that records name with `Blob` fields. They are stored outside of the rows, in files named by their content
 /// in the folder `<database>-blobs`. They are sent to the server before the records that name them.
 ///
-///     let photo = try await store.blobs.add(data, contentType: "image/jpeg")
-///     try await store.save(Note(title: "Milk", photo: photo))
-///     let bytes = try await store.blobs.data(for: photo)
+/// ```swift
+/// let image = try await store.blobs.add(jpeg, contentType: "image/jpeg")
+/// try await store.save(Photo(caption: "Finse", image: image))
+/// let bytes = try await store.blobs.data(for: image)
+/// ```
 ///
 /// File work runs outside of the threads of tasks, a quarter of a megabyte at a time.
 public struct BlobStorage: Sendable {
@@ -193,6 +195,15 @@ extension SyncedStore {
 }
 
 /// The location of a blob's bytes.
+///
+/// ```swift
+/// switch try store.blobs.state(of: photo.image) {
+/// case .local: show("on this device")
+/// case .uploading(let sent, let size): show("\(sent) of \(size) bytes sent")
+/// case .remote: show("on the server")
+/// case .missing: show("on neither")
+/// }
+/// ```
 public enum BlobState: Sendable, Hashable {
   /// They are on this device, and the server has not acknowledged a record that names them.
   case local

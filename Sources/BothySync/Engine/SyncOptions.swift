@@ -2,6 +2,15 @@ import BothyStore
 public import Logging
 
 /// The behavior of a synced store. A value type: each operation uses the configuration from the moment it began.
+///
+/// ```swift
+/// var options = SyncOptions()
+/// options.readPolicy = .remoteElseLocal
+/// options.rejectionPolicy = .quarantine(after: 3)
+/// options.scopes = [.container("trips/oslo")]
+/// options.network = .wifiOnly
+/// let store = try SyncedStore(at: path, schema: [Trip.self], remote: remote, configuration: options)
+/// ```
 public struct SyncOptions: Sendable {
   /// The source of answers to reads. Each call may name another, and `SyncedStore.readPolicy` changes it later.
   public var readPolicy: ReadPolicy = .local

@@ -3,6 +3,14 @@ public import BothyStore
 public import struct Foundation.Date
 
 /// The results of one sync, record by record.
+///
+/// `reports` has that of each sync and of each save that is sent first. The journal in the file has their decisions too.
+///
+/// ```swift
+/// let report = await store.sync()
+/// show(report.message ?? "sent \(report.pushed), received \(report.pulled)")
+/// for failure in report.failures { show("\(failure.record): \(failure.rejection.message)") }
+/// ```
 public struct SyncReport: Sendable, Hashable, Codable {
   /// The time at which a sync of the history began, by the device's clock; `nil` in the report that a sync returns.
   public package(set) var began: Date?

@@ -3,6 +3,12 @@ public import Foundation
 import Synchronization
 
 /// The status of syncing, for a screen to show. It is a value, so it doesn't change after it is read.
+///
+/// ```swift
+/// for await status in store.statuses {
+///   if status.isSyncing { show("Syncing") } else { show(status.message ?? "\(status.pendingCount) changes wait") }
+/// }
+/// ```
 public struct SyncStatus: Sendable, Hashable {
   /// A phase of syncing.
   package enum Phase: Sendable, Hashable {

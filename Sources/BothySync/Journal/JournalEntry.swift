@@ -1,6 +1,16 @@
 public import BothyStore
 
 /// One decision about a local write: its outcome, its cause, and the content that was lost.
+///
+/// It is written in the transaction that decides, and read from the file: also after a relaunch, and of other processes.
+/// Sensitive fields are never in it.
+///
+/// ```swift
+/// for entry in try store.journal.entries(losing: true) {
+///   for field in entry.lostFields { show("\(field.name) was \(field.local), is \(field.now)") }
+///   if entry.isRestorable { try await store.journal.restore(entry) }
+/// }
+/// ```
 public struct JournalEntry: Sendable, Hashable, Identifiable {
   /// The cause of a write's outcome. The raw values are those of the file.
   package enum Cause: Int64, Sendable, Hashable, CaseIterable {
@@ -67,6 +77,18 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   /// The kind of the operation for the server: an insert, an update or a deletion.
   package var change: ChangeKind
   /// The decision of the server, or `nil` if the change was undone here before, or no answer came.
+  ///
+  /// ```swift
+  /// for entry in try await store.journal.entries(for: booking) {
+  ///   switch entry.verdict {
+  ///   case .accepted: show("Booked.")
+  ///   case .merged: show("Booked, with changes of others.")
+  ///   case .replaced: show("Another booking was first.")
+  ///   case .rejected(let rejection): show(rejection.message)
+  ///   case nil: show("Undone here, or not answered yet.")
+  ///   }
+  /// }
+  /// ```
   public var verdict: Verdict? { Verdict(outcome) }
   /// The outcome of the write.
   package var outcome: SaveOutcome

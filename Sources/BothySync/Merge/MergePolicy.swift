@@ -1,6 +1,14 @@
 package import BothyStore
 
 /// A rule that decides conflicts: records changed here that have also changed on the server since the base.
+///
+/// A rule of the app's own is set by `MergePolicies.set(for:on:_:)`. The journal has the content that a rule replaces.
+///
+/// ```swift
+/// var options = SyncOptions()
+/// options.merging = MergePolicies(.latestWins)
+/// options.merging.set(.localWins, for: Photo.self, on: [.update])
+/// ```
 public struct MergePolicy: Sendable {
   /// A name for reports.
   package let name: String
@@ -114,6 +122,12 @@ package enum MergeDecision: Sendable, Hashable {
 
 /// The merge policies by type and operation. The most specific one applies: type and operation, type, operation,
 /// default.
+///
+/// ```swift
+/// var options = SyncOptions()
+/// options.merging = MergePolicies(.fieldByField, deletes: .remoteWins)
+/// options.merging.set(.remoteWins, for: Booking.self)
+/// ```
 public struct MergePolicies: Sendable {
   /// The policy for every conflict without a more specific one.
   package var `default`: MergePolicy

@@ -2,6 +2,14 @@ public import BothyStore
 
 /// A record that was changed here and on the server since both last agreed, as values of its type.
 ///
+/// ```swift
+/// store.merging.set(for: Hut.self, on: [.update]) { conflict in
+///   guard let mine = conflict.local, let theirs = conflict.remote, var hut = conflict.suggestion else { return .remote }
+///   hut.beds = min(mine.beds, theirs.beds)  // rather too few than too many
+///   return .merged(hut)
+/// }
+/// ```
+///
 /// A field that this app can't read shows its default, or else zero, an empty text or nothing. A secret shows nothing.
 public struct Conflict<E: Entity>: Sendable {
   /// The record as both last agreed on it, or `nil` for one that was created here.
@@ -29,6 +37,13 @@ public struct Conflict<E: Entity>: Sendable {
 }
 
 /// The decision of a typed rule about a conflict.
+///
+/// ```swift
+/// store.merging.set(for: Hut.self) { conflict in
+///   guard let mine = conflict.local, let theirs = conflict.remote else { return .remote }
+///   return mine.beds <= theirs.beds ? .local : .remote
+/// }
+/// ```
 public enum Resolution<E: Entity>: Sendable {
   /// The local record stays and is sent. A deletion here is kept.
   case local

@@ -1,12 +1,20 @@
 /// The destination that a write reaches first.
+///
+/// Under `.remoteThenLocal` and `.remote` a rejection is thrown, and changes nothing here.
+///
+/// ```swift
+/// try await store.save(booking, policy: .remoteThenLocal)
+/// store.writePolicy = .local  // for writes that name none
+/// ```
 public enum WritePolicy: String, Sendable, Hashable, CaseIterable {
   /// The local file; sent with the next sync.
   case local
-  /// The local file, durably, then the server at once. The default.
+  /// The local file, durably. A running `SyncedStore.run()` sends it at once, else the next sync does. The default.
   case localThenRemote
   /// The server, then the local file. Without an answer the change is stored locally and pending.
   case remoteThenLocal
-  /// The server. Without an answer the write throws, and nothing is stored.
+  /// The server. Without an answer the write throws, and readers see nothing of it. If the server may have it, the
+  /// journal has it without a verdict, and it is sent again before the next change of the record.
   case remote
   /// The local file; not sent before `Outbox.release`.
   case draft
@@ -62,6 +70,11 @@ extension SyncOptions {
 }
 
 /// The directions of a sync.
+///
+/// ```swift
+/// let report = await store.sync(.push)
+/// show("\(report.pushed) changes sent")
+/// ```
 public enum SyncDirection: String, Sendable, Hashable, CaseIterable {
   /// Sends pending changes and pulls nothing.
   case push

@@ -158,6 +158,13 @@ extension ReadPolicy {
 ///
 /// It governs all syncs, except forced ones. It doesn't govern a single read or write that uses the server by the app's
 /// policy.
+///
+/// The monitor that is given to `run(reachability:)` reports the network. Without a monitor every network is allowed.
+///
+/// ```swift
+/// store.network = .wifiOnly
+/// store.network = NetworkRules(.always, types: ["Photo": .wifiOnly], heldTypes: ["Draft"])
+/// ```
 public struct NetworkRules: Sendable, Hashable {
   /// The allowed networks and power state.
   public struct Terms: Sendable, Hashable {
@@ -257,6 +264,17 @@ public struct NetworkState: Sendable, Hashable {
 }
 
 /// A source of network states: `PathMonitor` on Apple's platforms, a type of the app elsewhere.
+///
+/// ```swift
+/// import BothySync
+///
+/// /// The network of a machine with a cable.
+/// struct WiredNetwork: ReachabilityMonitor {
+///   func states() -> AsyncStream<NetworkState> { AsyncStream { $0.yield(NetworkState(.reachable)) } }
+/// }
+///
+/// await store.run(reachability: WiredNetwork())
+/// ```
 public protocol ReachabilityMonitor: Sendable {
   /// Returns the present state, then each different one. The stream ends when the monitor stops.
   func states() -> AsyncStream<NetworkState>
