@@ -3,6 +3,7 @@
 
 import Bothy
 import BothyCache
+import BothyGeo
 import BothyPacks
 import Foundation
 
@@ -68,6 +69,8 @@ let store: SyncedStore = some()
 let accounts: AccountFolder = some()
 let remote: BothyRemote = some()
 let cache: ResourceCache = some()
+let api: ResourceSource = some()
+let cutOff: InvalidationDate = some()
 let pack: Pack = some()
 let source: ResourceSource = some()
 let session: Session = some()
@@ -91,9 +94,26 @@ struct Menu: Codable, Sendable {
   var dishes: [String]
 }
 
+// Maps.
+
+let tiles: ResourceSource = some()
+let layer: TileLayer = some()
+let tile: Tile = some()
+let visibleTiles: [Tile] = some()
+let cafe: TileFeature = some()
+let places: PlaceStore = some()
+let savedPlaces: SavedPlaces = some()
+let style: MapStyle = some()
+let oslo = GeoBox(west: 10.5, south: 59.8, east: 11, north: 60.1)
+let position = Coordinate(latitude: 59.913, longitude: 10.752)
+let positions: AsyncStream<Coordinate> = some()
+let regions: OfflineRegions = some()
+let region: Region = some()
+
 // What an app does with the answers.
 
 func show(_ text: String) {}
+func draw(_ tile: CachedResource, _ part: TilePart? = nil) {}
 func showSignIn() {}
 
 func some<Value>() -> Value { preconditionFailure("Examples are compiled and never run.") }

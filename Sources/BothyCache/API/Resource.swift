@@ -2,9 +2,11 @@ public import Foundation
 
 /// A download that is a value: its address, its lifetime and its decoding.
 ///
-///     let menu = try Resource<Menu>(try api.key(path: "menu.json"), in: cache, expirationInterval: .seconds(3600))
-///     try await menu.updateIfNeeded()
-///     for await change in menu.changes { show(change.value) }
+/// ```swift
+/// let menu = try Resource<Menu>(try api.key(path: "menu.json"), in: cache, expirationInterval: .seconds(3600))
+/// try await menu.updateIfNeeded()
+/// for await change in menu.changes { show(change.value.dishes.joined(separator: ", ")) }
+/// ```
 ///
 /// Bytes are decoded once for each version of them, and never stored if they do not decode. After any failure the
 /// stored value and its time are unchanged.

@@ -9,11 +9,13 @@ internal import Synchronization
 /// because its replacement failed. Everything here may be deleted at any time, so data that must stay belongs in a
 /// `LocalStore`.
 ///
-///     let cache = try ResourceCache(sources: [tiles], disk: .files(in: folder), loader: loader)
-///     let tile = try tiles.key(zoom: 16, x: 10472, y: 22982)
-///     if let now = cache.peek(tile) { show(now) }
-///     let answer = try await cache.value(tile)
-///     for try await answer in cache.values(tile) { show(answer) }       // the old one at once, then the new one
+/// ```swift
+/// let cache = try ResourceCache(sources: [tiles], disk: .files(in: folder), loader: .system)
+/// let key = try tiles.key(zoom: 16, x: 10472, y: 22982)
+/// if let now = cache.peek(key) { draw(now) }
+/// let answer = try await cache.value(key)
+/// for try await answer in cache.values(key) { draw(answer) }  // the old one at once, then the new one
+/// ```
 ///
 /// All methods may be called from any thread. Methods that are not `async` wait only for a lock that is held for less
 /// than a microsecond. Work on disk and network runs on threads and tasks of the cache's own.

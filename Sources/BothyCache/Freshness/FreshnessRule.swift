@@ -7,11 +7,15 @@ public import HTTPTypes
 /// A rule is a value. It is applied when an entry is read, so a changed rule applies to stored entries too. An entry's
 /// own `expiresAt` overrides the rule, and the rule overrides the response's fields.
 ///
-///     .http                                          // as the server says
-///     .http(min: .seconds(86_400))                   // as the server says, within bounds
-///     .fixed(.seconds(604_800))                      // a week from when it came or was last confirmed
-///     .fixed(.seconds(86_400), stamp: .lastModified) // a day from when the server made it
-///     .notBefore(cutOff)                             // nothing from before a moment that the app can move
+/// ```swift
+/// let rules: [FreshnessRule] = [
+///   .http,  // as the server says
+///   .http(min: .seconds(86_400)),  // as the server says, within bounds
+///   .fixed(.seconds(604_800)),  // a week from when it came or was last confirmed
+///   .fixed(.seconds(86_400), stamp: .lastModified),  // a day from when the server made it
+///   .notBefore(cutOff),  // nothing from before a moment that the app can move
+/// ]
+/// ```
 public struct FreshnessRule: Sendable {
   package enum Base: Sendable, Hashable {
     case http(min: Int64, max: Int64, otherwise: Int64)

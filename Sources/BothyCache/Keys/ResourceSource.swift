@@ -2,10 +2,12 @@ public import HTTPTypes
 
 /// A family of resources with one identity: their addresses, their lifetime, and the conditions of their owner.
 ///
-///     let tiles = try ResourceSource(
-///       "osm", template: "https://{s}.tile.example/{z}/{x}/{y}.pbf", hosts: ["a", "b", "c"],
-///       userAgent: "Trails/1.2 (trails.example)")
-///     let answer = try await cache.value(try tiles.key(zoom: 16, x: 10472, y: 22982))
+/// ```swift
+/// let tiles = try ResourceSource(
+///   "osm", template: "https://{s}.tile.example/{z}/{x}/{y}.pbf", hosts: ["a", "b", "c"],
+///   userAgent: "Trails/1.2 (trails.example)")
+/// let answer = try await cache.value(try tiles.key(zoom: 16, x: 10472, y: 22982))
+/// ```
 ///
 /// A source is a value. Creating one opens nothing and only parses the address.
 public struct ResourceSource: Sendable, Identifiable {

@@ -4,8 +4,10 @@ internal import Foundation
 
 /// Provides the places around a moving position: fetches missing and old tiles, and reports changes.
 ///
-///     let map = NearbyMap(places: places, cache: cache, source: source, saved: SavedPlaces(store))
-///     for await position in positions { try await map.update(position) }
+/// ```swift
+/// let map = NearbyMap(places: places, cache: cache, source: tiles, saved: savedPlaces)
+/// for await position in positions { try await map.update(position) }
+/// ```
 ///
 /// Each tile has one request at a time, also if several callers need it. Runs for different positions are concurrent.
 /// Without a network, everything that was fetched and is within the budget remains available.

@@ -9,7 +9,9 @@ extension PlaceStore {
   /// A `NearbyMap` notes a use when it needs a tile, at most once an hour. Reads two rows of each tile, without its
   /// bytes. Throws `BothyError`.
   ///
-  ///     for tile in try places.heldTiles() { print(tile.tile, tile.bytes, tile.lastUse) }
+  /// ```swift
+  /// for tile in try places.heldTiles() { print(tile.tile, tile.bytes, tile.lastUse) }
+  /// ```
   ///
   /// - Parameter limit: the maximum number of tiles.
   public func heldTiles(

@@ -4,9 +4,11 @@ import Synchronization
 
 /// Loads the tiles that a map is likely to show next, while the cache has no other work.
 ///
-///     let ahead = TilePrefetcher(layer)
-///     ahead.show(visibleTiles)                                     // with each change of the screen
-///     ahead.move(to: position, course: 45, speed: 1.4)             // with each position, if the map follows one
+/// ```swift
+/// let ahead = TilePrefetcher(layer)
+/// ahead.show(visibleTiles)  // with each change of the screen
+/// ahead.move(to: position, course: 45, speed: 1.4)  // with each position, if the map follows one
+/// ```
 ///
 /// It looks at where the map moves or was dragged, how fast, and at the zooms that were shown before. Of a source that
 /// doesn't allow bulk downloads, it loads one ring around the shown tiles and no more.

@@ -20,7 +20,9 @@ extension OfflineRegions {
   /// All tiles are of one generation. If a refresh replaces the region's tiles in the meantime, the archive is begun
   /// again, and `progress` starts from zero.
   ///
-  ///     try await regions.export(region.id, to: "oslo.pmtiles", as: .pmtiles)
+  /// ```swift
+  /// try await regions.export(region.id, to: "oslo.pmtiles", as: .pmtiles)
+  /// ```
   ///
   /// Sends no requests. Costs a read of each tile from the cache, and has one tile at a time in memory.
   ///

@@ -32,8 +32,10 @@ extension OfflineRegions {
   /// If interrupted or paused, it continues with `resume`, and confirmed tiles aren't requested again. Costs a request
   /// for each tile, and a transaction for each confirmed one. Throws like `resume`.
   ///
-  ///     let region = try await regions.refresh(id)
-  ///     if region.progress.gone > 0, userAgrees { try await regions.refresh(id, removingGone: true) }
+  /// ```swift
+  /// let refreshed = try await regions.refresh(region.id)
+  /// if refreshed.progress.gone > 0 { try await regions.refresh(region.id, removingGone: true) }  // after a question
+  /// ```
   @discardableResult
   public func refresh(_ id: Region.ID, removingGone: Bool = false) async throws -> Region {
     try await run(id, isRefresh: true, removesGone: removingGone)

@@ -6,12 +6,14 @@ import Synchronization
 /// Regions of the map for use without a network: loaded in advance, excluded from the cache's limits, refreshed and
 /// deleted.
 ///
-///     let regions = try OfflineRegions(cache: cache, folder: folder)
-///     let plan = RegionPlan(name: "Oslo", source: "trails", area: .box(oslo), zooms: try ZoomRange(0, 14))
-///     show(try await regions.estimate(plan))
-///     let region = try await regions.create(plan)
-///     Task { for await progress in regions.progress(of: region.id) { show(progress) } }
-///     try await regions.resume(region.id)
+/// ```swift
+/// let regions = try OfflineRegions(cache: cache, folder: folder)
+/// let plan = RegionPlan(name: "Oslo", source: "trails", area: .box(oslo), zooms: try ZoomRange(0, 14))
+/// print(try await regions.estimate(plan))
+/// let region = try await regions.create(plan)
+/// Task { for await progress in regions.progress(of: region.id) { print(progress) } }
+/// try await regions.resume(region.id)
+/// ```
 ///
 /// Tiles are entries of the cache. Stored tiles aren't loaded again, regions share tiles, and any read of the cache
 /// finds them.

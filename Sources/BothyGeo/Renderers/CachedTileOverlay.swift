@@ -4,7 +4,9 @@
 
   /// An overlay of MapKit whose tiles are read through a cache: what a region has is drawn without a network.
   ///
-  ///     mapView.addOverlay(CachedTileOverlay(TileLayer(hills, in: cache)), level: .aboveLabels)
+  /// ```swift
+  /// mapView.addOverlay(CachedTileOverlay(TileLayer(hills, in: cache)), level: .aboveLabels)
+  /// ```
   ///
   /// Its tiles are pictures. MapKit draws no vector tiles.
   public final class CachedTileOverlay: MKTileOverlay {

@@ -7,10 +7,12 @@
   ///
   /// MapLibre for Apple's platforms loads all that it draws by a session, and takes the configuration of an app:
   ///
-  ///     let configuration = URLSessionConfiguration.default
-  ///     configuration.protocolClasses = [MapProtocol.self]
-  ///     MLNNetworkConfiguration.sharedManager.sessionConfiguration = configuration
-  ///     mapView.styleURL = MapProtocol.address(of: endpoint)
+  /// ```swift
+  /// let configuration = URLSessionConfiguration.default
+  /// configuration.protocolClasses = [MapProtocol.self]
+  /// MLNNetworkConfiguration.sharedManager.sessionConfiguration = configuration
+  /// mapView.styleURL = MapProtocol.address(of: endpoint)
+  /// ```
   ///
   /// An endpoint is answered as long as the app has it.
   public final class MapProtocol: URLProtocol {

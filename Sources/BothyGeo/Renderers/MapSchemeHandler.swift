@@ -5,9 +5,11 @@
 
   /// Answers requests of a web view for the addresses of an endpoint, without a socket: for MapLibre GL JS in an app.
   ///
-  ///     let handler = MapSchemeHandler(endpoint)
-  ///     configuration.setURLSchemeHandler(handler, forURLScheme: MapSchemeHandler.scheme)
-  ///     // in the page: new maplibregl.Map({style: "bothy-map://map/style.json", ...})
+  /// ```swift
+  /// let handler = MapSchemeHandler(endpoint)
+  /// configuration.setURLSchemeHandler(handler, forURLScheme: MapSchemeHandler.scheme)
+  /// // in the page: new maplibregl.Map({style: "bothy-map://map/style.json", ...})
+  /// ```
   @MainActor
   public final class MapSchemeHandler: NSObject, WKURLSchemeHandler {
     /// The scheme of the addresses: `bothy-map`.

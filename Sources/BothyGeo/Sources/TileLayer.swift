@@ -4,8 +4,10 @@ public import BothyCache
 ///
 /// It returns at once a tile in memory, or part of a coarser one. The tile itself follows when it is loaded.
 ///
-///     if let shown = layer.bestAvailable(tile) { draw(shown.resource, shown.part) }
-///     draw(try await layer.value(tile), .whole)
+/// ```swift
+/// if let shown = layer.bestAvailable(tile) { draw(shown.resource, shown.part) }
+/// draw(try await layer.value(tile))
+/// ```
 ///
 /// A value type. All methods are safe from any thread.
 public struct TileLayer: Sendable {

@@ -4,10 +4,8 @@ package import HTTPTypes
 
 /// A provider of tiles: the form of its addresses, and the settings of all its styles.
 ///
-///     let provider = TileProvider(
-///       "hills", template: "https://{s}.hills.example/{style}/{z}/{x}/{y}.png", hosts: ["a", "b"])
-///     let outdoors = try provider.source(style: "outdoors")
-///     let key = try outdoors.key(Tile(containing: position, zoom: 14))
+/// One with the template `https://{s}.hills.example/{style}/{z}/{x}/{y}.png` has a source for each style:
+/// `provider.source(style: "outdoors")`.
 package struct TileProvider: Sendable {
   private let name: String
   private let template: String

@@ -6,8 +6,10 @@ import Synchronization
 
 /// A place in this process where a renderer finds a style with all that it names, with or without a network.
 ///
-///     let endpoint = MapEndpoint(style, in: cache)
-///     mapView.styleURL = try endpoint.start()
+/// ```swift
+/// let endpoint = MapEndpoint(style, in: cache)
+/// let styleURL = try endpoint.start()  // for `MLNMapView.styleURL`, say
+/// ```
 ///
 /// The style, its TileJSON documents, tiles, glyphs and sprites have addresses of the endpoint. Each is answered from the
 /// cache like any other read. What a region has is answered from the disk. Only what the style names has an address, so

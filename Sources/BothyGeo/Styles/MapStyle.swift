@@ -3,12 +3,14 @@ public import BothyStore
 
 /// A style of MapLibre or Mapbox with the TileJSON documents that it names: what a map is drawn from.
 ///
-///     let outdoors = try ResourceSource(
-///       "outdoors", address: .anywhere, userAgent: "Hut/1.0 (hut.example.org)", allowsBulkDownload: true)
-///     try cache.register(outdoors)
-///     let style = try await MapStyle(
-///       at: "https://maps.example.org/outdoors/style.json", of: "outdoors", in: cache)
-///     let plan = RegionPlan(name: "Oslo", style: style, area: .box(oslo), zooms: try ZoomRange(0, 14))
+/// ```swift
+/// let outdoors = try ResourceSource(
+///   "outdoors", address: .anywhere, userAgent: "Hut/1.0 (hut.example.org)", allowsBulkDownload: true)
+/// try cache.register(outdoors)
+/// let style = try await MapStyle(
+///   at: "https://maps.example.org/outdoors/style.json", of: "outdoors", in: cache)
+/// let plan = RegionPlan(name: "Oslo", style: style, area: .box(oslo), zooms: try ZoomRange(0, 14))
+/// ```
 ///
 /// A value type, safe from any thread.
 public struct MapStyle: Sendable {

@@ -6,8 +6,10 @@ import BothyStore
 /// OpenMapTiles, Shortbread, Protomaps and Soundscape are known, and recognized by their layers. Other tiles need a schema
 /// in JSON, which <doc:TileFormats> describes:
 ///
-///     let schema = try TileSchema(json: Data(contentsOf: file))
-///     let places = try PlaceStore(path: path, schema: schema)
+/// ```swift
+/// let document = try Data(contentsOf: folder.appending(path: "tiles.json"))
+/// let places = try PlaceStore(path: path, schema: TileSchema(json: document))
+/// ```
 public struct TileSchema: Sendable {
   /// The name, for people.
   package let name: String

@@ -1,7 +1,10 @@
 /// Loads resources into a cache before they are needed, while it has no other work.
 ///
-///     let ahead = ResourcePrefetcher(cache)
-///     ahead.want(tilesAround(position, moving: heading))      // the most likely first; again with each move
+/// ```swift
+/// let ahead = ResourcePrefetcher(cache)
+/// let keys = try (0..<4).map { try tiles.key(zoom: 16, x: 10472 + $0, y: 22982) }
+/// ahead.want(keys)  // the most likely first; again with each move
+/// ```
 ///
 /// Requests of readers run before it, and it never takes a host's last free connection. A reader of a resource that is
 /// being prefetched joins its load. Resources that are stored and fresh cost no request. Sources that do not allow bulk

@@ -4,8 +4,10 @@ import Foundation
 extension ResourceSource {
   /// Describes the tiles of an archive as a source: a file that came with the app or lies on the device, or an address.
   ///
-  ///     let hills = try ResourceSource("hills", archive: "https://tiles.example.org/hills.pmtiles", userAgent: "Hut/1.0")
-  ///     let tile = try await TileLayer(hills, in: cache).value(tile)
+  /// ```swift
+  /// let hills = try ResourceSource("hills", archive: "https://tiles.example.org/hills.pmtiles", userAgent: "Hut/1.0")
+  /// let relief = try await TileLayer(hills, in: cache).value(tile)
+  /// ```
   ///
   /// A read of a tile doesn't show which it is. A PMTiles archive at an address is read by range requests, and its tiles
   /// are stored, fresh, confirmed and pinned like those of any server. A file, MBTiles or PMTiles, is read in place

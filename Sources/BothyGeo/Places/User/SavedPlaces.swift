@@ -5,10 +5,12 @@ public import Foundation
 ///
 /// They are in the app's store, which is never cleared automatically, and not in the files of the map, which may be.
 ///
-///     let store = try LocalStore(at: path, schema: StoreSchema(types: SavedPlaces.types))
-///     let mine = SavedPlaces(store)
-///     try mine.noteSelected(cafe)
-///     try mine.addMarker("Bench", at: position)
+/// ```swift
+/// let store = try LocalStore(at: path, schema: StoreSchema(types: SavedPlaces.types))
+/// let mine = SavedPlaces(store)
+/// try mine.noteSelected(cafe)
+/// try mine.addMarker("Bench", at: position)
+/// ```
 ///
 /// The types can be synced like others: pass `types` to the schema of a `SyncedStore`. Each call is one transaction of
 /// the store, and blocks like the store's calls.
