@@ -42,6 +42,10 @@ public struct Outbox: Sendable {
   }
 
   /// Returns the drafts, which are not sent before `release`. One scan of the outbox.
+  ///
+  /// ```swift
+  /// for entry in try await store.outbox.drafts() { try await store.outbox.release(entry.id) }
+  /// ```
   public func drafts() async throws -> [Entry] {
     try await synced.store.read { transaction in
       try OutboxQueue.entries(in: transaction).filter { try OutboxQueue.isHeld($0.id, in: transaction) }

@@ -85,6 +85,10 @@ extension SyncedStore {
 extension SharingControl {
   /// Returns one's own lists by name, by the read policy.
   ///
+  /// ```swift
+  /// for list in try await store.sharing.lists() { show("\(list.name): \(list.members.count) members") }
+  /// ```
+  ///
   /// Scans the local lists, after one round trip under a policy that uses the server. Throws `BothyError` `.unreachable`
   /// if the policy needs the server.
   public func lists() async throws -> [UserList] { try await lists(options: RequestOptions()) }

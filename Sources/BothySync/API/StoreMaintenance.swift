@@ -16,6 +16,10 @@ public struct StoreMaintenance: Sendable {
 
   /// Returns true if this device and the server hold the same records. One round trip, and each side reads the scope once.
   ///
+  /// ```swift
+  /// let isEqual = try await store.maintenance.verify(.container("trips/oslo"))
+  /// ```
+  ///
   /// Pending changes count as differences. Throws `BothyError` if the server can't be reached.
   public func verify(_ scope: SyncScope = .everything) async throws -> Bool {
     let theirs = try await remoteDigest(scope)
@@ -40,6 +44,10 @@ public struct StoreMaintenance: Sendable {
   // MARK: removing
 
   /// Evicts the records a query selects from this device; the server keeps them. One transaction.
+  ///
+  /// ```swift
+  /// let removed = try await store.maintenance.remove(Todo.where { $0.done })
+  /// ```
   ///
   /// Returns their number. Records with pending changes stay as they are. The content of the others is removed from the
   /// journal too. The next sync downloads them again where a subscription covers them: one more round trip for each

@@ -1,22 +1,29 @@
 public import BothyStore
 
 /// The reading verbs, answered from the local file.
-///
-/// ```swift
-/// let open = try await store.fetch(Todo.where { !$0.done }.order(by: \.due))
-/// let seats = try await store.fetch(Booking.where { $0.hut == "Corrour" }, policy: .remote)
-/// for try await todos in store.values(of: Todo.all) { show("\(todos.count) todos") }
-/// ```
 extension SyncedStore: ReadableStore {
   /// Runs a block on one snapshot of the local file, off the caller's thread. Makes no request.
+  ///
+  /// ```swift
+  /// let (huts, bookings) = try await store.read { (try $0.fetch(Hut.self), try $0.fetch(Booking.self)) }
+  /// ```
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (ReadTransaction) throws -> Result
   ) async throws -> Result { try await store.read(body) }
 
   /// Returns the present value of a request, then each later one, whether a save here or a sync brought it.
+  ///
+  /// ```swift
+  /// for try await count in store.values(of: Todo.where { !$0.done }.count()) { show("\(count) to do") }
+  /// ```
   public func values<R: ReadRequest>(of request: R) -> LiveValues<R.Value> { store.values(of: request) }
 
   /// Fetches the records that a query selects, by a read policy; `nil` means the one in force.
+  ///
+  /// ```swift
+  /// let open = try await store.fetch(Todo.where { !$0.done }.order(by: \.due).limit(20))
+  /// let seats = try await store.fetch(Booking.where { $0.hut == "Corrour" }, policy: .remote)
+  /// ```
   ///
   /// Costs one local query. A policy that uses the server adds a round trip for each thousand records. Throws
   /// `BothyError` `.unreachable` where the policy needs the server.
@@ -37,6 +44,10 @@ extension SyncedStore: ReadableStore {
   }
 
   /// Fetches one record by a read policy, or `nil` if it doesn't exist.
+  ///
+  /// ```swift
+  /// let corrour = try await store.fetch(Hut.self, id: "corrour", policy: .localElseRemote)
+  /// ```
   public func fetch<E: Entity>(_ type: E.Type, id: String, policy: ReadPolicy? = nil) async throws -> E? {
     try await fetch(type, id: id, options: RequestOptions(readPolicy: policy))
   }

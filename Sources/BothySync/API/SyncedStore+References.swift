@@ -1,16 +1,16 @@
 public import BothyStore
 
 /// Following references, from here and from the server.
-///
-/// ```swift
-/// if let list = todo.list { show(try await store.resolve(list).name) }
-/// ```
 extension SyncedStore {
   /// The record that a reference names, by the read policy. One look-up, and one round trip where the policy uses the
   /// server.
   ///
   /// Throws `BothyError` `.relatedRecordUnavailable`, naming it, when it is not here and could not be had; the record
   /// that refers to it stays readable.
+  ///
+  /// ```swift
+  /// if let list = todo.list { show(try await store.resolve(list).name) }
+  /// ```
   public func resolve<Target: Entity>(_ reference: Reference<Target>) async throws -> Target {
     try await resolve(reference, options: RequestOptions())
   }

@@ -3,17 +3,14 @@ import Logging
 import Synchronization
 
 /// Syncing, on request and by itself.
-///
-/// ```swift
-/// let report = await store.sync()
-/// show(report.message ?? "sent \(report.pushed), received \(report.pulled)")
-/// let syncing = Task { await store.run() }
-/// try await store.save(Todo(title: "Oil the lamp"))  // sent at once
-/// syncing.cancel()
-/// ```
 extension SyncedStore {
   /// Brings the local store and the server into agreement, as far as the network allows. Returns when done. Throws
   /// nothing: the report says what did not work.
+  ///
+  /// ```swift
+  /// let report = await store.sync(container: "trips/oslo")
+  /// show(report.message ?? "sent \(report.pushed), received \(report.pulled)")
+  /// ```
   ///
   /// - Parameters:
   ///   - direction: which way; nil as configured.
@@ -51,6 +48,14 @@ extension SyncedStore {
 
   /// Syncs both ways and returns when nothing is pending and nothing newer is known on the server.
   /// Throws `BothyError` when that could not be reached.
+  ///
+  /// ```swift
+  /// do {
+  ///   try await store.syncCompletely()
+  /// } catch let error as BothyError where error.code == .pendingChanges {
+  ///   show(error.message)
+  /// }
+  /// ```
   @discardableResult
   public func syncCompletely() async throws -> SyncReport {
     let report = await sync(.both, ifRunning: .join)
@@ -67,6 +72,12 @@ extension SyncedStore {
 
   /// Syncs by itself until its task is cancelled: after saves, on notifications of the server, on a timer, and when the
   /// network or the app comes back, as the configuration's triggers say.
+  ///
+  /// ```swift
+  /// let syncing = Task { await store.run() }
+  /// try await store.save(Todo(title: "Oil the lamp"))  // sent at once
+  /// syncing.cancel()  // later, when the app no longer wants it
+  /// ```
   ///
   /// Failures are tried again with growing, random waits of a minute at most, and no sooner than the server asked
   /// for. No trigger shortens a wait, and neither does calling this again. A sync or an awaited save of the app itself
@@ -204,15 +215,13 @@ extension SyncedStore {
 }
 
 /// When syncs run: the network rules, pausing. And the policies that change while the store is open.
-///
-/// ```swift
-/// store.network = .wifiOnly
-/// store.writePolicy = .remoteThenLocal  // from now on
-/// try store.pause()  // also after a relaunch, until `resume()`
-/// ```
 extension SyncedStore {
   /// When syncs may run. Set at any time; a sync that is running and is not forced ends before its next request if
   /// it may not go on. What it did stays done, the rest stays pending.
+  ///
+  /// ```swift
+  /// store.network = NetworkRules(.always, types: ["Photo": .wifiOnly])
+  /// ```
   public var network: NetworkRules {
     get { governor.policy }
     set {
@@ -230,6 +239,11 @@ extension SyncedStore {
   ///
   /// Only syncs are held. Saves that go to the server first (`.remote`, `.remoteThenLocal`), `SaveReceipt.result` and reads
   /// that ask the server still do: save with `.localThenRemote` or `.local` while this is to send nothing.
+  ///
+  /// ```swift
+  /// try store.pause()
+  /// try await store.save(Todo(title: "Oil the lamp"))  // stays here until `resume()`
+  /// ```
   public func pause() throws { try setPaused(true) }
 
   /// Lets syncs run again, of all processes and after relaunches. A running `run()` looks at once for something to do,

@@ -12,6 +12,10 @@ import Logging
 extension SyncedStore {
   /// Inserts or updates a record; `nil` means the write policy in force.
   ///
+  /// ```swift
+  /// try await store.save(Trip(name: "Oslo to Bergen"), in: "trips/oslo", policy: .draft)
+  /// ```
+  ///
   /// Under `.localThenRemote` and `.local` it returns when the write is durable here: one transaction. Under
   /// `.remoteThenLocal` and `.remote` it returns when the server has answered: one round trip and four transactions.
   /// A rejection is thrown then, and changes nothing here.
@@ -76,6 +80,10 @@ extension SyncedStore {
   }
 
   /// Changes a record in place. Only changed fields are sent. Throws `BothyError` `.notFound` if it is not on this device.
+  ///
+  /// ```swift
+  /// try await store.update(Hut.self, id: "corrour") { $0.beds += 2 }
+  /// ```
   ///
   /// A server-first write reads the record before. Changes that others make meanwhile stay. Costs as
   /// `save`.

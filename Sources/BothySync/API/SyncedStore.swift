@@ -269,6 +269,12 @@ extension SyncedStore {
 
   /// Returns the times of creation and of the last edit and the owner of a record, or `nil` if it isn't on this device.
   /// One look-up.
+  ///
+  /// ```swift
+  /// if let metadata = try await store.metadata(of: RecordID(trip)) {
+  ///   print(metadata.created ?? .now, metadata.owner ?? "no owner")
+  /// }
+  /// ```
   public func metadata(
     of record: RecordID
   ) async throws -> (created: Date?, modified: Date?, owner: String?)? {
