@@ -26,7 +26,8 @@ extension MapClosure {
       throw BothyError(.invalidSource, "\(address) isn't JSON. \(error)", underlying: error)
     }
     guard json.objectValue != nil else {
-      throw BothyError(.invalidSource, "\(address) isn't a style or TileJSON document: it is no object.")
+      throw BothyError(
+        .invalidSource, "\(address) isn't a style or a TileJSON document. Its JSON has no object at the top.")
     }
     return json
   }

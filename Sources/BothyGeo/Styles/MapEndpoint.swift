@@ -82,7 +82,8 @@ public final class MapEndpoint: Sendable {
   private func listener(_ port: Int) throws(BothyError) -> LoopbackListener {
     if let known = state.withLock({ $0.listener }) { return known }
     guard let number = UInt16(exactly: port) else {
-      throw BothyError(.unavailable, "There is no port \(port). Choose one from 1 to 65535, or 0 for any.")
+      throw BothyError(
+        .unavailable, "The port \(port) doesn't exist. Choose one from 1 to 65535, or 0 for any free one.")
     }
     let made = try LoopbackListener(port: number) { [weak self] request in
       await self?.answer(request) ?? MapAnswer(.notFound)

@@ -35,7 +35,7 @@ async function ask(path, options) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     if (!response) throw new Failure("lost", LOST, true);
-    // What is no JSON has no message of its own.
+    // A body other than JSON has no message.
   }
   if (response.ok && body) return body;
   throw new Failure(body?.error?.code ?? "failed", body?.error?.message ?? `The ${program} failed (${response.status}).`,

@@ -22,7 +22,7 @@ function flat(children) {
 export function patch(parent, nodes) {
   const focused = document.activeElement;
   arrange(parent, nodes);
-  // What is moved in the document loses the focus.
+  // An element loses the focus when it is moved in the document.
   if (focused !== document.activeElement && focused?.isConnected) focused.focus({ preventScroll: true });
 }
 
@@ -34,7 +34,7 @@ function arrange(parent, nodes) {
     if (key !== undefined && !keyed.has(key)) keyed.set(key, node); else rest.push(node);
   }
   const reals = wanted.map((node) => matching(node, keyed, rest) ?? create(node, parent));
-  // What goes goes first: then what stays is in its place mostly, and need not be moved.
+  // Removes elements first. Most of the others are in their place then, and need not be moved.
   const kept = new Set(reals);
   for (const node of [...parent.childNodes]) if (!kept.has(node)) node.remove();
   reals.forEach((real, index) => {
@@ -94,7 +94,7 @@ function set(real, name, value, old) {
 }
 
 /**
- * What a button does, unless it can't now: then it says so, and does nothing. It keeps the focus, which a button that is
+ * The action of a button. A button that can't act now says so, and does nothing. It keeps the focus, which a button that is
  * `disabled` loses, so that the next key goes on from there.
  */
 export const acts = (isAble, action) => isAble ? { onclick: action } : { "aria-disabled": "true" };

@@ -1,4 +1,4 @@
-// What the server refused, and the four decisions about one of it or about many at once.
+// Changes that the server refused, and the four decisions about one change or about many at once.
 
 import { acts, focusOn, h } from "./dom.js";
 import { fillIn } from "./edit.js";
@@ -18,7 +18,7 @@ const decisions = [
     ask: "The record goes from this device with the change that was made here. The server keeps what it has, and the next pull brings that. The journal keeps the change for a while." },
 ];
 
-/** Where a decision can be taken back. */
+/** The page on which a decision can be taken back. */
 const JOURNAL = { href: "#/journal", text: "See the journal" };
 
 /** The server's reason, with what is wrong with which field. */
@@ -95,7 +95,7 @@ async function decideMany(context, entries, decision) {
   memory.asking = null;
   context.redraw();
   for (const entry of entries) {
-    // What was written together was decided about together.
+    // Changes of one transaction are decided about together.
     const isDecided = entry.group && groups.has(entry.group);
     try {
       if (!isDecided) await context.post("/api/resolve", { type: entry.type, id: entry.id, resolution: decision.name, revision: entry.revision });

@@ -12,7 +12,7 @@ const policies = {
   latestWins: "Another device had changed it too, and by the policy latestWins the later edit stays.",
 };
 
-/** Why it was decided so; what a policy does is said in words. */
+/** The reason of a decision. The effect of a policy is told in words. */
 export const why = (entry) => entry.policy && entry.why.includes(entry.policy) ? policies[entry.policy] ?? entry.why : entry.why;
 
 /** "title was replaced by another device's at 14:02:10". */

@@ -13,14 +13,14 @@ const seconds = (value) => value === null ? unknown("none lately") : value < 1 ?
 const noServers = (what) => empty("No server was named.",
   `${what} Start the page with --server http://host:port for each process, as near to it as no proxy is between.`);
 
-/** Whether a process answers, or since when it doesn't. */
+/** Tells if a process answers, or since when it doesn't. */
 export function state(server, now) {
   if (server.awaySince !== null) return [badge("away", "bad"), " since ", when(server.awaySince, now)];
   if (server.answeredAt === null) return badge("not asked yet", "plain");
   return server.ready ? badge("ready", "good") : [badge("not ready", "wait"), " ", server.unreadiness];
 }
 
-/** What was answered last stays on the page, and the page says that it is old. */
+/** The last answer stays on the page, and the page says that it is old. */
 const old = (server, now) => server.awaySince === null || server.answeredAt === null ? null
   : h("p", { class: "dim" }, "It does not answer. These numbers are of ", when(server.answeredAt, now), ".");
 
@@ -97,7 +97,7 @@ export const refusals = {
   },
 };
 
-/** How much of a limit was used, as a meter and in words. */
+/** The used part of a limit, as a meter and in words. */
 function use(entry, now) {
   const parts = [];
   if (entry.peak !== null) {

@@ -98,7 +98,7 @@ function parameters({ route, memory }) {
   return query;
 }
 
-/** What the counts are of: positions skip numbers after a restore. */
+/** Explains the counts. Positions skip numbers after a restore. */
 const isSkipped = (space) => space.head > 2 ** 32;
 
 function devices(context, data) {

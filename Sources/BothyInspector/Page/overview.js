@@ -1,4 +1,4 @@
-// What is on the device, and what needs somebody.
+// The content of the device, and the work that needs a person.
 
 import { h } from "./dom.js";
 import { bytes, empty, failed, number, plural, table, when } from "./format.js";
@@ -26,7 +26,7 @@ function needs(data) {
 function lastSync(data) {
   if (data.failing) return data.lastEndedWell ? "none has ended well since" : "none has ended well";
   if (data.lastEndedWell) return "ended well";
-  return data.server ? "no sync was run" : "there is no server";
+  return data.server ? "no sync was run" : "no server is set";
 }
 
 export default {

@@ -1,11 +1,11 @@
-// What waits to be sent, and why.
+// The changes that wait to be sent, with the reasons.
 
 import { h } from "./dom.js";
 import { badge, bytes, clock, empty, failed, number, pager, plural, recordLink, shortID, span, table, when } from "./format.js";
 
 const SIZE = 50;
 
-/** Why an entry waits, as a sentence with what can be done. */
+/** The reason why an entry waits, as a sentence with the remedy. */
 export function why(entry, summary) {
   const waits = entry.waitsFor;
   const other = waits.record && recordLink(waits.record.type, waits.record.id, `${waits.record.type} ${shortID(waits.record.id)}`);
@@ -26,11 +26,11 @@ export function why(entry, summary) {
   }
 }
 
-/** What it means that nothing waits. */
+/** Explains an empty list. */
 export const isEmpty = (summary) => !summary?.server ? "Nothing that would be sent was changed here."
   : summary.lastEndedWell ? "The server has everything that was done here." : "Nothing was changed here since the file was made. It was not synced yet.";
 
-/** What waits for nothing but a sync that ends well. */
+/** The entries that wait only for a sync that ends well. */
 const isForSync = (entry) => ["nextSync", "answer", "blobs"].includes(entry.waitsFor.what);
 
 function row(entry, context) {

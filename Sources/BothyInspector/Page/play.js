@@ -8,7 +8,7 @@ import { follow } from "./live.js";
 import { brand, liveness } from "./shell.js";
 
 const state = { data: null, isLive: true, problem: null, deleted: null };
-/** How many lines of what happened are shown. */
+/** The most events that are shown. */
 const STORY = 20;
 let isReading = false, isStale = false;
 
@@ -129,7 +129,7 @@ function server(found) {
       fields.notes ? h("p", { class: "dim small" }, fields.notes) : null))));
 }
 
-/** What a sync moved: "sent 1 and received 2". Nothing gives an empty text. */
+/** The result of a sync, as in "sent 1 and received 2". Empty if nothing was moved. */
 function exchanged(sync) {
   const parts = [];
   if (sync.pushed) parts.push(`sent ${number(sync.pushed)}`);

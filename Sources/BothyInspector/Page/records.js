@@ -11,7 +11,7 @@ import { why } from "./pending.js";
 const SIZE = 50;
 /** More types than these are folded, so that the records are not far below them. */
 const TYPES = 12;
-/** How many decisions about a record its page tells of. */
+/** The most decisions about a record that its page shows. */
 const STORY = 10;
 
 function typeOf({ summary: now, memory, route }) {
@@ -128,7 +128,7 @@ function list(context, data) {
   ];
 }
 
-/** Which records are shown, of how many. */
+/** The range of the shown records, and their number. */
 function range({ memory }, data) {
   const first = (memory.marks ?? []).length * SIZE, last = first + data.records.length;
   return data.records.length ? `${number(first + 1)}–${number(last)} of ${number(memory.total ?? last)}` : "";

@@ -34,7 +34,7 @@ final class RemoteArchive: SourceContainer {
     var planning: Task<Void, Never>?
   }
 
-  /// How long an answer about the archive counts for tiles that need no bytes of it.
+  /// The time, in milliseconds, for which an answer about the archive is valid for tiles that need no bytes of it.
   private static let confirmation: Int64 = 60_000
 
   private let state = Mutex(State())

@@ -28,7 +28,7 @@ struct TileEntry {
 }
 
 extension TileContent {
-  /// Returns the name of a tile's packing as in `Content-Encoding`, or `nil` if it is none or gzip.
+  /// Returns the `Content-Encoding` of a tile's bytes, or `nil` for gzip and for bytes without a compression.
   ///
   /// Zstandard is recognized by the first bytes. Brotli has no mark, so the archive's statement counts.
   static func coding(of data: Data, _ info: TileArchiveInfo) -> String? {
