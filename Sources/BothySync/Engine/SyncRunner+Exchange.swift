@@ -63,10 +63,11 @@ extension SyncRunner {
     }
     response.outcomes += separated.withheld
     response.pages.removeAll { !plan.asks(for: $0) }
+    let timing = timing(of: response, request)
     let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)
-      .decide(plan.batch, response, timing(of: response, request))
+      .decide(plan.batch, response, timing)
     try Task.checkCancellation()
-    let applied = try await apply(plan, response, decisions, request, run, after: report)
+    let applied = try await apply(plan, response, decisions, timing, run, after: report)
     let step = applied.report
     report.add(step)
     let asked = open.count
@@ -93,26 +94,24 @@ extension SyncRunner {
         || plan.isWaiting && response.pages.contains(where: \.more))
   }
 
-  /// The scopes that syncs pull as configured.
-  private var pulledScopes: [SyncScope] { configuration.direction == .push ? [] : followed.current }
-
   private func timing(of response: SyncResponse, _ request: Request) -> ConflictTiming {
     let hasMore = response.pages.contains(where: \.more)
     return ConflictTiming(
-      pulls: pulledScopes, shown: hasMore ? [] : Set(response.pages.map(\.scope)), hasMore: hasMore,
+      pulls: configuration.direction == .push ? [] : followed.current,
+      shown: hasMore ? [] : Set(response.pages.map(\.scope)), hasMore: hasMore,
       records: request.records, putOff: request.putOff)
   }
 
   /// Applies an answer. The report so far is released before it grows, so that appending to it copies nothing.
   private func apply(
-    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ request: Request,
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ timing: ConflictTiming,
     _ run: SyncHistoryWriter.Running?, after report: SyncReport
   ) async throws -> Applied {
     do {
-      return try await apply(plan, response, decisions, request, run, after: report, isShowing: true)
+      return try await apply(plan, response, decisions, timing, run, after: report, isShowing: true)
     } catch let loss as HistoryLoss {
       // The arrived records are kept beside the others until the user decides.
-      _ = try await apply(plan, response, decisions, request, run, after: report, isShowing: false)
+      _ = try await apply(plan, response, decisions, timing, run, after: report, isShowing: false)
       throw loss
     }
   }
@@ -245,7 +244,7 @@ extension SyncRunner {
   /// Applies an answer. Its scopes are shown in one step, after the last page of each, because a user's transaction may
   /// span two of them.
   func apply(
-    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ request: Request,
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ timing: ConflictTiming,
     _ run: SyncHistoryWriter.Running?, after report: SyncReport,
     isShowing: Bool
   ) async throws -> Applied {
@@ -255,11 +254,10 @@ extension SyncRunner {
       transaction.source = .sync
       var applier = PushResultApplier(
         transaction: transaction, clock: clock, configuration: configuration, decisions: decisions)
-      applier.pulls = pulledScopes
       applier.history = response.history
       applier.principal = response.principal
       applier.isPulling = !plan.request.pulls.isEmpty
-      applier.timing = timing(of: response, request)
+      applier.timing = timing
       try applier.settle(plan.batch, response.outcomes)
       var pages = response.pages
       var isShown = isShowing && !pages.contains(where: \.more)
@@ -270,7 +268,7 @@ extension SyncRunner {
       (applied.answers, applied.outcomes) = (applier.answers, applier.outcomes)
       applied.conflictsPutOff = applier.putOff
       if !applier.undecided.isEmpty && pages.isEmpty { applied.waitsFor = followed.current }
-      if applier.needsPull { applied.waitsFor += try ConflictTiming.complete(pulledScopes, in: transaction) }
+      if applier.needsPull { applied.waitsFor += try ConflictTiming.complete(timing.pulls, in: transaction) }
       transaction.source = .remote
       try SecretAttachment.sweep(in: transaction)
       try GivenBack.sweep(in: transaction)

@@ -30,17 +30,18 @@ struct ConflictTiming: Sendable {
 
   /// Chooses when a conflict with the server's version is decided.
   ///
-  /// - Parameter decision: the decision, if it is known without a policy of the app's own.
+  /// - Parameter known: gives the decision, if it is known without a policy of the app's own. It is called only if the
+  ///   choice depends on it.
   func choice(
-    _ current: ServerRecord, over entry: Outbox.Entry, _ decision: MergeDecision?,
-    in transaction: ReadTransaction
+    _ current: ServerRecord, over entry: Outbox.Entry, in transaction: ReadTransaction,
+    _ known: () throws -> MergeDecision?
   ) throws -> Choice {
-    if showsAll { return .now }
     let keeping = entry.awaited?.keeping
     guard keeping != .thereAlone, keeping != .uncached, current.isDeleted || !entry.isWhole,
-      !showsNothing(of: current, over: entry, decision),
       try isMissing(current, over: entry, in: transaction)
     else { return .now }
+    let decision = try known()
+    if showsNothing(of: current, over: entry, decision) { return .now }
     guard !entry.isBeneath, records?.contains(entry.id) ?? true, !putOff.contains(entry.id) || hasMore else {
       return .nowAndPull
     }
@@ -59,7 +60,7 @@ struct ConflictTiming: Sendable {
   }
 
   /// True if the record is in scopes that were pulled, and neither before nor by this answer up to the version.
-  func isMissing(
+  private func isMissing(
     _ current: ServerRecord, over entry: Outbox.Entry, in transaction: ReadTransaction
   ) throws -> Bool {
     let here = entry.container ?? entry.id.type
@@ -88,7 +89,7 @@ extension PushResultApplier {
     guard case .conflict(let current?) = verdict, item.operation.group == nil else { return false }
     let result = decisions.pushed[item.operation.id]?.result
     if case .failure? = result { return false }
-    switch try timing.choice(current, over: entry, try? result?.get(), in: transaction) {
+    switch try timing.choice(current, over: entry, in: transaction, { try? result?.get() }) {
     case .now: return false
     case .nowAndPull:
       needsPull = true

@@ -46,14 +46,13 @@ struct Conflicts: Sendable {
 
   private func isPutOff(_ current: ServerRecord, _ timing: ConflictTiming) async throws -> Bool {
     try await store.read { transaction in
-      guard let entry = try OutboxQueue.entry(current.id, in: transaction),
-        try timing.isMissing(current, over: entry, in: transaction)
-      else { return false }
-      var decision: MergeDecision?
-      if case .success(let context)? = try Self.context(entry.id, current, false, in: transaction)?.0 {
-        decision = Self.decided(context, configuration)
+      guard let entry = try OutboxQueue.entry(current.id, in: transaction) else { return false }
+      let choice = try timing.choice(current, over: entry, in: transaction) {
+        guard case .success(let context)? = try Self.context(entry.id, current, false, in: transaction)?.0
+        else { return nil }
+        return Self.decided(context, configuration)
       }
-      return try timing.choice(current, over: entry, decision, in: transaction) == .afterPull
+      return choice == .afterPull
     }
   }
 

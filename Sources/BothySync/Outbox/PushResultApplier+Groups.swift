@@ -87,7 +87,7 @@ extension PushResultApplier {
     let table = try transaction.catalog.table(entry.id.type)
     let row = try transaction.row(table, id: entry.id.id)
     let container = row?.container ?? entry.container ?? entry.id.type
-    return try (pulls + PullState.scopes(in: transaction)).contains { $0.contains(container) }
+    return try (timing.pulls + PullState.scopes(in: transaction)).contains { $0.contains(container) }
   }
 
   /// Treats a change that can't be sent like one that the server has rejected, with all of its transaction.

@@ -8,13 +8,11 @@ struct PushResultApplier {
   let configuration: SyncOptions
   /// The decisions on conflicts, made before the transaction.
   var decisions = Conflicts.Decisions()
-  /// The scopes that syncs pull as configured.
-  var pulls: [SyncScope] = []
   /// The history of the answer, or `nil` from a server without an identity.
   var history: ServerHistory?
   /// Transactions whose conflicts wait for the pages that show the server's versions.
   var undecided: [[Member]] = []
-  /// Says which conflicts of single changes wait for a pull.
+  /// Says which conflicts of single changes wait for a pull, and what syncs pull.
   var timing = ConflictTiming()
   /// The records whose conflicts were put off until a pull.
   var putOff: Set<RecordID> = []

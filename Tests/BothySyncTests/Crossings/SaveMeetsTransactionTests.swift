@@ -15,13 +15,17 @@ struct SaveMeetsTransactionTests {
     let pair = try await Pair.sharing(["T1", "T2"], policy: policy) { $0.pageSize = pageSize }
     try pair.b.insert("T3", "before")
     await pair.b.store.sync()
-    try pair.b.change { transaction in
-      for id in ["T1", "T2"] { _ = try transaction.update(Note.self, id: id) { $0.title = "theirs" } }
-    }
+    try retitleBoth(pair.b)
     await pair.b.store.sync()
     try pair.b.insert("T4", "after")
     await pair.b.store.sync()
     return pair
+  }
+
+  private func retitleBoth(_ device: SimulatedDevice) throws {
+    try device.change { transaction in
+      for id in ["T1", "T2"] { _ = try transaction.update(Note.self, id: id) { $0.title = "theirs" } }
+    }
   }
 
   private static func expectWhole(_ store: SyncedStore, _ place: Comment) {
@@ -93,9 +97,7 @@ struct SaveMeetsTransactionTests {
         for id in ["T5", "T6"] { _ = try transaction.update(Note.self, id: id) { $0.title = "mine" } }
       }
       await pair.a.store.sync(.push)
-      try pair.b.change { transaction in
-        for id in ["T1", "T2"] { _ = try transaction.update(Note.self, id: id) { $0.title = "theirs" } }
-      }
+      try retitleBoth(pair.b)
       try pair.b.edit("T5") { $0.note = "theirs" }
       await pair.b.store.sync()
       var note = try #require(try pair.a.note())
