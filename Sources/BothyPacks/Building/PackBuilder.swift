@@ -16,17 +16,26 @@ internal import GRDB
 /// Equal rows in equal order give equal bytes: pages have one size, and files have no times and no free space.
 public struct PackBuilder: Sendable {
   /// The name of the pack. A shelf accepts other versions with this name, and no other pack.
+  ///
+  /// An empty name is refused by `build`.
   public var name: String
-  /// The version, as any text. Versions aren't compared.
+  /// The version, as any text but an empty one. Versions aren't compared, so an older one can replace a newer one.
   public var version: String
   /// The types of the pack. None of them is synced, sensitive or restricted.
+  ///
+  /// The initializer resets these settings. A value that is set later is stored in the manifest as it is.
   public var schema: StoreSchema
-  /// The field by whose values a type is split into files, by type.
+  /// The field by whose values a type is split into files, by type. Empty for a pack of one file.
+  ///
+  /// The field may be a Boolean, a whole number, a text, a date, a UUID or a reference. Rows without a value have a
+  /// file of their own. A type has at most 10,000 files.
   public var shardBy: [String: String]
   /// The maximum number of files of a type.
   package static let mostShards = 10_000
 
   /// Describes a pack, which `build` checks. Settings of `schema` for servers are ignored.
+  ///
+  /// Reads and writes nothing.
   public init(name: String, version: String, schema: StoreSchema, shardBy: [String: String] = [:]) {
     self.name = name
     self.version = version
@@ -37,13 +46,18 @@ public struct PackBuilder: Sendable {
   /// Builds the pack in `folder` from the rows that `body` adds.
   ///
   /// An existing pack in the folder is replaced when everything is done. Readers of the old pack must then open it
-  /// again, which `PackStore` does for them.
+  /// again, which `PackStore` does for them. A folder that is neither a pack nor empty isn't replaced.
   ///
   /// Runs on the calling thread. Needs twice the pack's size on disk beside the folder, and the memory of a few pages.
   /// Forces the files to the disk.
   ///
+  /// - Parameters:
+  ///   - progress: called on the calling thread, after each 1000 rows and after each file.
+  ///   - body: called once. Its writer is invalid when it returns.
+  /// - Returns: the manifest, as it is in the folder.
   /// - Throws: `BothyError` `invalidInput` for rows and shard fields that don't fit, or `.cannotWrite`. Throws
-  ///   `BothyError` `invalidSchema`, `unknownField` or `.invalidValue`, and the errors of `body`. The folder is then
+  ///   `BothyError` `invalidSchema`, `unknownField` or `.invalidValue`, and the errors of `body`. Throws
+  ///   `CancellationError` if the task is cancelled, which is checked with each call of `progress`. The folder is then
   ///   unchanged.
   @discardableResult
   public func build(
@@ -97,10 +111,14 @@ public struct PackBuilder: Sendable {
   }
 }
 
-/// The progress of a build.
+/// The progress of a build: first all rows, then all files.
 public enum PackProgress: Sendable, Hashable {
-  /// The number of rows that were added.
+  /// The number of rows that were added, a multiple of 1000.
+  ///
+  /// A build of fewer rows reports none.
   case rows(Int)
   /// The number of finished files, and the number of all files.
+  ///
+  /// The index is the first file. Each shard is one more.
   case files(Int, of: Int)
 }

@@ -2,6 +2,9 @@ public import BothyStore
 internal import GRDB
 
 /// Adds the rows of a pack that is being built. It is valid only inside the closure that receives it.
+///
+/// Use it on the thread of the closure. Rows are stored in a temporary file, so their number isn't limited by memory.
+/// Rows in another order give a pack with other bytes.
 public final class PackWriter {
   private let database: Database
   private let catalog: Catalog
@@ -16,16 +19,21 @@ public final class PackWriter {
     inserts = Array(repeating: nil, count: catalog.tables.count)
   }
 
-  /// Adds a record. Missing fields get the schema's defaults.
+  /// Adds a record with one prepared insert. Missing fields get the schema's defaults.
   ///
-  /// Throws `BothyError` `invalidInput` if the type has a record with its id. Throws `BothyError` `unknownType`,
-  /// `unknownField` or `.invalidValue`.
+  /// References aren't checked: the record that one names may follow later, or be absent.
+  ///
+  /// - Throws: `BothyError` `invalidInput` if the type has a record with its id. Throws `BothyError` `unknownType`,
+  ///   `unknownField` or `.invalidValue`, and `CancellationError`. Let the error leave the closure, which ends the
+  ///   build.
   public func add(_ record: BothyStore.AnyRecord) throws {
     let table = try catalog.table(record.type)
     try insert(record.id, try table.checkedValues(record), table)
   }
 
-  /// Adds an entity.
+  /// Adds an entity under its id.
+  ///
+  /// Costs and throws like `add(_:)` of a record.
   public func add<E: Entity>(_ entity: E) throws { try add(BothyStore.AnyRecord(entity)) }
 
   private func insert(_ id: String, _ values: [FieldValue], _ table: TypeTable) throws {

@@ -3,14 +3,18 @@ public import BothyStore
 public import Foundation
 
 /// The result of an installation.
+///
+/// `fetched` and `reused` together are all files of the pack.
 public struct PackInstallation: Sendable, Hashable {
   /// The name of the pack.
   public var name: String
   /// The version that is installed now.
   public var version: String
   /// True if the pack was installed, or false if it already was and is valid.
+  ///
+  /// Equal manifests are one pack. Their files are then verified in place, which reads all of them.
   public var isNew: Bool
-  /// The number of fetched files.
+  /// The number of files that were copied from the folder or loaded from the server.
   public var fetched: Int
   /// The number of files that the earlier version has with equal content. They were linked, or copied if that isn't
   /// possible. If nothing is new, these are all files.
@@ -21,14 +25,23 @@ public struct PackInstallation: Sendable, Hashable {
 extension PackStore {
   /// Installs the pack in a folder.
   ///
-  /// Copies the files that the installed version lacks. Verifies the length, SHA-256, structure and rows of every file,
-  /// and the expected types. Then forces everything to the disk and replaces one link. If interrupted at any moment,
-  /// either the old or the new version is installed.
+  /// Copies the files that the installed version lacks. Verifies the length, SHA-256, structure and rows of every
+  /// file, and the expected types. Then forces everything to the disk and replaces one link. If interrupted at any
+  /// moment, either the old or the new version is installed.
+  ///
+  /// Takes the lock of the shelf, which one installation of all processes has at a time. Runs off the caller's actor.
+  /// Needs the pack's size on disk.
   ///
   /// - Parameters:
   ///   - schema: types that the pack must have besides those that the shelf expects.
   ///   - progress: called with the numbers of available and of all files.
   /// - Throws: `BothyError`. The installed version is then unchanged.
+  ///   - `.notFound`, `corruptManifest`, `unsafeName` or `.newerFile` for a folder without a manifest that can be
+  ///     used,
+  ///   - `.wrongPack` or `.schemaMismatch` before anything is copied,
+  ///   - `.damagedFile` or `.checksumMismatch` for a file that isn't the manifest's,
+  ///   - `.busy` while another installation runs: try again later,
+  ///   - `.cannotWrite` or `.cancelled`.
   @discardableResult
   public func install(
     from folder: URL, expecting schema: StoreSchema? = nil,
@@ -40,7 +53,11 @@ extension PackStore {
   /// Installs the pack at the address of a source, through the cache. An interrupted download continues where it was.
   /// After the installation, the files are removed from the cache.
   ///
-  /// - Throws: `BothyError`, such as `.download` if the cache returns an error.
+  /// The manifest is requested from the server. Without a network, a cached manifest is used. Each other file costs a
+  /// request, unless the cache or the installed version has it. The largest file must fit in memory.
+  ///
+  /// - Throws: `BothyError`, such as `.download` if the cache returns an error or the server lacks a file. Throws what
+  ///   `install(from:expecting:progress:)` does. Files that were loaded stay in the cache for the next call.
   @discardableResult
   public func install(
     from source: ResourceSource, through cache: ResourceCache, expecting schema: StoreSchema? = nil,

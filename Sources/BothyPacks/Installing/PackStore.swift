@@ -27,7 +27,8 @@ public final class PackStore: Sendable {
   /// - Parameters:
   ///   - folder: the folder, which the first installation creates.
   ///   - bundled: the folder of the pack that came with the app, used until one is installed.
-  ///   - types: the types that the app needs. A pack without them isn't installed.
+  ///   - types: the types that the app needs. A pack without them isn't installed, and isn't opened.
+  ///   - options: the options of each pack that `pack()` opens.
   public init(
     at folder: URL, bundled: URL? = nil, expecting types: [any Entity.Type] = [],
     options: PackOptions = PackOptions()
@@ -40,8 +41,11 @@ public final class PackStore: Sendable {
 
   /// Returns the newest version: the installed one, else the one that came with the app.
   ///
-  /// If it is open, this costs one look-up of a link. Otherwise it costs and throws like `Pack.init`. Throws
-  /// `.notFound` if neither exists.
+  /// If it is open, this costs one look-up of a link. Otherwise it costs like `Pack.init`. May be called from any
+  /// thread. Another process's installation is seen by the next call.
+  ///
+  /// - Throws: `BothyError` `.notFound` if neither exists, and the errors of `Pack.init`. Throws `.busy` if the
+  ///   version is replaced during each of 100 attempts.
   public func pack() throws -> Pack {
     // The version may be deleted before the lease is acquired. Then a newer version exists.
     for _ in 0..<100 {

@@ -5,7 +5,10 @@ extension Pack {
   /// Returns the record with `id`, or `nil`.
   ///
   /// Reads one row by its key, or two for a sharded type: the position of the id from the index, and the row from its
-  /// shard. Takes a few microseconds on the calling thread.
+  /// shard. Takes a few microseconds on the calling thread. The first read of a shard opens its file.
+  ///
+  /// - Throws: `BothyError` `.schemaMismatch` if the pack lacks the type or one of its fields, and `.damagedFile`.
+  ///   Throws `closed` for a sharded type after `close()`.
   public func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
     let shape = try shapes.shape(of: E.self)
     return try row(shape, id) { statement in
@@ -15,12 +18,19 @@ extension Pack {
   }
 
   /// Returns the record of any type, or `nil`.
+  ///
+  /// Costs the same reads as `fetch(_:id:)`. The record has all fields of the pack, including those that the app
+  /// doesn't know.
+  ///
+  /// - Throws: `BothyError` `unknownType`, `closed` or `.damagedFile`.
   public func record(_ id: RecordID) throws -> AnyRecord? {
     let shape = try shapes.shape(named: id.type)
     return try row(shape, id.id) { AnyRecord(id: id.id, try StoredRow(from: $0, shape.table), shape.table) }
   }
 
-  /// Returns the record that a reference names, or `nil`.
+  /// Returns the record that a reference names, or `nil` if the pack lacks it.
+  ///
+  /// Costs and throws like `fetch(_:id:)`. It is one look-up for each reference, so a query is cheaper for many.
   public func resolve<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
     try fetch(Target.self, id: reference.id)
   }

@@ -9,7 +9,13 @@ public import BothyStore
 ///
 /// Throws `BothyError` `unknownType`, `unknownField` or `invalidQuery`, and `BothyError` if a file can't be used.
 extension Pack {
-  /// Returns the records of the query, in its order.
+  /// Returns the records of the query, in its order. Empty if none matches.
+  ///
+  /// Needs memory for the result. A query over several shards holds up to offset and limit records of each, or all
+  /// that match without a limit.
+  ///
+  /// - Throws: `BothyError` `.schemaMismatch` if the pack lacks the type or one of its fields, `unknownField`,
+  ///   `invalidQuery` or `.damagedFile`. Throws `closed` if a shard is needed after `close()`.
   public func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] {
     let shape = try shapes.shape(of: E.self)
     if let file = try onlyFile(query.recordQuery, shape) {
@@ -19,11 +25,18 @@ extension Pack {
   }
 
   /// Returns the records of the query, in its order.
+  ///
+  /// Runs off the caller's actor, so an app's main thread doesn't wait for the disk. Costs and throws like the
+  /// synchronous form. Cancelling the task doesn't interrupt a query.
   public func fetch<E: Entity>(_ query: RecordQuery<E>) async throws -> [E] {
     try fetchNow { try $0.fetch(query) }
   }
 
-  /// Returns the records of the query, of any type.
+  /// Returns the records of the query, of any type, with all fields that the pack has.
+  ///
+  /// Costs the same as the form for entities.
+  ///
+  /// - Throws: `BothyError` `unknownType`, `unknownField`, `invalidQuery`, `closed` or `.damagedFile`.
   public func fetch(_ query: AnyQuery) throws -> [AnyRecord] {
     let shape = try shapes.shape(named: query.type)
     if let file = try onlyFile(query, shape) {
@@ -33,14 +46,20 @@ extension Pack {
   }
 
   /// Returns the records of the query, of any type.
+  ///
+  /// Runs off the caller's actor. Costs and throws like the synchronous form.
   public func fetch(_ query: AnyQuery) async throws -> [AnyRecord] { try fetchNow { try $0.fetch(query) } }
 
-  /// Returns the number of records that `fetch` returns.
+  /// Returns the number of records that `fetch` returns, with the query's offset and limit.
+  ///
+  /// Runs one statement in each file that is needed, on the calling thread. Decodes no record. Throws like `fetch`.
   public func count<E: Entity>(_ query: RecordQuery<E>) throws -> Int {
     try count(query.recordQuery, shapes.shape(of: E.self))
   }
 
-  /// Returns the number of records that `fetch` returns.
+  /// Returns the number of records that `fetch` returns, for any type.
+  ///
+  /// Runs one statement in each file that is needed, on the calling thread. Throws like `fetch`.
   public func count(_ query: AnyQuery) throws -> Int { try count(query, shapes.shape(named: query.type)) }
 
   /// Runs the synchronous form, which overload resolution doesn't choose in an asynchronous function.

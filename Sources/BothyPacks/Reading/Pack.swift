@@ -20,8 +20,12 @@ public import Foundation
 /// open. `PackStore` replaces a pack by a newer one while it is read.
 public final class Pack: Sendable {
   /// The folder of the files. For an installed pack, it is the folder of its version.
+  ///
+  /// That folder is deleted some time after a newer version is installed and this object is released.
   public let folder: URL
   /// The manifest, read once when the pack was opened.
+  ///
+  /// Reading it costs nothing, so use it for sizes and for the version on a screen.
   public let manifest: PackManifest
   let files: PackFiles
   let shapes: TypeShapes
@@ -30,9 +34,15 @@ public final class Pack: Sendable {
 
   /// Opens the pack in a folder. Reads the manifest and opens the index, but no shard.
   ///
-  /// - Parameter expecting: the types that the app needs. Their fields are checked now, not at the first query of each.
+  /// Runs on the calling thread. Verifies the length of the index, and not the contents of files, which
+  /// `verify(progress:)` does.
+  ///
+  /// - Parameters:
+  ///   - types: the types that the app needs. Their fields are checked now, not at the first query of each.
+  ///   - options: the number of shards that may be open.
   /// - Throws: `BothyError` `.notFound`, `.newerFile`, `.schemaMismatch`, `corruptManifest`, `unsafeName`, or
-  ///   `.damagedFile`.
+  ///   `.damagedFile`. After `.newerFile`, the app must be updated. After `.schemaMismatch`, the pack needs to be
+  ///   built for this app.
   public convenience init(
     at folder: URL, expecting types: [any Entity.Type] = [], options: PackOptions = PackOptions()
   ) throws {
@@ -77,5 +87,7 @@ public final class Pack: Sendable {
 
   /// Closes the shards as soon as no read uses them. Later reads of shards throw `closed`. Releasing the pack does
   /// this too, and closes the index.
+  ///
+  /// Types that aren't split can still be read. A second call does nothing.
   public func close() { files.close() }
 }
