@@ -2,69 +2,101 @@ import BothyCache
 public import BothyStore
 public import Foundation
 
-/// A file of many tiles.
+/// A file of many tiles, read one tile at a time or from end to end.
+///
+/// `TileArchives.open` returns the archives that this library reads. A type of an app's own can be copied by
+/// `TileArchiveWriter.copy(_:to:in:zooms:)` too.
 public protocol TileArchive: Sendable {
-  /// The metadata of the archive.
+  /// The metadata of the archive, read when it was opened. Reading it blocks for no file.
   var info: TileArchiveInfo { get }
 
   /// Returns the bytes of a tile as stored, compressed or not, or `nil` if the archive lacks the tile.
+  ///
+  /// Costs one look-up in a SQLite file. PMTiles cost one read, and up to three more for directories that aren't in
+  /// memory. Throws `BothyError` `damagedArchive` or `unavailable`.
   func data(of tile: Tile) async throws -> Data?
 
-  /// Calls `body` with each tile and its bytes. Blocks the thread while it reads files.
+  /// Calls `body` with each tile and its bytes as stored. Blocks the thread while it reads files.
+  ///
+  /// PMTiles are read in the order of the Hilbert curve, other files in an order of their own. An error of `body` ends
+  /// the walk and is thrown unchanged. A PMTiles archive that is replaced meanwhile throws `BothyError`
+  /// `changedArchive`: open it again.
   func forEachTile(_ body: (Tile, Data) throws -> Void) async throws
 }
 
-/// The metadata of an archive.
+/// The metadata of an archive, as its file states it.
+///
+/// Nothing of it is compared with the tiles, except the zooms of an MBTiles file. A file from a stranger may state
+/// anything.
 public struct TileArchiveInfo: Sendable, Hashable {
   /// The kind of a file. `keyed` is the format of older map apps, see `KeyedTiles`.
   public enum Container: String, Sendable, Hashable {
-    /// A SQLite file (MBTiles 1.3).
+    /// A SQLite file (MBTiles 1.3). It can be read and written.
     case mbtiles
-    /// A file with its own directory, made for range requests (PMTiles version 3).
+    /// A file with its own directory, made for range requests (PMTiles version 3). It can be read and written.
     case pmtiles
-    /// A SQLite file of older map apps, with tiles by numeric keys.
+    /// A SQLite file of older map apps, with tiles by numeric keys. It can be read only, and has no tiles of zoom 29.
     case keyed
   }
 
-  /// The compression of a tile's bytes.
+  /// The compression of a tile's bytes, apart from that of a picture's format.
   public enum Compression: String, Sendable, Hashable {
-    /// The archive doesn't state it.
+    /// The archive doesn't state it. `content(of:)` then recognizes gzip by the first bytes.
     case unknown
-    /// Tiles aren't compressed.
+    /// Tiles aren't compressed. Most archives of pictures have this value.
     case none
     /// gzip (RFC 1952). `content(of:)` unpacks it.
     case gzip
-    /// Brotli (RFC 7932). Returned as stored.
+    /// Brotli (RFC 7932). Returned as stored, so the app or the renderer unpacks it.
     case brotli
-    /// Zstandard (RFC 8878). Returned as stored.
+    /// Zstandard (RFC 8878). Returned as stored, so the app or the renderer unpacks it.
     case zstd
   }
 
-  /// The kind of file.
+  /// The kind of file, recognized by its content.
   public var container: Container
-  /// The name that the archive states, or `nil`.
+  /// The name that the archive states for people, or `nil`.
   public var name: String?
   /// The attribution that the archive states, or `nil`. It may be HTML.
+  ///
+  /// The owners of the data mostly require that a map shows it.
   public var attribution: String?
-  /// The format of the tiles: `png`, `jpg`, `webp`, `avif`, `pbf` for vector tiles, or another that the archive states.
+  /// The format of the tiles: `png`, `jpg`, `webp`, `avif`, `pbf` for vector tiles, or another that the archive
+  /// states.
+  ///
+  /// `nil` if it states none, as files of the kind `keyed`.
   public var tileFormat: String?
-  /// The compression of the tiles. For MBTiles, it is derived from the format.
+  /// The compression of the tiles.
+  ///
+  /// MBTiles state it in the metadata `compression`. Without it, tiles of the format `pbf` count as packed with gzip,
+  /// and others as not compressed.
   public var tileCompression: Compression
   /// The lowest and the highest zoom of its tiles, or `nil` if it has no tiles.
+  ///
+  /// MBTiles are searched for them. A large file without an index of zooms has those of its metadata, or `nil`.
   public var zooms: ZoomRange?
-  /// The area of its tiles, or the whole map if the archive doesn't state it.
+  /// The area of its tiles, or the whole map if the archive doesn't state it: ±180° by ±85°. Tiles may be missing
+  /// within it.
   public var bounds: GeoBox
   /// The number of tiles, including those that share a content, or `nil` if it isn't known.
+  ///
+  /// SQLite files are counted up to 1023 tiles, so that opening costs the same for any size.
   public var tileCount: Int?
   /// The number of distinct contents of the tiles, or `nil` if the archive doesn't state it.
   package var contentCount: Int?
-  /// All other metadata that the archive states, unchanged.
+  /// All metadata that the archive states, by name.
+  ///
+  /// A value of PMTiles that isn't a text is its JSON. MBTiles describe the layers of vector tiles in `json`, PMTiles
+  /// in `vector_layers`.
   public var metadata: [String: String]
 
   /// The area of an archive that states none.
   package static let wholeMap = GeoBox(west: -180, south: -85, east: 180, north: 85)
 
-  /// Creates metadata, for archives of your own kind. By default, only the container is known, and the area is the map.
+  /// Creates metadata, for archives of your own kind. By default, only the container is known, and the area is the
+  /// map.
+  ///
+  /// `TileArchiveWriter.finish` takes such a value. It computes the zooms from the tiles itself.
   public init(
     container: Container, name: String? = nil, attribution: String? = nil, tileFormat: String? = nil,
     tileCompression: Compression = .unknown, zooms: ZoomRange? = nil, bounds: GeoBox? = nil,
@@ -84,9 +116,13 @@ public struct TileArchiveInfo: Sendable, Hashable {
 }
 
 extension TileArchive {
-  /// Returns the bytes of a tile ready for use, unpacked if the archive packs them with gzip.
+  /// Returns the bytes of a tile ready for use, unpacked if the archive packs them with gzip. `nil` if it lacks the
+  /// tile.
   ///
-  /// Throws `BothyError` `damagedArchive` for bytes that can't be unpacked, or that have more than 64 MB then.
+  /// Costs the read of `data(of:)`, and unpacks on the thread of the call. Brotli and Zstandard aren't unpacked.
+  ///
+  /// - Throws: `BothyError` `damagedArchive` for bytes that can't be unpacked, or that have more than 64 MB then.
+  ///   Throws the errors of `data(of:)`.
   public func content(of tile: Tile) async throws -> Data? {
     guard let data = try await data(of: tile) else { return nil }
     guard info.tileCompression == .gzip || Gzip.isPacked(data) else { return data }
@@ -127,12 +163,20 @@ extension TileArchive {
   package func counted() throws -> TileArchiveInfo { try (self as? MBTiles)?.counted() ?? info }
 }
 
-/// Opens and creates archives.
+/// Opens, creates and downloads archives.
 public enum TileArchives {
   /// Opens a file by its content, independent of its name. Costs the same for any number of tiles.
   ///
-  /// Throws `BothyError`: `unavailable` if the file can't be read, and `notAnArchive` if it is neither MBTiles nor
-  /// PMTiles.
+  /// Blocks for a few reads, and never writes to the file. It stays open until the archive is released. A SQLite file
+  /// that needs more than 20 seconds for one row counts as damaged.
+  ///
+  /// ```swift
+  /// let hills = try await TileArchives.open(path: "hills.pmtiles")
+  /// let bytes = try await hills.content(of: tile)
+  /// ```
+  ///
+  /// - Throws: `BothyError`: `unavailable` if the file can't be read, and `notAnArchive` if it is of none of the three
+  ///   kinds. Throws `damagedArchive` for a file that is cut off or can't be read, which has to be got again.
   public static func open(path: String) async throws -> any TileArchive {
     switch try container(path: path) {
     case .pmtiles: try await PMTiles(FileRangeSource(path: path))
@@ -151,18 +195,26 @@ public enum TileArchives {
     return try KeyedTiles.isArchive(path) ? .keyed : .mbtiles
   }
 
-  /// Opens a PMTiles file on a server, which is read by range requests. Requests its first 16 KB.
+  /// Opens a PMTiles file on a server, which is read by range requests. Requests its first 16 KB and its last byte.
   ///
-  /// A tile costs a request, and up to three more for directories that weren't read yet. `ResourceSource.init(_:archive:)`
-  /// reads through a cache, which stores what came.
+  /// Larger directories and metadata cost up to two more requests. A tile costs a request, and up to three more for
+  /// directories that weren't read yet. A tile that the archive lacks costs a request of one byte.
+  /// `ResourceSource.init(_:archive:)` reads through a cache, which stores what came.
   ///
-  /// Throws `BothyError`: `unavailable` if the server does not send parts of files, and `notAnArchive`.
+  /// If the archive is replaced on the server, the next read of a tile opens it again.
+  ///
+  /// - Throws: `BothyError`: `unavailable` if the server can't be reached or does not send parts of files. Throws
+  ///   `notAnArchive`, `damagedArchive` or `.cancelled`.
   public static func open(url: String, loader: any ResourceLoader) async throws -> any TileArchive {
     try await PMTiles(HTTPRangeSource(url: url, loader: loader))
   }
 
-  /// Begins a file. Throws `BothyError` `unavailable` if a file of this name exists, it can't be created, or the
-  /// container is `keyed`, which is only read.
+  /// Begins a file, which gets its name when `finish` is called.
+  ///
+  /// Until then, its content is in files beside it with the endings `.partial` and `.contents`.
+  ///
+  /// - Throws: `BothyError` `unavailable` if a file of this name exists, it can't be created, or the container is
+  ///   `keyed`, which is only read.
   public static func writer(
     to path: String, as container: TileArchiveInfo.Container
   ) throws(BothyError) -> any TileArchiveWriter { try writer(of: container).init(path: path) }

@@ -9,15 +9,21 @@ import HTTPTypes
 /// Equal contents are stored once. Calls are safe from any thread and block it.
 public protocol TileArchiveWriter: Sendable {
   /// Begins a file. Throws `BothyError` `unavailable` if a file of this name exists or it can't be created.
+  ///
+  /// An unfinished file of an earlier writer is replaced.
   init(path: String) throws(BothyError)
 
-  /// Adds a tile and replaces its earlier content.
+  /// Adds a tile and replaces its earlier content. Takes tiles in any order, and their bytes as they are.
+  ///
+  /// PMTiles leave out a tile without bytes. Throws `BothyError` `unavailable`, for example on a full disk.
   func add(_ tile: Tile, _ data: Data) throws(BothyError)
 
   /// Writes the rest and the metadata, then gives the file its name. Zooms are computed from the tiles.
+  ///
+  /// Throws `BothyError` `unavailable`, also for a PMTiles archive without tiles. Call `cancel` after an error.
   func finish(_ info: TileArchiveInfo) throws(BothyError)
 
-  /// Deletes the unfinished file.
+  /// Deletes the unfinished file. Not for a file that is finished.
   func cancel() throws(BothyError)
 }
 
@@ -40,8 +46,14 @@ extension TileArchiveWriter {
 
   /// Copies an archive, or an area of it at some zooms, into a new file and returns the number of tiles.
   ///
-  /// Of a remote archive, only that area is read, with few requests. Bytes are copied as they are packed. On failure no
-  /// file remains.
+  /// Of a remote archive, only that area is read, with few requests. Bytes are copied as they are packed. On failure
+  /// no file remains.
+  ///
+  /// - Parameters:
+  ///   - area: the area to copy, or `nil` for all of it. The new archive has its bounds.
+  ///   - zooms: the zooms to copy, or `nil` for all.
+  /// - Throws: `BothyError` `tooManyTiles` for an area of more than 4 million tiles, and `unavailable` if a file of
+  ///   this name exists. Throws the errors of the archive, and `CancellationError`.
   public static func copy(
     _ archive: any TileArchive, to path: String, in area: RegionArea? = nil, zooms: ZoomRange? = nil
   ) async throws -> Int {

@@ -1,18 +1,22 @@
 public import BothyStore
 
 /// The position and shape of a feature (RFC 7946, without collections).
+///
+/// Positions are in degrees. Heights are left out when a tile is read, and longitudes beyond ±180° wrap around the
+/// world. Of a collection, the areas count, or else the lines.
 public enum Geometry: Hashable, Sendable {
   /// One position.
   case point(Coordinate)
-  /// Several positions, in no order.
+  /// Several positions, in no order. It may be empty only in a value that an app creates.
   case multiPoint([Coordinate])
-  /// A line through positions.
+  /// A line through positions, straight in degrees from one to the next. A line across the antimeridian takes the
+  /// shorter way.
   case lineString([Coordinate])
-  /// Several lines.
+  /// Several lines, which need not touch each other.
   case multiLineString([[Coordinate]])
-  /// An area, with or without holes.
+  /// An area, with or without holes. A position on an edge belongs to it.
   case polygon(GeoPolygon)
-  /// Several areas.
+  /// Several areas. A position within one of them is within the shape.
   case multiPolygon([GeoPolygon])
 
   /// The kind of extent of a shape.

@@ -1,22 +1,29 @@
 public import BothyStore
 
 /// A feature of a tile: a place, a road, a path, an intersection, or the entrances of a building.
+///
+/// A plain value of one version. Features with equal `key` are the same element of the map, possibly from other tiles
+/// or another time.
 public struct TileFeature: Hashable, Sendable {
   /// The layers of the map. An id may occur in several of them, for example as a place and as a road.
   public enum Layer: String, Sendable, Hashable, CaseIterable, Codable {
     /// A place, a building, or a feature of no other layer.
+    ///
+    /// Entrances, crossings for pedestrians and areas such as parks and water are in this layer.
     case poi
-    /// A road for vehicles.
+    /// A road for vehicles, from motorways to tracks, and a street for pedestrians (`highway=pedestrian`).
     case road
-    /// A way for people who walk or ride.
+    /// A way for people who walk or ride: `highway` with `footway`, `path`, `cycleway` or `bridleway`.
     case path
-    /// A crossing of roads.
+    /// A crossing of roads. Its `ids` are those of the roads, and its category is `undefined`.
     case intersection
     /// A list of the entrances of a building, which isn't itself a place.
+    ///
+    /// Queries by position use it to measure distances to doors, and return it only if a filter names this layer.
     case entranceList
   }
 
-  /// The layer of the feature.
+  /// The layer of the feature, derived from its tags.
   public let layer: Layer
   /// The OpenStreetMap ids in the order of the server. Nodes are positive, ways negative, and relations below -10^17.
   ///
@@ -25,20 +32,28 @@ public struct TileFeature: Hashable, Sendable {
   /// An intersection has the ids of its roads. An entrance list has the id of the building, then those of the
   /// entrances.
   public let ids: [Int64]
-  /// The main key, such as `amenity` for `amenity=cafe`.
+  /// The main key, such as `amenity` for `amenity=cafe`. Empty for a feature without a known key or class.
   public let type: String
-  /// The value of the main key.
+  /// The value of the main key, such as `cafe`, or an empty text.
   public let value: String
   package let tags: Tags
-  /// The geometry from the server. For a crossing drawn as a line, the point in its middle.
+  /// The geometry from the server, in degrees. For a crossing drawn as a line, the point in its middle.
+  ///
+  /// A vector tile has a piece of a shape that reaches beyond its edges.
   public let geometry: Geometry
-  /// The feature's own name, not localized.
+  /// The feature's own name, not localized, or `nil`. `name(in:)` returns the one of a language.
+  ///
+  /// A cash machine without a name has that of its operator, and a bank that of its operator or brand.
   public let name: String?
-  /// A generic name for translation, such as `walking_path`.
+  /// A generic name for translation, such as `walking_path`. `nil` if none is known for the tags.
+  ///
+  /// It is in English with underscores, a key for an app's own texts and not a text for people.
   public let nameTag: String?
   /// The category, according to the table with which the tile was read.
+  ///
+  /// A `PlaceStore` with another table computes it again from the stored tile.
   public let category: PlaceCategory
-  /// The middle of the box around the geometry.
+  /// The middle of the box around the geometry. For an area, it may be outside of the shape.
   public let center: Coordinate
   /// The tile whose edges cut the shape, or `nil` for a whole one. Other tiles may have further pieces.
   package internal(set) var cutBy: Tile?
@@ -50,13 +65,18 @@ extension TileFeature {
     name != nil || nameTag != nil || layer == .intersection || layer == .entranceList
   }
 
-  /// Returns the property of a key, as text. Searches linearly, as features have few.
+  /// Returns the property of a key, as text, or `nil`. Searches linearly, as features have few.
+  ///
+  /// A value that isn't a text is returned as it is written in the tile, such as `true` or `3`.
   public func tag(_ key: String) -> String? { tags[key] }
 
   /// All properties as text, without nulls. Other values are as written. Creates the dictionary each time.
   package var allTags: [String: String] { Dictionary(uniqueKeysWithValues: tags.map { ($0.key, $0.value) }) }
 
   /// Returns the name in exactly this language, such as `zh-Hant`, else in `zh`, else the feature's own name.
+  ///
+  /// Takes a code of BCP 47 with `-` or `_`. Each attempt is a linear search of the tags. `nil` if the feature has no
+  /// name.
   public func name(in language: String) -> String? {
     var code = language[...]
     while !code.isEmpty {
@@ -114,6 +134,8 @@ extension TileFeature {
   package var entrances: [Int64] { layer == .entranceList ? Array(ids.dropFirst()) : [] }
 
   /// The key that this feature shares with its versions in other tiles, see `FeatureKey`.
+  ///
+  /// Creates a text at each call. For an intersection, it also sorts the ids of the roads.
   public var key: FeatureKey {
     switch layer {
     case .intersection:
@@ -134,9 +156,9 @@ extension TileFeature {
 /// It is the OpenStreetMap id, or another one from the tile. An intersection has no such id and uses the sorted ids of
 /// its roads and its position. A shape that the edges of a vector tile cut has the id, `@` and the tile.
 public struct FeatureKey: Hashable, Sendable, Comparable, CustomStringConvertible {
-  /// The layer of the feature.
+  /// The layer of the feature. An id alone may occur in several layers.
   public let layer: TileFeature.Layer
-  /// The id within the layer, as text.
+  /// The id within the layer, as text, for example the decimal number of `TileFeature.ids`.
   public let id: String
 
   /// The text between the id of a cut feature and its tile.
@@ -145,14 +167,20 @@ public struct FeatureKey: Hashable, Sendable, Comparable, CustomStringConvertibl
   static let afterCut = "A"
 
   /// Creates the key of a feature from its parts, without a look-up.
+  ///
+  /// ```swift
+  /// let found = try places.features(FeatureKey(.poi, "240109189"))
+  /// ```
   public init(_ layer: TileFeature.Layer, _ id: String) {
     self.layer = layer
     self.id = id
   }
 
+  /// Orders by the name of the layer, then by the id as text.
   public static func < (left: FeatureKey, right: FeatureKey) -> Bool {
     (left.layer.rawValue, left.id) < (right.layer.rawValue, right.id)
   }
 
+  /// The text `layer/id`, such as `poi/240109189`.
   public var description: String { "\(layer.rawValue)/\(id)" }
 }

@@ -55,12 +55,13 @@ extension ResourceSource {
 extension TileArchives {
   /// Returns the tiles of a file as a tier of a cache, before the network: as those of a source that has newer ones.
   ///
-  /// Pass it to the cache as one of its `bundled` readers. The time of a tile is that of the file, and the source's rule
-  /// decides on its lifetime. A tile that the file lacks is requested from the source.
+  /// Pass it to the cache as one of its `bundled` readers. The time of a tile is that of the file, and the source's
+  /// rule decides on its lifetime. A tile that the file lacks is requested from the source.
   ///
-  /// Opens the file, at the same cost for any number of tiles. A read costs a search in the file, and blocks its thread.
+  /// Opens the file, at the same cost for any number of tiles. A read costs a search in the file, and blocks its
+  /// thread. A file that is deleted later counts as one without tiles.
   ///
-  /// Throws `BothyError`: `unavailable`, `notAnArchive` or `damagedArchive`.
+  /// - Throws: `BothyError`: `unavailable`, `notAnArchive` or `damagedArchive`.
   public static func tier(path: String, as source: SourceID) throws(BothyError) -> any BlobReader {
     try ArchiveTier(path: path, as: source)
   }
