@@ -81,7 +81,7 @@ public actor NearbyMap {
 
   deinit { places.keep([], for: ObjectIdentifier(self)) }
 
-  /// The changes around the position from now on. Emits only actual changes.
+  /// The changes around the position from now on. Emits only actual changes. A slow reader gets the newest 64.
   public nonisolated var changes: AsyncStream<TileChange> { changed.values(keeping: 64) }
 
   /// The state, now and after each change.
@@ -100,12 +100,14 @@ public actor NearbyMap {
   package var tiles: Set<Tile> { shown.tiles }
 
   /// Takes a position and returns the results of the needed tiles. Returns `nil` without further work if the last
-  /// position is too near in time or space.
+  /// position is too near in time or space. On foot, it must be more than 5 seconds and 5 metres away, and 20 seconds
+  /// in a vehicle.
   ///
   /// A tile that can't be fetched doesn't throw. The report contains it.
   ///
   /// - Parameter vehicleSpeed: metres a second, or `nil` on foot.
-  /// - Throws: `BothyError` if the places can't be read, `BothyError` if the saved places can't.
+  /// - Throws: `BothyError` if the places or the saved places can't be read, or the position has more tiles than the
+  ///   limit.
   @discardableResult
   public func update(_ position: Coordinate, vehicleSpeed: Double? = nil) async throws -> TileSetReport? {
     guard throttle.accepts(position, at: clock.wall(), vehicleSpeed: vehicleSpeed) else { return nil }
@@ -238,8 +240,9 @@ public actor NearbyMap {
     return try await refresh()
   }
 
-  /// Requests the tile of a position from the server, once. Throws `BothyError` if the server has no tile. An unchanged
-  /// tile counts as success.
+  /// Requests the tile of a position from the server, once. An unchanged tile counts as success.
+  ///
+  /// - Throws: `BothyError` `.refused` if the server has no tile, and the errors of a request.
   public func checkServer(at position: Coordinate) async throws {
     try await loading.check(Tile(containing: position, zoom: settings.zoom))
   }

@@ -78,16 +78,22 @@ package enum TileOutcome: Sendable {
 }
 
 /// The results of the requested tiles. A tile may be in `fromStale` and in `failed`.
+///
+/// Tiles that are stored and fresh aren't requested, and are in none of the sets.
 public struct TileSetReport: Sendable {
-  /// The tiles that came with new bytes.
+  /// The tiles that came with new bytes, from the network or from the cache.
   public internal(set) var loaded: Set<Tile> = []
   /// The tiles that the server confirmed, or sent with the same bytes.
   package internal(set) var unchanged: Set<Tile> = []
-  /// The tiles that the server doesn't have.
+  /// The tiles that the server doesn't have. Their places are deleted, and later runs look for them again.
   public internal(set) var absent: Set<Tile> = []
   /// The tiles that are shown from an old version, as no newer one came.
   package internal(set) var fromStale: Set<Tile> = []
   /// The tiles whose request failed, with the error. An old version of them stays.
+  ///
+  /// The code is `.offline` or `.notCached` without a network, `notATile` for bytes of another format, or that of the
+  /// request. While a map has a network, it requests tiles around its position again by itself if they have no old
+  /// version. It waits 5 seconds at first, and up to 10 minutes later.
   public internal(set) var failed: [Tile: any Error] = [:]
 
   /// Creates an empty report.
@@ -109,15 +115,16 @@ public struct TileSetReport: Sendable {
   }
 }
 
-/// The state of a nearby map.
+/// The state of a nearby map, which depends on the tile of the position alone.
 public enum NearbyMapState: Sendable, Hashable {
-  /// The map has received no position yet.
+  /// The map has received no position yet. Queries of the `PlaceStore` work all the same.
   case waitingForLocation
-  /// The tile of the position isn't available and is being fetched.
+  /// The tile of the position isn't available and is being fetched. Other tiles around it may be shown.
   case loading
-  /// The tile of the position is available, possibly in an old version.
+  /// The tile of the position is available, possibly in an old version. A tile that the server doesn't have counts
+  /// too.
   case ready
-  /// The tile of the position isn't available and couldn't be fetched.
+  /// The tile of the position isn't available and couldn't be fetched. A map with a network tries again by itself.
   case error
 
   /// The state after a run.

@@ -1,6 +1,9 @@
 public import BothyStore
 
 /// The places around a position at one moment: those of the shown tiles, and those that a person saved.
+///
+/// A plain value in memory, with all features of the tiles. It doesn't change when tiles do. Take another with
+/// `NearbyMap.snapshot()` after a change.
 public struct PlaceSnapshot: Sendable {
   /// The number of the snapshot, which increases. Equal numbers of one map are the same snapshot.
   package let revision: Int
@@ -11,10 +14,12 @@ public struct PlaceSnapshot: Sendable {
   /// Entrances of buildings aren't included. Each place of the map occurs once, as the first entry for it.
   public let places: [MapPlace]
   /// The roads in order of identity. A road and a place may have equal ids, but are different features.
+  ///
+  /// A road that vector tiles cut is one feature, with the pieces of the shown tiles.
   public let roads: [TileFeature]
-  /// The ways for people who walk or ride, in order of identity.
+  /// The ways for people who walk or ride, in order of identity. Pieces are joined as for `roads`.
   public let paths: [TileFeature]
-  /// The crossings of roads, in order of identity.
+  /// The crossings of roads, in order of identity. `TileFeature.ids` are those of the roads.
   public let intersections: [TileFeature]
   /// The positions of the entrances of buildings, by the id of the building.
   private let entrances: [Int64: [Coordinate]]
@@ -52,11 +57,18 @@ public struct PlaceSnapshot: Sendable {
   }
 
   /// Returns the part within a radius of a position. Tiles reach further than the circle they cover.
+  ///
+  /// Measures the distance to each feature, in memory on the calling thread.
+  ///
+  /// - Parameter radius: metres to the nearest point of a shape, or to an entrance for buildings.
   public func within(radius: Double, of center: Coordinate) -> PlaceSnapshot {
     PlaceSnapshot(self, radius: radius, center: center)
   }
 
   /// Returns the metres to the closest point of an entry's shape or to its closest entrance.
+  ///
+  /// It is 0 within an area. For a saved place, it is the distance to the saved position, whatever its place's shape
+  /// is.
   public func distance(of entry: MapPlace, from position: Coordinate) -> Double {
     switch entry {
     case .saved(let place): return place.position.distance(to: position)
@@ -68,11 +80,11 @@ public struct PlaceSnapshot: Sendable {
   }
 }
 
-/// A place of the map, or a saved one.
+/// A place of the map, or a saved one. In a snapshot, a marker or the destination replaces its place of the map.
 public enum MapPlace: Sendable, Hashable {
-  /// A marker, the destination or a saved location.
+  /// A marker, the destination or a saved location, with the person's name for it.
   case saved(SavedPlace)
-  /// A place of the map that isn't saved.
+  /// A place of the map. In a snapshot, it has a name or at least a generic one, and isn't an entrance.
   case feature(TileFeature)
 
   /// The key of the place of the map, or `nil` for a saved position without a place.
@@ -91,7 +103,7 @@ public enum MapPlace: Sendable, Hashable {
     }
   }
 
-  /// The saved position, or the middle of the box around the feature.
+  /// The saved position, or the middle of the box around the feature, in degrees.
   public var center: Coordinate {
     switch self {
     case .saved(let place): place.position

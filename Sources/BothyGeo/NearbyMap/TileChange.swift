@@ -1,10 +1,13 @@
 /// The differences between the tiles around the position now and before.
+///
+/// A tile is in at most one of the sets. To draw again, read the places of the tiles in `added` and `updated`.
 public struct TileChange: Sendable, Hashable {
   /// The tiles that are available now and weren't before.
   public var added: Set<Tile> = []
-  /// The tiles that were available before and have new content.
+  /// The tiles that were available before and have new content. A tile that the server only confirmed isn't among
+  /// them.
   public var updated: Set<Tile> = []
-  /// The tiles that are no longer around the position, or no longer available.
+  /// The tiles that are no longer around the position, or no longer available. Their places may still be stored.
   public var removed: Set<Tile> = []
 
   /// Creates a change, which is empty by default.

@@ -1,6 +1,11 @@
 public import BothyStore
 
-/// A selection of features.
+/// A selection of features by layer, category and name.
+///
+/// ```swift
+/// let stops = PlaceFilter(categories: [.mobility])
+/// let near = try places.within(radius: 300, of: position, stops)
+/// ```
 public struct PlaceFilter: Sendable, Hashable {
   /// The layers that features come from.
   package var layers: Set<TileFeature.Layer>
@@ -24,9 +29,12 @@ public struct PlaceFilter: Sendable, Hashable {
     self.includesUnnamed = includesUnnamed
   }
 
-  /// A filter for named places other than entrances.
+  /// A filter for named places other than entrances, the default of most queries.
+  ///
+  /// A generic name counts, such as that of a bench.
   public static let places = PlaceFilter()
-  /// A filter for every feature of every layer.
+  /// A filter for every feature of every layer, also without a name: roads, paths, intersections and lists of
+  /// entrances.
   public static let everything = PlaceFilter(
     layers: Set(TileFeature.Layer.allCases), categories: Set(PlaceCategory.allCases), includesUnnamed: true)
 
@@ -42,12 +50,16 @@ public struct PlaceFilter: Sendable, Hashable {
 }
 
 /// A feature with its distance from the position of the query.
+///
+/// A plain value, which stays valid when its tile is replaced or deleted.
 public struct NearbyPlace: Sendable, Hashable {
   /// The feature, in the version of the tile that was received last.
+  ///
+  /// Of a shape that vector tiles cut, it is the nearest piece.
   public let feature: TileFeature
   /// The metres to the closest point of the shape or the closest entrance, whichever is nearer; 0 within an area.
   public let distance: Double
-  /// The closest entrance, or `nil` if none is known.
+  /// The closest entrance, or `nil` if none is known. Only buildings that are drawn as an area have entrances.
   public let entrance: Coordinate?
 
   /// Orders by distance, then by identity, so that the order is deterministic.

@@ -3,7 +3,11 @@ internal import BothyStore
 /// Queries by tile.
 extension PlaceStore {
   /// Returns the features that some of the tiles have, each once, in order of identity and in the version that counts.
-  /// Costs one read for each feature. Throws `BothyError`.
+  ///
+  /// Costs one read for each feature, on the calling thread. Tiles that aren't stored have no features. A shape that
+  /// vector tiles cut is returned in pieces.
+  ///
+  /// - Throws: `BothyError` `unavailable` if the file can't be read or is closed, or `damagedPlaces`.
   public func features(
     of tiles: some Sequence<Tile>, _ filter: PlaceFilter = .everything
   ) throws(BothyError) -> [TileFeature] {

@@ -2,14 +2,22 @@ public import BothyStore
 
 /// Queries by id and by name.
 extension PlaceStore {
-  /// Returns the features of an id in a layer, named or not. Usually there is one. Of a shape that the edges of vector
-  /// tiles cut, there is one for each tile. Throws `BothyError`.
+  /// Returns the features of an id in a layer, named or not, in order of identity. Empty if it isn't stored.
+  ///
+  /// Usually there is one. Of a shape that the edges of vector tiles cut, there is one for each tile. A node that is
+  /// both a shop and an entrance has two. Costs one look-up by index and one read for each feature.
+  ///
+  /// - Throws: `BothyError` `unavailable` or `damagedPlaces`.
   public func features(_ key: FeatureKey) throws(BothyError) -> [TileFeature] {
     try read { try PlaceReader($0).features(key) }
   }
 
-  /// Returns the road or path with an OpenStreetMap id, or another one from the tile, or `nil`. If vector tiles cut it, its
-  /// shape has the pieces of all tiles. Throws `BothyError`.
+  /// Returns the road or path with an OpenStreetMap id, or another one from the tile, or `nil`.
+  ///
+  /// Ways of OpenStreetMap have negative ids, see `TileFeature.ids`. If vector tiles cut it, its shape has the pieces
+  /// of all tiles. A road counts before a path of the same id.
+  ///
+  /// - Throws: `BothyError` `unavailable` or `damagedPlaces`.
   public func road(_ id: Int64) throws(BothyError) -> TileFeature? {
     try read { database in
       let reader = PlaceReader(database)
@@ -28,7 +36,11 @@ extension PlaceStore {
     try read { try PlaceReader($0).entranceLists(id).reduce(into: []) { $0.formUnion($1.entrances) } }
   }
 
-  /// Returns the intersections of a road, optionally in a box, in order of identity. Throws `BothyError`.
+  /// Returns the intersections of a road, optionally in a box, in order of identity.
+  ///
+  /// Costs one look-up by index and one read for each intersection of the road, also of those outside the box.
+  ///
+  /// - Throws: `BothyError` `invalidCoordinate` for an invalid box, `unavailable` or `damagedPlaces`.
   public func intersections(ofRoad id: Int64, in box: GeoBox? = nil) throws(BothyError) -> [TileFeature] {
     try box?.checked()
     return try read { database in
@@ -41,8 +53,12 @@ extension PlaceStore {
     }
   }
 
-  /// Returns the intersection of a road that is nearest to a position, at most `tolerance` metres from it. Throws
-  /// `BothyError`.
+  /// Returns the intersection of a road that is nearest to a position, or `nil`.
+  ///
+  /// Costs the same reads as `intersections(ofRoad:in:)`.
+  ///
+  /// - Parameter tolerance: the greatest distance in metres.
+  /// - Throws: `BothyError` `unavailable` or `damagedPlaces`.
   public func intersection(
     ofRoad id: Int64, at position: Coordinate, tolerance: Double = 1
   ) throws(BothyError) -> TileFeature? {
@@ -53,9 +69,17 @@ extension PlaceStore {
   /// Returns features with all words of a text in their names, in any language.
   ///
   /// Case and diacritics are ignored. Each word may be the beginning of a longer one. The order is by how well they
-  /// match, then by identity. Of a shape that the edges of vector tiles cut, one piece is returned.
+  /// match, then by identity. Of a shape that the edges of vector tiles cut, one piece is returned. A text without
+  /// letters and digits finds nothing.
   ///
-  /// Costs one look-up in the index of words, and one read for each feature up to the limit. Throws `BothyError`.
+  /// Costs one look-up in the index of words, and one read for each feature up to the limit. All matches are sorted,
+  /// so a single letter costs most.
+  ///
+  /// ```swift
+  /// let found = try places.search("cafe grun", limit: 20)
+  /// ```
+  ///
+  /// - Throws: `BothyError` `unavailable` or `damagedPlaces`.
   public func search(
     _ text: String, limit: Int = 50, _ filter: PlaceFilter = .places
   ) throws(BothyError) -> [TileFeature] {

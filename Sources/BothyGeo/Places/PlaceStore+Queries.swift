@@ -4,8 +4,10 @@ public import BothyStore
 extension PlaceStore {
   /// Returns the places within a radius in metres of a position, the nearest first.
   ///
-  /// Distances are measured to the closest point of a shape or the closest entrance. Within an area they are 0. Throws
-  /// `BothyError`.
+  /// Distances are measured to the closest point of a shape or the closest entrance. Within an area they are 0. Costs
+  /// one search of the index of areas and one read for each feature whose box is near. Blocks the calling thread.
+  ///
+  /// - Throws: `BothyError` `invalidCoordinate` for values that aren't numbers, `unavailable` or `damagedPlaces`.
   public func within(
     radius: Double, of center: Coordinate, _ filter: PlaceFilter = .places
   ) throws(BothyError) -> [NearbyPlace] {
@@ -14,7 +16,11 @@ extension PlaceStore {
   }
 
   /// Returns features whose center is in a box, edges included, in order of identity. A box whose west is greater than
-  /// its east crosses the antimeridian. Throws `BothyError`.
+  /// its east crosses the antimeridian.
+  ///
+  /// Reads each feature whose own box touches the box, without a limit. Use small boxes.
+  ///
+  /// - Throws: `BothyError` `invalidCoordinate` for an invalid box, `unavailable` or `damagedPlaces`.
   public func `in`(box: GeoBox, _ filter: PlaceFilter = .places) throws(BothyError) -> [TileFeature] {
     try box.checked()
     return try read { database in
@@ -30,7 +36,11 @@ extension PlaceStore {
   }
 
   /// Returns the nearest features at any distance, measured as in `within(radius:of:_:)`. Searches in growing circles,
-  /// from 50 metres. Throws `BothyError`.
+  /// from 50 metres.
+  ///
+  /// Returns fewer if the store has fewer, after a search of the whole world. Of far features, only the index is read.
+  ///
+  /// - Throws: `BothyError` `invalidCoordinate` for values that aren't numbers, `unavailable` or `damagedPlaces`.
   public func nearest(
     _ count: Int, to center: Coordinate, _ filter: PlaceFilter = .places
   ) throws(BothyError) -> [NearbyPlace] {
@@ -48,8 +58,11 @@ extension PlaceStore {
     }
   }
 
-  /// Returns the areas that contain a position, in order of identity. Holes aren't included, edges are. Throws
-  /// `BothyError`.
+  /// Returns the areas that contain a position, in order of identity. Holes aren't included, edges are.
+  ///
+  /// Points and lines are never returned. The whole area is tested by its geometry, after a search by its box.
+  ///
+  /// - Throws: `BothyError` `invalidCoordinate` for values that aren't numbers, `unavailable` or `damagedPlaces`.
   public func areas(
     containing position: Coordinate, _ filter: PlaceFilter = .places
   ) throws(BothyError) -> [TileFeature] {
@@ -67,7 +80,13 @@ extension PlaceStore {
 
   /// Searches circles of 200 to 1000 metres, in steps of 200, until a condition accepts enough places.
   ///
-  /// Returns the nearest first, and more than wanted if the last circle has more. Throws `BothyError`.
+  /// Returns the nearest first, and more than wanted if the last circle has more. Each further circle reads the
+  /// features of the ones before again.
+  ///
+  /// - Parameters:
+  ///   - wanted: the number of places with which the search ends.
+  ///   - accepts: called once for each place of each circle, on the calling thread within the read.
+  /// - Throws: `BothyError` `invalidCoordinate` for values that aren't numbers, `unavailable` or `damagedPlaces`.
   public func search(
     around center: Coordinate, wanted: Int = 50, _ filter: PlaceFilter = .places,
     where accepts: (NearbyPlace) -> Bool = { _ in true }

@@ -72,7 +72,7 @@ public final class PlaceStore: Sendable {
     try deriveAnew()
   }
 
-  /// Closes the file. Later calls throw.
+  /// Closes the file. Later calls throw `BothyError` `unavailable`. Close a `NearbyMap` of these places before.
   public func close() throws(BothyError) {
     do { try state.withLock { $0.pool }.close() } catch { throw PlaceDatabase.failure(error, path) }
   }
@@ -105,8 +105,12 @@ public final class PlaceStore: Sendable {
     try deriveAnew()
   }
 
-  /// Deletes every tile and feature in one transaction and frees the disk space. Throws `BothyError` if nothing was
-  /// deleted.
+  /// Deletes every tile and feature in one transaction and frees the disk space.
+  ///
+  /// Saved places and the bytes in a cache stay. `NearbyMap.clear()` removes those of its source too. Tiles that a map
+  /// is loading meanwhile aren't stored.
+  ///
+  /// - Throws: `BothyError` `unavailable` if nothing was deleted.
   public func clear() throws(BothyError) {
     try write { database in
       for table in ["tile", "tile_use", "feature", "version", "junction", "area", "words"] {

@@ -3,16 +3,18 @@ public import Foundation
 
 /// A place that a person saved: a marker, the destination, or a location that isn't a place of the map.
 public struct SavedPlace: Entity, Hashable {
-  /// The purpose of a saved place.
+  /// The purpose of a saved place. It is stored as its name.
   public enum Kind: String, Sendable, Hashable, CaseIterable, FieldConvertible {
-    /// A place to return to. A person may have any number of markers.
+    /// A place to return to. A person may have any number of markers. A `NearbyMap` with the saved places keeps their
+    /// tiles.
     case marker
-    /// The place to travel to. `SavedPlaces.setDestination` stores at most one.
+    /// The place to travel to. `SavedPlaces.setDestination` stores at most one. A `NearbyMap` keeps its tile too.
     case destination
-    /// A position that isn't a place of the map.
+    /// A position that isn't a place of the map. Its tile may be evicted.
     case location
   }
 
+  /// The schema of the type for a store, see `SavedPlaces.types`.
   public static let schema = TypeSchema(
     "SavedPlace",
     fields: [
@@ -21,14 +23,17 @@ public struct SavedPlace: Entity, Hashable {
       .field("createdAt", Date.self),
     ])
 
+  /// The id of the record. The one that `SavedPlaces.setDestination` saves is `destination`.
   public let id: String
-  /// The purpose of the place.
+  /// The purpose of the place, by which `SavedPlaces.saved()` sorts.
   public var kind: Kind
   /// The name that the person chose.
   public var name: String
-  /// The position.
+  /// The position in degrees. Saving one that isn't on earth throws `BothyError` `.invalidValue`.
   public var position: Coordinate
   /// The key of the corresponding place of the map, or `nil`.
+  ///
+  /// The place may be deleted from the map or not be stored. The saved name and position stay.
   public var feature: FeatureKey?
   /// The person's note, or `nil`.
   public var note: String?
@@ -36,6 +41,8 @@ public struct SavedPlace: Entity, Hashable {
   public var createdAt: Date
 
   /// Creates a place for `SavedPlaces.save`, by default with a new id and the current time.
+  ///
+  /// Nothing is stored or checked before it is saved. The time is rounded to milliseconds, as it is stored.
   public init(
     _ kind: Kind, _ name: String, at position: Coordinate, for feature: FeatureKey? = nil,
     note: String? = nil, createdAt: Date = Date(), id: String = UUIDv7.make()
@@ -49,6 +56,7 @@ public struct SavedPlace: Entity, Hashable {
     self.createdAt = Timestamp(createdAt).date  // as it is stored
   }
 
+  /// Reads a stored record, for the store. An unreadable `feature` counts as `nil`.
   public init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     kind = try Kind(fromField: &fields)
@@ -59,6 +67,7 @@ public struct SavedPlace: Entity, Hashable {
     createdAt = try Date(fromField: &fields)
   }
 
+  /// Writes the fields in the order of the schema, for the store.
   public func encode(to fields: inout FieldEncoder) {
     kind.encodeField(to: &fields)
     name.encodeField(to: &fields)

@@ -15,7 +15,9 @@ public import Foundation
 /// The types can be synced like others: pass `types` to the schema of a `SyncedStore`. Each call is one transaction of
 /// the store, and blocks like the store's calls.
 public struct SavedPlaces: Sendable {
-  /// The types that the store's schema must declare.
+  /// The types that the store's schema must declare: saved places and recent selections.
+  ///
+  /// For a store with other types too, add these to its schema. Their names are `SavedPlace` and `SelectedPlace`.
   public static let types = [SavedPlace.schema, SelectedPlace.schema]
 
   /// The number of selections that are stored.
@@ -29,6 +31,9 @@ public struct SavedPlaces: Sendable {
   public init(_ store: LocalStore) { self.store = store }
 
   /// Returns all saved places: markers, then the destination, then locations. Older ones come first.
+  ///
+  /// Reads all of them and sorts in memory. Throws `BothyError`, for example `unknownType` if the schema lacks
+  /// `types`.
   public func saved() throws -> [SavedPlace] {
     try store.fetch(RecordQuery<SavedPlace>()).sorted(by: SavedPlace.precedes)
   }
@@ -36,13 +41,18 @@ public struct SavedPlaces: Sendable {
   /// Returns the markers, the older first.
   package func markers() throws -> [SavedPlace] { try saved().filter { $0.kind == .marker } }
 
-  /// Returns the destination, or `nil`.
+  /// Returns the destination, or `nil`. Reads one record by its id.
   public func destination() throws -> SavedPlace? { try store.fetch(SavedPlace.self, id: Self.destinationID) }
 
-  /// Saves a new or changed place. Throws `BothyError`.
+  /// Saves a new or changed place in one transaction. It replaces the record with its id.
+  ///
+  /// Blocks like a write of the store. Throws `BothyError`, for example `.invalidValue` for a position that isn't on
+  /// earth.
   public func save(_ place: SavedPlace) throws { try store.write { try $0.save(place) } }
 
-  /// Saves a marker with a new id and returns it. Throws `BothyError`.
+  /// Saves a marker with a new id and returns it.
+  ///
+  /// A second call with equal values adds a second marker. Throws `BothyError` like `save(_:)`.
   @discardableResult
   public func addMarker(
     _ name: String, at position: Coordinate, for feature: FeatureKey? = nil, note: String? = nil,
@@ -54,6 +64,8 @@ public struct SavedPlaces: Sendable {
   }
 
   /// Saves the destination and replaces the earlier one.
+  ///
+  /// It has no note. Remove it with `remove("destination")`. Throws `BothyError` like `save(_:)`.
   @discardableResult
   public func setDestination(
     _ name: String, at position: Coordinate, for feature: FeatureKey? = nil, createdAt: Date = Date()
@@ -67,13 +79,16 @@ public struct SavedPlaces: Sendable {
   /// Deletes the destination, if it exists.
   package func clearDestination() throws { try remove(Self.destinationID) }
 
-  /// Deletes a place. Returns false if it didn't exist.
+  /// Deletes a place in one transaction. Returns false if it didn't exist. Recent selections stay.
   @discardableResult
   public func remove(_ id: String) throws -> Bool {
     try store.write { try $0.delete(SavedPlace.self, id: id) }
   }
 
   /// Records that a place of the map was selected. It becomes the newest selection and occurs once.
+  ///
+  /// The latest 50 selections are stored. Older ones are deleted in the same transaction. A feature without a name has
+  /// its generic one.
   public func noteSelected(_ feature: TileFeature, at time: Date = Date()) throws {
     try noteSelected(
       SelectedPlace(
@@ -93,7 +108,7 @@ public struct SavedPlaces: Sendable {
 
   /// Returns the latest selections, the newest first, as locations that aren't saved yet.
   ///
-  /// `createdAt` is the time of the selection. Costs one query.
+  /// `createdAt` is the time of the selection. Costs one query. At most 50 are returned, whatever the count is.
   public func recentlySelected(_ count: Int = 5) throws -> [SavedPlace] {
     try store.fetch(RecordQuery<SelectedPlace>().order(Field<Date>("selectedAt").descending).limit(count)).map
     {
