@@ -2,13 +2,15 @@ import BothyCache
 import Foundation
 import HTTPTypes
 
-/// The result of writing a region to an archive.
+/// The result of writing a region to an archive. The three numbers together are the tiles of the written source.
 public struct RegionExport: Sendable, Hashable {
   /// The number of tiles in the archive.
   public var written = 0
-  /// The number of tiles that don't exist, according to the server.
+  /// The number of tiles that don't exist, according to the server. The archive lacks them.
   public var absent = 0
   /// The number of tiles that aren't on the disk, as the region isn't complete, or that are packed in another way.
+  ///
+  /// Above 0, resume or refresh the region and export it again.
   public var missing = 0
 }
 

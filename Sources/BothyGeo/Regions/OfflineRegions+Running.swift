@@ -43,6 +43,10 @@ extension OfflineRegions {
 
   /// Stops loading a region until it is resumed, also if another process loads it. Waits until a run of this process
   /// has ended, including its requests.
+  ///
+  /// A run of another process ends within about a second. A complete region stays complete. Received tiles stay.
+  ///
+  /// - Throws: `BothyError` `unknownRegion`, or `unavailable` or `.diskFull` if the list can't be written.
   public func pause(_ id: Region.ID) async throws(BothyError) {
     _ = try await file.region(id)
     try await file.pause(id)

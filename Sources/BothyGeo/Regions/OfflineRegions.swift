@@ -151,7 +151,9 @@ public final class OfflineRegions: Sendable {
     return regions
   }
 
-  /// Returns a region. Throws `BothyError` `unknownRegion`.
+  /// Returns a region in its actual state. Costs a look-up of each of its tiles if it was ever complete.
+  ///
+  /// Throws `BothyError` `unknownRegion` for a region that doesn't exist or is being deleted.
   public func region(_ id: Region.ID) async throws(BothyError) -> Region {
     await restored()
     return await seen(try await file.region(id))
@@ -163,11 +165,15 @@ public final class OfflineRegions: Sendable {
   }
 
   /// Returns the number and bytes of a region's tiles on the disk. Costs a look-up of each.
+  ///
+  /// Tiles that other regions share are counted whole. Throws `BothyError` `unknownRegion`.
   public func stored(_ id: Region.ID) async throws -> StoreTotals {
     try await cache.totals(heldBy: file.region(id).holder)
   }
 
-  /// Returns up to a hundred tiles that failed in the last run. They are tried again when the region is resumed.
+  /// Returns up to a hundred tiles that failed in the last run, in the order of their failures.
+  ///
+  /// They are tried again when the region is resumed, which empties the list first. Empty for an unknown region.
   public func failures(of id: Region.ID) async throws(BothyError) -> [RegionFailure] {
     try await file.failures(of: id)
   }
@@ -206,6 +212,8 @@ public final class OfflineRegions: Sendable {
   }
 
   /// Sets the network status until the cache's loader reports one. Runs wait for a network that the policy allows.
+  ///
+  /// Needed only with a loader that doesn't report the network. Running requests aren't ended.
   public func setNetwork(_ conditions: NetworkConditions) {
     let runs = state.withLock { state in
       state.network = conditions
@@ -215,6 +223,8 @@ public final class OfflineRegions: Sendable {
   }
 
   /// Sets another policy. Current runs apply it from their next tile on.
+  ///
+  /// It isn't stored, so set it again after a restart.
   public func setPolicy(_ policy: PrefetchPolicy) {
     let runs = state.withLock { state in
       state.policy = policy
@@ -223,7 +233,9 @@ public final class OfflineRegions: Sendable {
     for run in runs { run.set(policy) }
   }
 
-  /// Closes the list. End all runs before.
+  /// Closes the list. End all runs before. Later calls throw `BothyError` `unavailable`.
+  ///
+  /// The cache stays open, with the tiles of all regions. Streams of progress end.
   public func close() throws(BothyError) {
     endProgress(of: nil)
     try file.close()

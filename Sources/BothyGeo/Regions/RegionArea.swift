@@ -1,11 +1,18 @@
 public import BothyStore
 public import Foundation
 
-/// The area of a region.
+/// The area of a region. Every tile with a part in it belongs to the region.
+///
+/// ```swift
+/// let document = try Data(contentsOf: folder.appending(path: "park.geojson"))
+/// let park = try RegionArea(geoJSON: document)
+/// let plan = RegionPlan(name: "Park", source: "trails", area: park, zooms: try ZoomRange(0, 15))
+/// ```
 public enum RegionArea: Sendable, Hashable {
-  /// A box. If its west is greater than its east, it crosses the antimeridian.
+  /// A box in degrees. If its west is greater than its east, it crosses the antimeridian. Counting its tiles has a
+  /// fixed cost.
   case box(GeoBox)
-  /// The union of several polygons, which don't overlap.
+  /// The union of several polygons, which don't overlap. Where two overlap, the area has a hole.
   case polygons([GeoPolygon])
 
   /// The smallest box around the area.
@@ -19,7 +26,9 @@ public enum RegionArea: Sendable, Hashable {
   /// Reads the polygons of a GeoJSON document, which is a geometry, a feature, or a collection of either. Ignores
   /// points and lines.
   ///
-  /// Throws `BothyError` `invalidRegion` for other documents, or if the document has no polygons.
+  /// Parses the whole document on the calling thread. Tiles within a hole don't belong to the area.
+  ///
+  /// - Throws: `BothyError` `invalidRegion` for other documents, or if the document has no polygons.
   public init(geoJSON source: Data) throws(BothyError) {
     let polygons: [GeoPolygon]
     do { polygons = try Self.areas(JSONValue(parsing: source)) } catch {

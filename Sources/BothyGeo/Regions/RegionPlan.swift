@@ -1,19 +1,27 @@
 public import BothyCache
 
 /// The plan of an offline region: an area of the map, at some zooms, of one source or of all that a style needs.
+///
+/// A plain value. `OfflineRegions.estimate(_:)` says how large it is, and `create(_:)` makes a region of it.
 public struct RegionPlan: Sendable, Hashable {
   /// The name for users. No other region has the same name.
   package var name: String
   /// The source of the tiles, or of the style, which the cache must know.
+  ///
+  /// It must allow bulk downloads (`allowsBulkDownload`). A source that is a file on this device needs no region.
   public var source: SourceID
-  /// The area of the map.
+  /// The area of the map. Each tile with a part of it is loaded.
   public var area: RegionArea
   /// The zooms, all of which the source must have. With a style, the zooms of the map.
+  ///
+  /// Each further zoom has about four times as many tiles as the one before.
   public var zooms: ZoomRange
   /// All that the style needs, or `nil` for tiles of one source.
   package var map: MapClosure?
 
   /// Describes a region. `OfflineRegions.create` checks it.
+  ///
+  /// The name is for people. It must not be empty, and no other region of the list may have it.
   public init(name: String, source: SourceID, area: RegionArea, zooms: ZoomRange) {
     self.name = name
     self.source = source
@@ -43,11 +51,15 @@ public struct RegionPlan: Sendable, Hashable {
   package func keys() throws(BothyError) -> RegionKeys { try RegionKeys(self) }
 }
 
-/// The estimated size of a region.
+/// The estimated size of a region. The number of tiles is exact, and the bytes are a guess.
+///
+/// Tiles that are stored already, or shared with other regions, are counted too.
 public struct RegionEstimate: Sendable, Hashable {
-  /// The exact number of its tiles.
+  /// The exact number of its tiles. With a style, it includes the other resources.
   public var tiles: Int
-  /// The number of tiles times `bytesPerTile`.
+  /// The number of tiles times the mean size of the source's stored tiles on the disk, or 16 KB if it has none.
+  ///
+  /// A style's sources are estimated one by one. A sum that doesn't fit is `Int64.max`.
   public var bytes: Int64
   /// The mean size on disk of the source's stored tiles, in bytes.
   package var bytesPerTile: Int64

@@ -13,6 +13,8 @@
     private let layer: TileLayer
 
     /// Creates an overlay with the zooms of the layer's source.
+    ///
+    /// Reads nothing yet. MapKit requests tiles of these zooms alone.
     public init(_ layer: TileLayer) {
       self.layer = layer
       super.init(urlTemplate: nil)
@@ -20,7 +22,10 @@
       maximumZ = layer.source.zooms.upperBound
     }
 
-    /// Returns the bytes of a tile. Throws `BothyError`, after which MapKit draws nothing there.
+    /// Returns the bytes of a tile, for MapKit. Reads the cache first, then the network.
+    ///
+    /// Throws `BothyError`, after which MapKit draws nothing there. The code is `.absent` for a tile that the source
+    /// lacks.
     override public func loadTile(at path: MKTileOverlayPath) async throws -> Data {
       let tile = try Tile(x: path.x, y: path.y, zoom: path.z)
       guard let bytes = try await layer.value(tile).bytes else {

@@ -32,6 +32,9 @@
     private let work = Mutex<Task<Void, Never>?>(nil)
 
     /// Returns the address of the style of an endpoint for sessions with this protocol.
+    ///
+    /// Registers the endpoint for this process, which holds it weakly. A second call returns the same address. The
+    /// endpoint need not be started. After it was released, requests fail with `URLError.resourceUnavailable`.
     public static func address(of endpoint: MapEndpoint) -> URL? {
       let host = label(endpoint)
       endpoints.withLock { known in

@@ -12,7 +12,7 @@
   /// ```
   @MainActor
   public final class MapSchemeHandler: NSObject, WKURLSchemeHandler {
-    /// The scheme of the addresses: `bothy-map`.
+    /// The scheme of the addresses: `bothy-map`. The host in an address may be any.
     public nonisolated static let scheme = "bothy-map"
 
     private let endpoint: MapEndpoint
@@ -20,9 +20,13 @@
     private var open: [ObjectIdentifier: Task<Void, Never>] = [:]
 
     /// Creates a handler for the web views of one configuration.
+    ///
+    /// It keeps the endpoint, which need not be started.
     public init(_ endpoint: MapEndpoint) { self.endpoint = endpoint }
 
-    /// Begins a request.
+    /// Begins a request, for WebKit. Reads through the cache, off the main actor.
+    ///
+    /// A path that the style doesn't name is answered with the status 404.
     public func webView(_ webView: WKWebView, start urlSchemeTask: any WKURLSchemeTask) {
       guard let url = urlSchemeTask.request.url, let host = url.host else {
         urlSchemeTask.didFailWithError(URLError(.badURL))
@@ -46,7 +50,7 @@
       }
     }
 
-    /// Ends a request that the web view no longer waits for.
+    /// Ends a request that the web view no longer waits for. Nothing of it is delivered after this.
     public func webView(_ webView: WKWebView, stop urlSchemeTask: any WKURLSchemeTask) {
       open.removeValue(forKey: ObjectIdentifier(urlSchemeTask))?.cancel()
     }

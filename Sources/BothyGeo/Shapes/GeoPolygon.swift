@@ -5,12 +5,14 @@ public import BothyStore
 /// Edges are straight in degrees, as in GeoJSON. An edge of more than 180° of longitude takes the shorter way, across
 /// the antimeridian.
 public struct GeoPolygon: Hashable, Sendable {
-  /// The outer ring.
+  /// The outer ring, in degrees. It may turn either way.
   public var exterior: [Coordinate]
-  /// The rings of the holes. Their edges still belong to the area.
+  /// The rings of the holes. Their edges still belong to the area. Empty for an area without holes.
   public var holes: [[Coordinate]]
 
   /// Creates a polygon. Rings can be closed, with the first position again at the end, or open.
+  ///
+  /// Nothing is checked. A ring that crosses itself has the even-odd rule: parts that are enclosed twice are outside.
   public init(exterior: [Coordinate], holes: [[Coordinate]] = []) {
     self.exterior = exterior
     self.holes = holes

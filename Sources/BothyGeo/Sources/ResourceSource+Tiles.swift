@@ -1,7 +1,10 @@
 public import BothyCache
 
 extension ResourceSource {
-  /// Returns the key of a tile. Throws `BothyError.zoomOutOfRange` outside the source's zooms.
+  /// Returns the key of a tile, for a read of the cache or a pin. Computes it without a look-up.
+  ///
+  /// Throws `BothyError.zoomOutOfRange` outside the source's zooms. `TileLayer.bestAvailable(_:)` finds a coarser tile
+  /// then.
   public func key(_ tile: Tile) throws(BothyError) -> ResourceKey {
     try key(zoom: tile.zoom, x: tile.x, y: tile.y)
   }
@@ -12,6 +15,8 @@ extension ResourceSource {
 
 extension Tile {
   /// Creates the tile that a key names, or `nil` for keys of other resources.
+  ///
+  /// Keys of the same tile at several sources give equal tiles.
   public init?(_ key: ResourceKey) {
     guard case .tile(let bits) = key.name else { return nil }
     let mask: UInt64 = (1 << 29) - 1

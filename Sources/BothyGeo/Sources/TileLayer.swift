@@ -16,15 +16,17 @@ public struct TileLayer: Sendable {
   /// The cache that tiles are read through.
   package let cache: ResourceCache
 
-  /// Creates a layer.
+  /// Creates a layer. Reads nothing.
   ///
-  /// - Parameter cache: a cache that knows the source.
+  /// - Parameter cache: a cache that knows the source. Without it, reads throw `BothyError` `unknownSource`.
   public init(_ source: ResourceSource, in cache: ResourceCache) {
     self.source = source
     self.cache = cache
   }
 
   /// Returns the tile if it is in memory, at any age. Posts no event and costs less than a microsecond.
+  ///
+  /// Doesn't wait, so it may be called while a frame is drawn. `nil` also for a zoom that the source lacks.
   public func peek(_ tile: Tile) -> CachedResource? {
     guard let key = try? source.key(tile) else { return nil }  // of another zoom: never stored
     return cache.peek(key)
@@ -32,8 +34,11 @@ public struct TileLayer: Sendable {
 
   /// Returns the tile from the first place that has it, as exactly one result.
   ///
-  /// A stale stored tile is returned at once and refreshed in the background. `states` reports the newer version.
-  /// Throws for a tile beyond the last zoom, see `bestAvailable`.
+  /// A stale stored tile is returned at once and refreshed in the background. `states` reports the newer version. A
+  /// tile that the server doesn't have is a result too, with `isAbsent` and no bytes.
+  ///
+  /// - Throws: `BothyError` `zoomOutOfRange` for a tile beyond the last zoom, see `bestAvailable`. Throws `.notCached`
+  ///   with the policy `.local`, and the errors of a request.
   public func value(
     _ tile: Tile, policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .visible
   ) async throws(BothyError) -> CachedResource {
@@ -41,6 +46,10 @@ public struct TileLayer: Sendable {
   }
 
   /// Returns the states of a tile to show: loading, the stored version, the version from the network, or an error.
+  ///
+  /// An error of a read is a state, as the sequence doesn't throw.
+  ///
+  /// - Throws: `BothyError` `zoomOutOfRange` for a zoom that the source lacks.
   public func states(
     _ tile: Tile, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .visible
   ) throws(BothyError) -> some AsyncSequence<ResourceState, Never> & Sendable {
@@ -62,6 +71,8 @@ public struct TileLayer: Sendable {
   }
 
   /// Like `bestAvailable`, but also searches the disk and the tiles that came with the app. Sends no request.
+  ///
+  /// Costs at most one read of the disk for each zoom. Throws `BothyError` if the disk can't be read.
   public func bestStored(_ tile: Tile) async throws(BothyError) -> ShownTile? {
     for (candidate, part) in candidates(tile) {
       do throws(BothyError) {
@@ -85,10 +96,12 @@ public struct TileLayer: Sendable {
 }
 
 /// An available tile for an area, either the requested tile or a coarser one.
+///
+/// Draw the part of its picture, enlarged to the whole tile.
 public struct ShownTile: Sendable {
   /// The requested tile or one that contains it.
   public let tile: Tile
-  /// The part of its picture that shows the requested tile.
+  /// The part of its picture that shows the requested tile. It is the whole picture for the requested tile itself.
   public let part: TilePart
   /// The tile's bytes, with their origin and freshness.
   public let resource: CachedResource

@@ -39,6 +39,9 @@ public final class MapEndpoint: Sendable {
   let token = Secret.make()
 
   /// Creates an endpoint for a style. Nothing listens before `start`.
+  ///
+  /// The style is read again through the cache when a renderer loads it, so a region's refresh shows in the same
+  /// endpoint.
   public convenience init(_ style: MapStyle, in cache: ResourceCache) {
     self.init(style, in: cache, pages: [:])
   }
@@ -71,6 +74,9 @@ public final class MapEndpoint: Sendable {
   }
 
   /// Stops listening and ends open connections. Reads of the cache that have begun are finished.
+  ///
+  /// A second call does nothing. `start` listens again under the same token, and on another port if the system chooses
+  /// it.
   public func stop() {
     let listener = state.withLock { state in
       defer { state.listener = nil }

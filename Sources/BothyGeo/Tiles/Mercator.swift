@@ -90,7 +90,12 @@ extension Tile {
   /// Creates the tile that contains a position. A longitude beyond ±180° wraps around the world. A position north or
   /// south of the map is in the nearest row. A position on the border of two tiles is in the one to the east or south.
   ///
-  /// Throws `BothyError` for values that aren't numbers and for a zoom that no tile has.
+  /// ```swift
+  /// let tile = try Tile(containing: position, zoom: 14)
+  /// ```
+  ///
+  /// - Throws: `BothyError` `invalidCoordinate` for values that aren't numbers, or `invalidTile` for a zoom that no
+  ///   tile has.
   public init(containing coordinate: Coordinate, zoom: Int) throws(BothyError) {
     try coordinate.checked()
     _ = try Self.side(zoom)
@@ -99,7 +104,9 @@ extension Tile {
       y: Mercator.row(coordinate.latitude, zoom: zoom), zoom: zoom)
   }
 
-  /// The edges, exact up to rounding. Adjacent tiles have equal numbers for a common edge.
+  /// The edges in degrees, exact up to rounding. Adjacent tiles have equal numbers for a common edge.
+  ///
+  /// Computed at each call. The first and last row end at 85.0511° north and south.
   public var bounds: GeoBox {
     GeoBox(
       west: Mercator.west(column: x, zoom: zoom), south: Mercator.north(row: y + 1, zoom: zoom),

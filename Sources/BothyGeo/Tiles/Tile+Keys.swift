@@ -11,8 +11,9 @@ extension Tile {
     return key
   }
 
-  /// Creates the tile of a quadkey. An empty quadkey is the tile of zoom 0. Throws `BothyError` `invalidKey` for
-  /// characters other than 0 to 3, or more than 29 of them.
+  /// Creates the tile of a quadkey. An empty quadkey is the tile of zoom 0, and the number of digits is the zoom.
+  ///
+  /// - Throws: `BothyError` `invalidKey` for characters other than 0 to 3, or more than 29 of them.
   public init(quadkey: String) throws(BothyError) {
     let digits = quadkey.utf8
     guard digits.count <= Self.zooms.upperBound else {

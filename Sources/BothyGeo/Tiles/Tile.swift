@@ -3,17 +3,20 @@
 /// Row 0 is the northernmost, and column 0 begins at 180° west. Zoom 0 has one tile, and each further zoom four times
 /// as many. A value is always an existing tile, so everything that is created from it is valid too.
 public struct Tile: Hashable, Sendable {
-  /// The column, from 0 in the west to 2^zoom - 1.
+  /// The column, from 0 in the west to 2^zoom - 1. The last column ends at 180° east.
   public let x: Int
-  /// The row, from 0 in the north to 2^zoom - 1.
+  /// The row, from 0 in the north to 2^zoom - 1. Some servers count from the south, which a source's `{-y}` covers.
   public let y: Int
-  /// The zoom, 0 to 29.
+  /// The zoom, 0 to 29. Each zoom halves the width of a tile.
   public let zoom: Int
 
   /// The zooms that a tile can have.
   package static let zooms = 0...29
 
-  /// Creates a tile. Throws `BothyError` `invalidTile` if the tile doesn't exist.
+  /// Creates a tile.
+  ///
+  /// - Throws: `BothyError` `invalidTile` if the tile doesn't exist. Columns don't wrap around the world here, as they
+  ///   do in `init(containing:zoom:)`.
   public init(x: Int, y: Int, zoom: Int) throws(BothyError) {
     let side = try Self.side(zoom)
     guard x >= 0, x < side, y >= 0, y < side else {
@@ -70,6 +73,7 @@ extension Tile: CustomStringConvertible {
 extension Tile: Codable {
   private enum CodingKeys: String, CodingKey { case x, y, zoom }
 
+  /// Decodes `x`, `y` and `zoom`. Throws `BothyError` `invalidTile` if no tile has them.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     try self.init(
@@ -77,6 +81,7 @@ extension Tile: Codable {
       zoom: container.decode(Int.self, forKey: .zoom))
   }
 
+  /// Encodes `x`, `y` and `zoom` as whole numbers.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(x, forKey: .x)

@@ -99,8 +99,11 @@ extension Tile {
   /// Returns the tiles of a zoom that a box has a part of, row by row from the north.
   ///
   /// A tile that only the eastern or southern edge touches isn't included. A box whose west is greater than its east
-  /// crosses the antimeridian. Throws `BothyError`: `invalidCoordinate`, `invalidTile` for a zoom that no tile has, and
-  /// `tooManyTiles` before any allocation.
+  /// crosses the antimeridian. Beyond the edges of the map, the nearest rows are used. Never empty.
+  ///
+  /// - Parameter limit: the maximum number of tiles.
+  /// - Throws: `BothyError`: `invalidCoordinate`, `invalidTile` for a zoom that no tile has, and `tooManyTiles` before
+  ///   any allocation. Choose a smaller box or a lower zoom then.
   public static func covering(
     _ box: GeoBox, zoom: Int, limit: Int = 10_000
   ) throws(BothyError) -> [Tile] {
@@ -109,8 +112,8 @@ extension Tile {
 
   /// Returns the tiles of a zoom with every position within a radius in metres, the nearest first.
   ///
-  /// They complete a rectangle. With a radius of zero or less, it is the one tile that contains the center. Throws like
-  /// `covering`.
+  /// They complete a rectangle. With a radius of zero or less, it is the one tile that contains the center. Measures
+  /// and sorts the whole rectangle. Throws like `covering`.
   public static func around(
     _ center: Coordinate, radius: Double, zoom: Int, limit: Int = 10_000
   ) throws(BothyError) -> [Tile] {

@@ -1,11 +1,13 @@
-/// The zooms of a source of tiles.
+/// The zooms of a source of tiles, both ends included.
 public struct ZoomRange: Hashable, Sendable {
   /// The lowest zoom, with the coarsest tiles.
   public let lowest: Int
   /// The highest zoom, with the finest tiles.
   public let highest: Int
 
-  /// Creates a range. Throws `BothyError` `zoomOutOfRange` for a range that is empty or exceeds 0 to 29.
+  /// Creates a range. For one zoom, both ends are equal.
+  ///
+  /// - Throws: `BothyError` `zoomOutOfRange` for a range that is empty or exceeds 0 to 29.
   public init(_ lowest: Int, _ highest: Int) throws(BothyError) {
     guard lowest <= highest, Tile.zooms.contains(lowest), Tile.zooms.contains(highest) else {
       throw BothyError(
