@@ -14,7 +14,7 @@ extension OfflineRegions {
   ///
   /// Costs one look-up on the disk for each tile, a transaction for 256 tiles, and a request for each missing tile.
   ///
-  /// - Throws: `BothyError`: `.interrupted` if the network is gone, the disk is full or all requests fail, `.diskFull`
+  /// - Throws: `BothyError`: `interrupted` if the network is gone, the disk is full or all requests fail, `.diskFull`
   ///   if the run can't begin for that, `.signInRequired` if a network answers in place of the server, `.bulkForbidden`,
   ///   `regionBusy`, or `unknownRegion`. Throws `CancellationError` if the task is cancelled. Received tiles stay in
   ///   each case.

@@ -3,8 +3,8 @@ public import BothyCache
 extension ResourceSource {
   /// Returns the key of a tile, for a read of the cache or a pin. Computes it without a look-up.
   ///
-  /// Throws `BothyError.zoomOutOfRange` outside the source's zooms. `TileLayer.bestAvailable(_:)` finds a coarser tile
-  /// then.
+  /// Throws `BothyError` `zoomOutOfRange` outside the source's zooms. `TileLayer.bestAvailable(_:)` then finds a
+  /// coarser tile.
   public func key(_ tile: Tile) throws(BothyError) -> ResourceKey {
     try key(zoom: tile.zoom, x: tile.x, y: tile.y)
   }

@@ -44,7 +44,7 @@ package struct TileProvider: Sendable {
   ///
   /// All hosts share its identity, and no other style does.
   ///
-  /// - Throws: `BothyError.invalidSource` if a style is given but the address has no `{style}`, or the reverse.
+  /// - Throws: `BothyError` `invalidSource` if a style is given but the address has no `{style}`, or the reverse.
   package func source(style: String = "") throws(BothyError) -> ResourceSource {
     guard template.contains("{style}") != style.isEmpty else {
       throw BothyError(

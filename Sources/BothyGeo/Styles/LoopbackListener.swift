@@ -33,7 +33,7 @@ final class LoopbackListener: Sendable {
   /// The longest time that a connection waits for a request or for its reader, in seconds.
   private static let patience = 30
 
-  /// Begins to listen. Throws `BothyError` `.unavailable` if the port is in use.
+  /// Begins to listen. Throws `BothyError` `unavailable` if the port is in use.
   init(port: UInt16, answer: @escaping @Sendable (LoopbackRequest) async -> MapAnswer) throws(BothyError) {
     self.answer = answer
     let socket = LoopbackSocket.open()

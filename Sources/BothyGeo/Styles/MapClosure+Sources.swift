@@ -35,7 +35,9 @@ extension MapClosure {
   /// Returns the key of an address, in a cache where the source has this id.
   func key(_ address: String, of id: SourceID) -> ResourceKey { keys([address], of: id)[0] }
 
-  /// Returns the source of a style. Throws `BothyError.invalidSource` for an unknown one, or one with other addresses.
+  /// Returns the source of a style.
+  ///
+  /// Throws `BothyError` `invalidSource` for an unknown one, or one with other addresses.
   static func source(_ id: SourceID, in cache: ResourceCache) throws(BothyError) -> ResourceSource {
     guard let source = cache.source(id) else {
       throw BothyError(

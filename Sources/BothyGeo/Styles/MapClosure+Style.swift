@@ -10,7 +10,7 @@ extension MapClosure {
   private static let mostHosts = 8
   private static let mostSprites = 16
 
-  /// Reads a document of a style. Throws `BothyError.invalidSource`.
+  /// Reads a document of a style. Throws `BothyError` `invalidSource`.
   package static func document(_ bytes: some ContiguousBytesSource, at address: String) throws(BothyError)
     -> JSONValue
   {
@@ -51,7 +51,7 @@ extension MapClosure {
   ///   - address: the address of the style, against which others are resolved.
   ///   - tileJSON: the documents by their addresses, as `documents(of:at:)` returns them.
   ///   - secrets: names of query items that are left out of addresses.
-  /// - Throws: `BothyError.invalidSource` for a style that can't be listed, with the reason.
+  /// - Throws: `BothyError` `invalidSource` for a style that can't be listed, with the reason.
   package init(
     _ style: JSONValue, at address: String, tileJSON: [String: JSONValue], secrets: Set<String> = []
   ) throws(BothyError) {

@@ -63,7 +63,7 @@ public final class MapEndpoint: Sendable {
   /// iOS ends the connections of a suspended app. Call `stop` and `start` again when it becomes active.
   ///
   /// - Parameter port: the port, or 0 to let the system choose one.
-  /// - Throws: `BothyError` `.unavailable` if the port is in use.
+  /// - Throws: `BothyError` `unavailable` if the port is in use.
   @discardableResult
   public func start(port: Int = 0) throws(BothyError) -> URL {
     let listener = try listener(port)

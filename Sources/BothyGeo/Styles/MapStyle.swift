@@ -37,7 +37,7 @@ public struct MapStyle: Sendable {
   ///   - source: the id of a registered source with the address `.anywhere`. Its user agent, limits, freshness and
   ///     permission for bulk downloads hold for all that the style names. Its secrets and headers are sent to the host
   ///     of the style alone.
-  /// - Throws: `BothyError`: `.invalidSource` for a style that isn't one, or that a map can't be kept of. Errors of a
+  /// - Throws: `BothyError`: `invalidSource` for a style that isn't one, or that a map can't be kept of. Errors of a
   ///   download.
   public init(at url: String, of source: SourceID, in cache: ResourceCache) async throws(BothyError) {
     try await self.init(at: url, of: source, in: cache) { key throws(BothyError) in

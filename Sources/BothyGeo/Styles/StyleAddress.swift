@@ -34,7 +34,7 @@ struct StyleAddress: Hashable {
   /// Returns the address that a text means in a document at this address.
   ///
   /// - Parameter what: the place of the text in the style, for an error.
-  /// - Throws: `BothyError.invalidSource` for an address that isn't requested, with the reason.
+  /// - Throws: `BothyError` `invalidSource` for an address that isn't requested, with the reason.
   func resolving(_ text: String, for what: String) throws(BothyError) -> StyleAddress {
     let given = text.replacing(" ", with: "%20")
     let whole: String

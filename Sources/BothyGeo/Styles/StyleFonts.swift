@@ -16,7 +16,7 @@ struct StyleFonts {
   /// The set of results of an expression.
   private typealias Results = Set<[String]>
 
-  /// Adds the stacks of a layer. Throws `BothyError.invalidSource` if they have no bound.
+  /// Adds the stacks of a layer. Throws `BothyError` `invalidSource` if they have no bound.
   mutating func add(_ layer: JSONValue) throws(BothyError) {
     guard layer["type"]?.stringValue == "symbol", let layout = layer["layout"],
       let text = layout["text-field"], !text.isNull

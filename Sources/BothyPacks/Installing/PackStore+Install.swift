@@ -38,7 +38,7 @@ extension PackStore {
   /// - Throws: `BothyError`. The installed version is then unchanged.
   ///   - `.notFound`, `corruptManifest`, `unsafeName` or `.newerFile` for a folder without a manifest that can be
   ///     used,
-  ///   - `.wrongPack` or `.schemaMismatch` before anything is copied,
+  ///   - `wrongPack` or `.schemaMismatch` before anything is copied,
   ///   - `.damagedFile` or `.checksumMismatch` for a file that isn't the manifest's,
   ///   - `.busy` while another installation runs: try again later,
   ///   - `.cannotWrite` or `.cancelled`.

@@ -22,7 +22,7 @@ extension ResourceSource {
   ///   - freshness: the rule for tiles from an address, by default that of the server's fields.
   ///   - zooms: the zooms that have tiles, by default those of the file, or 0 to 22 for an address.
   ///   - names: the names and the attribution, by default those of the file.
-  /// - Throws: `BothyError.invalidSource` for an empty id.
+  /// - Throws: `BothyError` `invalidSource` for an empty id.
   public init(
     _ id: SourceID, archive: String, freshness: FreshnessRule = .http, userAgent: String? = nil,
     limits: SourceLimits = SourceLimits(), secrets: [String: String] = [:], zooms: ZoomRange? = nil,
