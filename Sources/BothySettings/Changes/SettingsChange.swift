@@ -7,16 +7,16 @@
 /// }
 /// ```
 public struct SettingsChange<Group: SettingsGroup>: Sendable {
-  /// The group before the change.
+  /// The group before the change. It equals `new` of the change before this one.
   public var old: Group
-  /// The group after the change.
+  /// The group after the change. By the time a listener receives it, `SharedSettings.current` may be newer.
   public var new: Group
-  /// The names of the fields that differ. Empty after `republish`.
+  /// The names of the fields that differ, as in `SettingsGroup.fields`. Empty after `republish`.
   public var changedKeys: Set<String>
-  /// The source of the change.
+  /// The source of the change, for example to leave out the process's own changes.
   public var origin: SettingsOrigin
 
-  /// True if a property differs: `change.changed(\.timeFormat)`.
+  /// True if a property differs: `change.changed(\.timeFormat)`. Compares the two values in memory.
   public func changed<Value: Equatable>(_ property: KeyPath<Group, Value>) -> Bool {
     old[keyPath: property] != new[keyPath: property]
   }
@@ -29,5 +29,7 @@ public enum SettingsOrigin: String, Sendable, Hashable, CaseIterable {
   /// Another process that uses the same home. Several of its changes may arrive as one.
   case otherProcess
   /// A sync, or a write to the record that keeps the group in a store.
+  ///
+  /// Only groups whose `recordType` is in the store's schema have such changes.
   case record
 }

@@ -9,13 +9,16 @@
 ///
 /// May be used from any thread. Keep a reference to it while you observe changes.
 public final class SharedSettings<Group: SettingsGroup>: Sendable {
-  /// The home that stores the group.
+  /// The home that stores the group. Other groups may be in the same one.
   public let home: SettingsContainer
   @usableFromInline let core: SettingsCore<Group>
   /// True if the streams of changes end when this object is deallocated.
   private let isOwner: Bool
 
   /// Creates the settings without reading them.
+  ///
+  /// One object for each group is enough. Further ones in the same home see the same values, and read the home once
+  /// each.
   public init(in home: SettingsContainer) {
     self.home = home
     core = SettingsCore(home)
@@ -45,12 +48,14 @@ public final class SharedSettings<Group: SettingsGroup>: Sendable {
 
   /// The reason why the home can't be used, or nil if it can.
   ///
-  /// Usually a `BothyError` about the file, the container or the group. Reads the group if that hasn't happened yet.
+  /// Usually a `BothyError` about the file, the container or the group. Reads the group if that hasn't happened yet. A
+  /// later `load` or commit that succeeds makes it nil.
   public var problem: (any Error)? { core.problem }
 
   /// Reads the group again on the calling thread, in one or two transactions like the first read of `current`.
   ///
-  /// Throws the error that prevents the read.
+  /// - Throws: `BothyError`, such as `.newerSchema` if a newer version of the app wrote the group, `.migrationFailed`
+  ///   for a step, or `.noContainer`. The stored group is then unchanged, and `current` keeps its value.
   @discardableResult
   public func load() throws -> Group { try core.load() }
 
@@ -72,7 +77,9 @@ public final class SharedSettings<Group: SettingsGroup>: Sendable {
     try core.update(change)
   }
 
-  /// Runs both hooks and notifies the listeners in this process, like a commit, but changes and writes nothing.
+  /// Runs both hooks and notifies the listeners in this process, like a commit, but changes nothing.
+  ///
+  /// Writes nothing unless `willUpdate` adjusts the group. Takes one transaction and throws like `update`.
   public func republish() throws { _ = try core.update(isTouch: true) { _ in } }
 
   /// The changes from now on, in the order in which they were stored, one for each commit of this process.

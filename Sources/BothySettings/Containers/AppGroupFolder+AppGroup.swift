@@ -2,7 +2,10 @@
   import Foundation
 
   extension AppGroupFolder {
-    /// The container of an App Group. Throws `BothyError` `.noContainer` if this process may not use it.
+    /// The container of an App Group.
+    ///
+    /// - Throws: `BothyError` `.noContainer` if this process may not use it. Add the group to the entitlements of the
+    ///   app and of each extension.
     public init(appGroup identifier: String) throws(BothyError) {
       guard
         let url = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: identifier)

@@ -10,10 +10,13 @@ import Foundation
 /// On Apple platforms it is the container of an App Group, on Linux a folder of the user's that is named after the
 /// group; `AppGroupFolder(appGroup:)` is in a file of its own for each.
 public struct AppGroupFolder: Sendable, Hashable {
-  /// The path of the folder, as it was given.
+  /// The path of the folder, as it was given, or that of the group's container.
   public let folder: String
 
-  /// A folder that exists. Throws `BothyError` `.noContainer` if it doesn't exist or isn't writable.
+  /// A folder that exists. Its existence and permission are checked once, on the calling thread.
+  ///
+  /// - Throws: `BothyError` `.noContainer` if it doesn't exist or isn't writable. Make it first, or choose another
+  ///   one.
   public init(folder: String) throws(BothyError) {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {

@@ -21,7 +21,11 @@ public final class SettingsContainer: Sendable {
   private let opening: @Sendable () throws -> LocalStore
   private let state = Mutex(State())
 
-  /// A home in the store that `opening` returns. `opening` is called when a group is first read, and again if it threw.
+  /// A home in the store that `opening` returns. `opening` is called when a group is first read, and again if it
+  /// threw.
+  ///
+  /// It runs on the thread of that read or commit, while others wait. It must not use settings of this home. Use it
+  /// for a store that can't be opened at launch.
   public init(opening: @escaping @Sendable () throws -> LocalStore) { self.opening = opening }
 
   /// Kept in a store that is open, beside its records. A group whose `recordType` is in the store's schema is kept as a
@@ -29,14 +33,18 @@ public final class SettingsContainer: Sendable {
   public convenience init(_ store: LocalStore) { self.init { store } }
 
   /// A home in the file at `path`, which is created if it doesn't exist. Any Bothy file can be used.
+  ///
+  /// The file of a store keeps its records. A damaged file is left as it is, and reads give the defaults.
   public convenience init(at path: String) { self.init { try Self.open(path) } }
 
   /// Kept in a file of the container that the app shares with its extensions.
+  ///
+  /// Without a container, `update` throws `BothyError` `.noContainer`, and reads give the defaults.
   public convenience init(appGroup identifier: String, file: String = "settings.bothy") {
     self.init { try Self.open(AppGroupFolder(appGroup: identifier).path(of: file)) }
   }
 
-  /// Kept in memory, for tests and previews.
+  /// Kept in memory, for tests and previews. Each call returns an empty home of its own.
   public static func inMemory() -> SettingsContainer {
     SettingsContainer { try LocalStore(inMemory: StoreSchema(types: [])) }
   }
@@ -55,6 +63,8 @@ public final class SettingsContainer: Sendable {
 
   /// Closes the file; streams of changes end, and the next commit or first read opens it again. A store that was given
   /// is closed as well.
+  ///
+  /// A home that was never opened does nothing. Settings that were read keep their last value.
   public func close() throws {
     let store = state.withLock { state in
       defer { state.store = nil }

@@ -84,7 +84,7 @@ public protocol HostedSettingsGroup: SettingsGroup {
 }
 
 extension HostedSettingsGroup {
-  /// See `SharedSettings.current`.
+  /// See `SharedSettings.current`. The first read may block for the disk, and each later one reads memory.
   @inlinable public static var current: Self { settings.current }
 
   /// See `SharedSettings.changes`.
@@ -96,6 +96,6 @@ extension HostedSettingsGroup {
     try settings.update(change)
   }
 
-  /// See `SharedSettings.republish`.
+  /// See `SharedSettings.republish`. Nothing is written unless `willUpdate` adjusts the group.
   public static func republish() throws { try settings.republish() }
 }

@@ -26,6 +26,8 @@ public struct SettingsStep: Sendable {
   /// A change that can't be derived from the declaration alone.
   public enum Change: Sendable {
     /// Gives a new field a value that is computed from the stored values, in place of its default.
+    ///
+    /// The closure receives the values by their stored names, after the steps before it.
     case add(field: String, @Sendable ([String: FieldValue]) throws -> FieldValue)
     /// Gives the value of a field another name; fails when a field of that name is stored already.
     case rename(from: String, to: String)
@@ -37,6 +39,9 @@ public struct SettingsStep: Sendable {
 
   /// A step that runs where the stored version is lower than `version` and the group's is not. Steps run in the order
   /// of their versions.
+  ///
+  /// Steps of one version run in the order of the array. An error of a closure is thrown as `BothyError`
+  /// `.migrationFailed`, and nothing is written.
   public init(to version: Int, _ change: Change) {
     self.version = version
     self.change = change
