@@ -32,11 +32,14 @@
     }
 
     /// Shows the records of a query; an empty array until the first read.
+    ///
+    /// The array has all of them in memory, so give a long list a limit.
     public init<E: Entity>(_ query: RecordQuery<E>) where Value == [E] {
       self.init(wrappedValue: [], query)
     }
 
-    /// Shows every record of a type, ordered by id; an empty array until the first read.
+    /// Shows every record of a type, ordered by id; an empty array until the first read. Meant for types with few
+    /// records.
     public init<E: Entity>(_ type: E.Type) where Value == [E] {
       self.init(wrappedValue: [], RecordQuery<E>())
     }
@@ -46,12 +49,12 @@
       self.init(wrappedValue: [], query)
     }
 
-    /// Shows the first record of a query; `nil` until the first read.
+    /// Shows the first record of a query; `nil` until the first read, and while no record matches.
     public init<E: Entity>(_ query: FirstQuery<E>) where Value == E? {
       self.init(wrappedValue: nil, query)
     }
 
-    /// The value as the view shows it.
+    /// The value as the view shows it. After an error, it is the last value that was read.
     public var wrappedValue: Value { model.value ?? initial }
 
     /// The state of the read: `$todos.isLoading`, `$todos.error`, `$todos.load(…)`.

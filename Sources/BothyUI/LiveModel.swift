@@ -16,9 +16,9 @@ public import Observation
 /// ```
 @MainActor @Observable
 public final class LiveModel<Value: Sendable> {
-  /// The current value, or `nil` until the first one is read.
+  /// The current value, or `nil` until the first one is read. It stays when the observation ends, also after an error.
   public private(set) var value: Value?
-  /// The error that ended the observation, or `nil`.
+  /// The error that ended the observation, or `nil`. A new observation begins with `nil`.
   public private(set) var error: (any Error)?
   /// True while the first value of the present request is being read.
   public private(set) var isLoading = false
@@ -35,7 +35,8 @@ public final class LiveModel<Value: Sendable> {
 
   /// Observes values until the task is cancelled or the store is closed. Call it again to continue.
   ///
-  /// One read of the request at once, and one after each commit that touches its types.
+  /// One read of the request at once, and one after each commit that touches its types. Reads run outside the main
+  /// thread. An error ends the observation and is in `error`, as this doesn't throw.
   public func run(_ values: LiveValues<Value>) async { await Self.follow(values) { self } }
 
   /// Observes a request in a task of the model's own. Does nothing if the model shows an equal request of the store already,

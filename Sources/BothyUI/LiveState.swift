@@ -25,7 +25,10 @@ public struct LiveState<Value: Sendable> {
   /// Replaces the request, for a search field or a filter. Returns when its first value is shown.
   ///
   /// The property has the earlier value until then. It shows the replaced request again when the view is given another
-  /// one. Two reads. Throws `BothyError` `unknownField` or `invalidQuery` for a request that doesn't fit the schema.
+  /// one. If a later call has replaced the request meanwhile, this one shows nothing. Two reads.
+  ///
+  /// - Throws: `BothyError` `unknownField` or `invalidQuery` for a request that doesn't fit the schema. Throws another
+  ///   error if the view has no store in its environment.
   public func load(_ request: some ReadRequest<Value>) async throws {
     guard let store else { throw MissingStore() }
     try await model.load(request, of: store)

@@ -21,7 +21,8 @@
     /// Shows the status of the environment's store.
     public init() {}
 
-    /// The status as the view shows it. Stopped without a store in the environment.
+    /// The status as the view shows it. Stopped without a store in the environment, and until the first status is
+    /// read.
     public var wrappedValue: SyncStatus { model.value }
 
     /// Begins the observation, or continues it. SwiftUI calls it before it reads the view's body.

@@ -15,7 +15,7 @@ public import Observation
 /// ```
 @MainActor @Observable
 public final class StatusModel {
-  /// The current status. Stopped until the first one is read.
+  /// The current status. Stopped until the first one is read. It stays when the observation ends.
   public private(set) var value = SyncStatus()
   @ObservationIgnored private var store: ObjectIdentifier?
   @ObservationIgnored private var task: Task<Void, Never>?
@@ -25,7 +25,9 @@ public final class StatusModel {
 
   deinit { task?.cancel() }
 
-  /// Observes the status until the task is cancelled.
+  /// Observes the status until the task is cancelled or the store is closed.
+  ///
+  /// Costs a scan of the outbox at the beginning, and one after commits that change records. Starts no sync.
   public func run(_ store: SyncedStore) async {
     for await status in store.statuses { value = status }
   }

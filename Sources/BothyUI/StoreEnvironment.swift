@@ -16,7 +16,7 @@
 
     /// The store that `@Live` reads: `@Environment(\.store) private var store`. Set it with `store(_:syncs:)`.
     ///
-    /// Reading it in a view without a store is a mistake of the program, and ends it.
+    /// Reading it in a view without a store is a mistake of the program, and ends it. `@Live` and `@LiveStatus` don't.
     public var store: SyncedStore {
       guard let bothyStore else { preconditionFailure("\(MissingStore())") }
       return bothyStore

@@ -19,10 +19,13 @@
     @State private var model = SettingsModel<Group>(Group.settings)
     private let property: any WritableKeyPath<Group, Value> & Sendable
 
-    /// Shows a property of a group that names its container.
+    /// Shows a property of a group that names its container. Reads the group when the view appears first.
     public init(_ property: any WritableKeyPath<Group, Value> & Sendable) { self.property = property }
 
     /// The value as the view shows it.
+    ///
+    /// Setting it commits the whole group in one transaction on the main thread. A commit that is rejected changes
+    /// nothing.
     public var wrappedValue: Value {
       get { model.value[keyPath: property] }
       nonmutating set { model.update { $0[keyPath: property] = newValue } }

@@ -17,12 +17,15 @@ public import Observation
 public final class SettingsModel<Group: SettingsGroup> {
   /// The group as the view shows it. It is read when the model is created, and again by `run` and `update`.
   public private(set) var value: Group
-  /// The reason why the last change through the model was rejected, or nil if it was accepted.
+  /// The reason why the last change through the model was rejected, or nil if it was accepted. Show it beside the
+  /// control.
   public private(set) var error: (any Error)?
   @ObservationIgnored private let settings: SharedSettings<Group>
   @ObservationIgnored private var task: Task<Void, Never>?
 
   /// Reads the group. This is I/O if the process has not read the group yet.
+  ///
+  /// If the home can't be used, the value is the defaults, and `SharedSettings.problem` has the reason.
   public init(_ settings: SharedSettings<Group>) {
     self.settings = settings
     value = settings.current
@@ -53,6 +56,9 @@ public final class SettingsModel<Group: SettingsGroup> {
   }
 
   /// Commits a change on the main thread. If it is rejected, the value stays as it is and `error` has the reason.
+  ///
+  /// Blocks while other writes of the container finish. If `didUpdate` threw, the change is stored and `error` is set
+  /// too.
   public func update(_ change: (inout Group) throws -> Void) {
     do {
       value = try settings.update(change)
