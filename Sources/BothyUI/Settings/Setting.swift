@@ -19,7 +19,8 @@
     @State private var model = SettingsModel<Group>(Group.settings)
     private let property: any WritableKeyPath<Group, Value> & Sendable
 
-    /// Shows a property of a group that names its container. Reads the group when the view appears first.
+    /// Shows a property of a group that names its container. Reads the group, which is I/O if the process hasn't read
+    /// it yet.
     public init(_ property: any WritableKeyPath<Group, Value> & Sendable) { self.property = property }
 
     /// The value as the view shows it.
