@@ -3,24 +3,43 @@ public import BothySync
 import Foundation
 
 /// Loads the resources of a cache with an HTTP transport.
+///
+/// It follows no redirects and doesn't try a failed load again, because the cache does both by its own rules.
+///
+/// ```swift
+/// import BothyCache
+///
+/// let cache = try ResourceCache(disk: .database(in: folder), loader: HTTPLoader())
+/// ```
 public struct HTTPLoader: ResourceLoader {
   private let transport: any HTTPTransport
   private let monitor: (any ReachabilityMonitor)?
 
-  /// Creates a loader.
+  /// Creates a loader. Sends no request.
+  ///
   /// - Parameters:
-  ///   - transport: The network stack. `nil` uses the platform's own, with connections of its own. The cache limits
-  ///     simultaneous requests and the sizes of bodies.
-  ///   - monitor: Reports the network's state. `nil` uses the system's monitor. Linux has none, so every load is tried.
+  ///   - transport: The network stack. `nil` uses the platform's own, with connections of its own. The cache
+  ///     limits simultaneous requests and the sizes of bodies.
+  ///   - monitor: Reports the network's state. `nil` uses the system's monitor. Linux has none, so every load
+  ///     is tried.
   public init(transport: (any HTTPTransport)? = nil, monitor: (any ReachabilityMonitor)? = nil) {
     self.transport = transport ?? Self.makeTransport()
     self.monitor = monitor ?? Self.systemMonitor
   }
 
+  /// Returns the conditions that the monitor reports, now and after each change.
+  ///
+  /// A slow reader gets the newest only. Returns `nil` without a monitor, so that every load is tried.
   public func conditions() -> AsyncStream<NetworkConditions>? {
     monitor.map { NetworkConditions.stream(of: $0) }
   }
 
+  /// Sends a request and returns when the head of the response is there, whatever its status.
+  ///
+  /// The body follows in pieces, without compression. Reading it throws an error if the connection breaks.
+  ///
+  /// - Throws: `BothyError` `cancelled`, `timedOut` or `refused`, the last for an address that isn't a URL.
+  ///   `unreachable` means that no response came.
   public func load(_ request: ResourceRequest) async throws -> ResourceResponse {
     let stream: TransportStream
     do {

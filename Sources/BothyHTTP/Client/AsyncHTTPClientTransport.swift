@@ -10,17 +10,20 @@
 
   /// Sends requests with AsyncHTTPClient and keeps connections open. This is the transport on Linux.
   ///
-  /// It does not follow redirects, so a token is sent only to the configured address. The body of a stream is read from
-  /// the connection on demand, so that a slow reader delays the sender instead of filling memory.
+  /// It does not follow redirects, so a token is sent only to the configured address. The body of a stream is
+  /// read from the connection on demand, so that a slow reader delays the sender instead of filling memory. A
+  /// connection that can't be made within ten seconds fails. A GET or HEAD on a connection that the server has
+  /// closed is sent again at once.
   public final class AsyncHTTPClientTransport: HTTPTransport {
     private let client: HTTPClient
     private let bodyLimit: Int
     private let codings: Set<String>
 
-    /// Creates a transport.
+    /// Creates a transport. Opens no connection before the first request.
+    ///
     /// - Parameters:
     ///   - compression: True if responses may be compressed. That isn't worthwhile on one machine.
-    ///   - bodyLimit: The largest number of bytes of a response, uncompressed.
+    ///   - bodyLimit: The largest number of bytes of a response, uncompressed. 64 MiB by default.
     ///   - connections: The largest number of connections to a server. Further requests wait for one.
     public init(compression: Bool = true, bodyLimit: Int = 64 << 20, connections: Int = 8) {
       self.bodyLimit = bodyLimit
@@ -38,11 +41,19 @@
     /// Closes the client's connections in the background. The result is ignored.
     deinit { client.shutdown { _ in } }
 
+    /// Sends a request and reads the whole response into memory.
+    ///
+    /// - Throws: `RemoteError` of the class `unreachable` without a response, and `rejected` with the code
+    ///   `answerTooLarge` for more than `bodyLimit` bytes.
     public func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
       let deadline = NIODeadline.now() + .milliseconds(Int64(request.timeout / .milliseconds(1)))
       return try await begin(request, deadline).response(upTo: bodyLimit, silence: request.timeout)
     }
 
+    /// Sends a request and returns when the head of the response is there. The wait for it has no limit of its
+    /// own.
+    ///
+    /// - Throws: `RemoteError` like `send`. After the head, the body's stream throws.
     public func open(_ request: TransportRequest) async throws(RemoteError) -> TransportStream {
       try await begin(request, .now() + .hours(24 * 365))
     }

@@ -3,37 +3,49 @@ public import HTTPTypes
 
 /// The interface to a network stack, which sends one request and returns one response.
 ///
-/// It serves `BothyRemote` and, through `HTTPLoader`, a cache. It follows no redirects, and keeps neither responses nor
-/// cookies. Every method may be called from any task and stops soon after its task is cancelled. A status is never an
-/// error here. A missing response is a `RemoteError` of the class `.unreachable`.
+/// It serves `BothyRemote` and, through `HTTPLoader`, a cache. It follows no redirects, and keeps neither
+/// responses nor cookies. Every method may be called from any task and stops soon after its task is cancelled.
+/// A status is never an error here. A missing response is a `RemoteError` of the class `.unreachable`. Its code
+/// is `cancelled` for a cancelled task and `timeout` or `silent` after the time limit.
 public protocol HTTPTransport: Sendable {
-  /// Sends a request and reads the whole response. Throws if the response is larger than the transport accepts.
+  /// Sends a request and reads the whole response into memory.
+  ///
+  /// - Throws: `RemoteError` of the class `unreachable` without a response, and `rejected` for a response that
+  ///   is larger than the transport accepts or an address that isn't a URL.
   func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse
 
   /// Sends a request and returns when the head of the response is there. The body follows in pieces.
   ///
-  /// The request's timeout does not apply. A transport has its own for connecting.
+  /// The request's timeout does not apply. A transport has its own for connecting. The connection is in use
+  /// until the body has ended or is released.
+  ///
+  /// - Throws: `RemoteError` of the class `unreachable` if no head comes.
   func open(_ request: TransportRequest) async throws(RemoteError) -> TransportStream
 }
 
-/// One complete request.
+/// One complete request, as a value. A transport may send it any number of times.
 public struct TransportRequest: Sendable, Hashable {
   /// The method of the request.
   public var method: HTTPRequest.Method
-  /// The whole address with its query, percent-encoded.
+  /// The whole address with its query, percent-encoded. It is checked when the request is sent.
   public var url: String
-  /// The caller's fields with its authorization. A transport adds the fields that HTTP itself needs.
+  /// The caller's fields with its authorization. A transport adds the fields that HTTP itself needs, such as
+  /// the length of the body. Log no value of them, since a token is among them.
   public var headers: HTTPFields
-  /// The bytes to send, or empty for a request without a body.
+  /// The bytes to send, or empty for a request without a body. They are in memory as a whole.
   public var body: [UInt8]
-  /// The longest time that `send` waits for the response. `open` ignores it.
+  /// The longest time that `send` waits for the head of the response, and then for the next piece of its body.
+  ///
+  /// So a long response that keeps arriving may take longer as a whole. `open` ignores it.
   public var timeout: Duration
   /// True if a repetition has no further effect on the server.
   ///
   /// That applies to requests that only read, that set a state, or that contain operations with ids.
+  /// `BothyRemote` repeats only such requests for a busy server.
   public var isRepeatable: Bool
 
-  /// Creates a request.
+  /// Creates a request. Nothing is sent or checked yet.
+  ///
   /// - Parameters:
   ///   - timeout: One minute by default.
   ///   - isRepeatable: `nil` decides by the method: all except POST and PATCH are repeatable.
@@ -50,16 +62,21 @@ public struct TransportRequest: Sendable, Hashable {
   }
 }
 
-/// One complete, uncompressed response.
+/// One complete, uncompressed response. The whole body is in memory.
 public struct TransportResponse: Sendable, Hashable {
-  /// The status code. 404 and 503 are responses too.
+  /// The status code. 404 and 503 are responses too, and so is a redirect.
   public var status: Int
-  /// The fields of the response's head.
+  /// The fields of the response's head, found by name in any case. `Content-Encoding` may still name the
+  /// compression that was undone.
   public var headers: HTTPFields
-  /// All bytes without compression, or empty for a response without a body.
+  /// All bytes without compression, or empty for a response without a body. `BothyRemote` decodes it as JSON.
   public var body: [UInt8]
 
   /// Creates a response, in a transport or in a test.
+  ///
+  /// - Parameters:
+  ///   - headers: A `Retry-After` is honored with the statuses 429 and 503.
+  ///   - body: the bytes without compression.
   public init(status: Int, headers: HTTPFields = [:], body: [UInt8] = []) {
     self.status = status
     self.headers = headers
@@ -68,19 +85,29 @@ public struct TransportResponse: Sendable, Hashable {
 }
 
 /// A response whose body is still arriving.
+///
+/// The connection stays in use until the body has ended or is released. Release it to stop a response that
+/// isn't needed.
 public struct TransportStream: Sendable {
-  /// The status code.
+  /// The status code. It is known before the body, so a refusal needs no reading.
   public var status: Int
-  /// The fields of the response's head.
+  /// The fields of the response's head. They still name a compression that the transport undoes.
   public var headers: HTTPFields
-  /// The body, which ends with the response. Throws `RemoteError` if the connection is lost.
+  /// The pieces of the body in order, of any size, for one reader.
+  ///
+  /// It ends with the response. Throws `RemoteError` of the class `unreachable` if the connection is lost. In a
+  /// cancelled task it may end early without an error.
   public var body: AsyncThrowingStream<[UInt8], any Error>
   /// True if the connection carries several requests at a time.
   package var isMultiplexed = false
   /// The content codings that the transport undoes. `headers` still names the coding that was undone.
   package var undoneCodings: Set<String> = []
 
-  /// Creates a stream in a transport, which must close the connection when `body` is released (`onTermination`).
+  /// Creates a stream in a transport, which must close the connection when `body` is released
+  /// (`onTermination`).
+  ///
+  /// - Parameter body: the pieces without compression, in order. It throws `RemoteError` if the connection is
+  ///   lost.
   public init(status: Int, headers: HTTPFields, body: AsyncThrowingStream<[UInt8], any Error>) {
     self.status = status
     self.headers = headers

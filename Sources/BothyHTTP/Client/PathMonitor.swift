@@ -4,10 +4,18 @@
   import Network
 
   /// The network of Apple's platforms: its path, its cost, and the device's power saving.
+  ///
+  /// ```swift
+  /// await store.run(reachability: PathMonitor())
+  /// ```
   public struct PathMonitor: ReachabilityMonitor {
+    /// Creates a monitor, which observes nothing before `states()`. A monitor holds no resources by itself.
     public init() {}
 
-    /// Returns the states. The monitor runs until the stream is released.
+    /// Returns the present state, then each later one. A slow reader gets the newest only.
+    ///
+    /// Each call begins an observation of its own, which runs until its stream is released. The power state is
+    /// read with each change of the path, so a change of it alone isn't reported.
     public func states() -> AsyncStream<NetworkState> {
       AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
         let monitor = NWPathMonitor()

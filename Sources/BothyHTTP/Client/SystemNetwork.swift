@@ -7,6 +7,8 @@ import BothySync
 
   extension HTTPTransport where Self == URLSessionTransport {
     /// A transport with URLSession, which has a session of its own.
+    ///
+    /// Each use makes another one, so keep it to share its connections. A response may have 64 MiB.
     public static var system: URLSessionTransport { URLSessionTransport() }
   }
 
@@ -22,6 +24,9 @@ import BothySync
 #else
   extension HTTPTransport where Self == AsyncHTTPClientTransport {
     /// A transport with AsyncHTTPClient, which has connections of its own.
+    ///
+    /// Each use makes another one, so keep it to share its connections. A response may have 64 MiB. A server
+    /// gets at most eight connections.
     public static var system: AsyncHTTPClientTransport { AsyncHTTPClientTransport() }
   }
 
@@ -36,5 +41,7 @@ import BothySync
 
 extension ResourceLoader where Self == HTTPLoader {
   /// A loader with the platform's network stack, which has connections of its own.
+  ///
+  /// It reports the network's conditions where the system has a monitor. Each use makes another loader.
   public static var system: HTTPLoader { HTTPLoader() }
 }

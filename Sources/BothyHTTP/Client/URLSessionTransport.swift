@@ -5,17 +5,19 @@
 
   /// Sends requests with URLSession. This is the transport on Apple platforms.
   ///
-  /// It does not follow redirects, so a token is sent only to the configured address. The session belongs to the
-  /// transport alone, without a cache, cookies and stored credentials. It undoes gzip, deflate and br.
+  /// It does not follow redirects, so a token is sent only to the configured address. The session belongs to
+  /// the transport alone, without a cache, cookies and stored credentials. It undoes gzip, deflate and br.
+  /// Requests that run when the transport is released are finished.
   public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let tasks = URLSessionTaskTable()
     private let bodyLimit: Int
 
-    /// Creates a transport.
+    /// Creates a transport. Opens no connection before the first request.
+    ///
     /// - Parameters:
     ///   - configuration: The session's configuration. Caches, cookies and credentials are switched off in it.
-    ///   - bodyLimit: The largest number of bytes of a response, uncompressed.
+    ///   - bodyLimit: The largest number of bytes that `send` accepts, uncompressed. 64 MiB by default.
     public init(configuration: URLSessionConfiguration = .ephemeral, bodyLimit: Int = 64 << 20) {
       self.bodyLimit = bodyLimit
       configuration.urlCache = nil
@@ -28,10 +30,17 @@
 
     deinit { session.finishTasksAndInvalidate() }
 
+    /// Sends a request and reads the whole response into memory.
+    ///
+    /// - Throws: `RemoteError` of the class `unreachable` without a response, and `rejected` with the code
+    ///   `answerTooLarge` for more than `bodyLimit` bytes.
     public func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
       try await begin(request, request.timeout).response(upTo: bodyLimit, silence: request.timeout)
     }
 
+    /// Sends a request and returns when the head of the response is there. It ends after a week without a byte.
+    ///
+    /// - Throws: `RemoteError` like `send`. After the head, the body's stream throws.
     public func open(_ request: TransportRequest) async throws(RemoteError) -> TransportStream {
       try await begin(request, .seconds(7 * 24 * 3600))
     }

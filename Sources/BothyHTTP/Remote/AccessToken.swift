@@ -9,14 +9,18 @@
 ///   })
 /// ```
 public struct AccessToken: Sendable, Hashable {
-  /// The value after `Bearer` in requests.
+  /// The value after `Bearer` in requests. It is a secret, so log none of it.
   public var value: String
-  /// The expiry in milliseconds since 1970. A new token is requested before it.
+  /// The expiry in milliseconds since 1970, or `nil` if it is unknown.
+  ///
+  /// A new token is requested a minute before it, or halfway to it if less than two minutes are left. If the
+  /// request fails, the old token serves until it expires.
   public var expiresAt: Int64?
 
-  /// Creates a token.
-  /// - Parameter expiresAt: the expiry in milliseconds since 1970, or `nil` if it is unknown. A new token is then
-  ///   requested after a 401.
+  /// Creates a token. Neither the value nor the expiry is checked.
+  ///
+  /// - Parameter expiresAt: the expiry in milliseconds since 1970, or `nil` if it is unknown. A new token is
+  ///   then requested after a 401.
   public init(_ value: String, expiresAt: Int64? = nil) {
     self.value = value
     self.expiresAt = expiresAt

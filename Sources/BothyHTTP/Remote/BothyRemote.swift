@@ -9,7 +9,9 @@ import HTTPTypes
 /// let remote = BothyRemote(url: "https://bothy.example.org", space: "home") { try await session.token() }
 /// ```
 ///
-/// Requests to an address without TLS are refused, unless it is this machine's or `allowsHTTP` is true.
+/// Requests to an address without TLS are refused, unless it is this machine's or `allowsHTTP` is true. Syncs
+/// then end with `SyncObstacle.rejected`. An answer of another kind, such as a network's sign-in page, counts
+/// as unreachable. Copies share the token and the connections.
 public struct BothyRemote: RemoteStorage, CompleteRemote {
   let base: String
   let transport: any HTTPTransport
@@ -22,7 +24,7 @@ public struct BothyRemote: RemoteStorage, CompleteRemote {
   ///   - url: The server's address, such as `https://example.org`, with a path if the server is below one.
   ///   - space: The space's name.
   ///   - transport: The network stack. The default is the platform's own.
-  ///   - timeout: The longest time for one request.
+  ///   - timeout: The longest wait for an answer. The stream of notifications has `silenceLimit` instead.
   ///   - silenceLimit: The longest silence of the stream of notifications before it counts as lost. The server sends a
   ///     sign of life every 15 seconds, but a broken connection sends none.
   ///   - patience: The longest time to wait for a busy server.
@@ -46,7 +48,16 @@ public struct BothyRemote: RemoteStorage, CompleteRemote {
     tokens = TokenSource(now: now ?? { Int64(Date().timeIntervalSince1970 * 1000) }, accessToken)
   }
 
-  /// Creates a remote with a token whose expiry is unknown.
+  /// Creates a remote with a token whose expiry is unknown. Sends no request. The address is checked by the
+  /// first one.
+  ///
+  /// - Parameters:
+  ///   - url: The server's address, such as `https://example.org`, with a path if the server is below one.
+  ///   - space: The space's name, in any characters.
+  ///   - timeout: The longest wait for an answer. The stream of notifications has `silenceLimit` instead.
+  ///   - token: Returns the token to send, or `nil` for none. It is called before the first request and after a
+  ///     401. If it throws, syncs end with `SyncObstacle.signInRequired`, except for a `URLError`, which counts
+  ///     as unreachable.
   public init(
     url: String, space: String, transport: any HTTPTransport = .system, timeout: Duration = .seconds(60),
     silenceLimit: Duration = .seconds(50),
@@ -63,6 +74,11 @@ public struct BothyRemote: RemoteStorage, CompleteRemote {
   /// True if the address uses TLS or is on this machine.
   package var isConfidential: Bool { GuardedTransport.isConfidential(base) }
 
+  /// Sends operations and pulls changes with one `POST`. It is repeated for a busy server as `patience` allows,
+  /// and once with another token after a 401.
+  ///
+  /// - Throws: `RemoteError` by the answer's status: `unauthenticated` for 401, `throttled` for 429 and 503
+  ///   with a wait, `serverError` for 500, `unreachable` for a gateway's error or no answer.
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     let response = try await send(.post, "/sync", body: request.encoded())
     return try Self.parsed { try SyncResponse(decoding: response.body) }
@@ -155,6 +171,12 @@ public struct BothyRemote: RemoteStorage, CompleteRemote {
     return own.isEmpty && more.isEmpty ? "" : "?" + (own + more).joined(separator: "&")
   }
 
+  /// Returns a stream with an element each time something changed on the server, and one when the connection is
+  /// open.
+  ///
+  /// It keeps one connection open until it is released. Elements that come before the reader takes one are
+  /// joined. Ends when the server ends it, and throws `RemoteError` if it is refused, is lost, or is silent for
+  /// `silenceLimit`.
   public func notifications() -> AsyncThrowingStream<Void, any Error> {
     let (notifications, continuation) = AsyncThrowingStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -1,8 +1,15 @@
 import HTTPTypes
 
-/// A quick check that a server is running.
+/// A quick check that a server is running. It needs no token and no space.
+///
+/// ```swift
+/// let isUp = await ServerHealth.check(url: "https://bothy.example.org", transport: .system)
+/// ```
 public enum ServerHealth {
   /// Returns true if `GET /healthz` succeeds within `timeout`. Costs one request and never throws.
+  ///
+  /// False for any status but 2xx, for a redirect, for an address that isn't a URL and in a cancelled task. A
+  /// true answer doesn't mean that a token or a space is accepted.
   public static func check(
     url: String, transport: any HTTPTransport, timeout: Duration = .seconds(2)
   ) async -> Bool {
