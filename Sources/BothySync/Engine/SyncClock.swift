@@ -33,6 +33,9 @@ public final class SyncClock: Sendable {
     package var isReliable: Bool
   }
 
+  /// Makes a clock from a function, for tests. The server's time is then the device's time and the known
+  /// offset.
+  ///
   /// - Parameters:
   ///   - now: the device's clock, in milliseconds since 1970.
   ///   - sleep: waits for a duration, to measure time limits. It throws if its task is cancelled.
@@ -53,7 +56,9 @@ public final class SyncClock: Sendable {
     wait = sleep
   }
 
-  /// The clock of this machine.
+  /// The clock of this machine, which is the default of every store.
+  ///
+  /// Use one clock for each store, since it keeps the estimate of the server's clock.
   public convenience init() {
     self.init(now: { Int64(Date().timeIntervalSince1970 * 1000) }, uptime: { Uptime.now() })
   }

@@ -1,7 +1,11 @@
 import BothyStore
 public import Logging
 
-/// The behavior of a synced store. A value type: each operation uses the configuration from the moment it began.
+/// The behavior of a synced store. A value type: each operation uses the configuration from the moment it
+/// began.
+///
+/// A store copies its options when it is opened, so a later change of the value has no effect on it. The read,
+/// write and merge policies and the network rules have properties of `SyncedStore` for later changes.
 ///
 /// ```swift
 /// var options = SyncOptions()
@@ -13,14 +17,20 @@ public import Logging
 /// ```
 public struct SyncOptions: Sendable {
   /// The source of answers to reads. Each call may name another, and `SyncedStore.readPolicy` changes it later.
+  ///
+  /// The default reads the local file alone, without a request. Types that aren't synced are always read from
+  /// the file.
   public var readPolicy: ReadPolicy = .local
   /// Returns the read policy for a status of the network. It is called once when the store is opened, then for each
   /// different status. A policy that reads from the server takes effect after the sync that a network's return starts.
   package var readPolicyProvider: (@Sendable (NetworkStatus) -> ReadPolicy)?
   /// The behavior of reads between opening and the first completed sync.
   package var startup: Startup = .immediate
-  /// The destination that writes reach first. Each call may name another, and `SyncedStore.writePolicy` changes it
-  /// later.
+  /// The destination that writes reach first. Each call may name another, and `SyncedStore.writePolicy` changes
+  /// it later.
+  ///
+  /// The default is durable here after one transaction and needs no network. A running `run()` then sends it at
+  /// once.
   public var writePolicy: WritePolicy = .localThenRemote
   /// The choice between keeping records on this device and keeping none.
   package var cache: CacheMode = .enabled
@@ -28,6 +38,8 @@ public struct SyncOptions: Sendable {
   /// with another identity is always refused.
   package var restored: RestorePolicy = .ask
   /// The treatment of an unsent record when others delete the record that it refers to.
+  ///
+  /// It is applied in the transaction in which the deletion arrives. The journal has the content that it takes.
   public var orphans: MissingParentPolicy = .deleteRule
   /// The treatment of a save that the local store cannot take.
   package var localFailure: LocalFailurePolicy = .throwError
@@ -40,24 +52,38 @@ public struct SyncOptions: Sendable {
   package var trustsCompleteness = false
   /// The longest time a read under `.syncThenLocal` waits for its sync. With `nil` it waits until the sync ends.
   package var readTimeout: Duration?
-  /// The interval at which a running store polls a server without notifications, while the app is in the foreground.
-  /// With `nil`, the default, it never polls.
+  /// The interval at which `run()` syncs without another cause, while the app is in the foreground.
+  ///
+  /// With `nil`, the default, it never polls. Set it for a server without notifications. Each poll is one
+  /// request, also if nothing has changed. In the background polls rest.
   public var pollInterval: Duration?
   /// The policies that decide conflicts: field by field against the base, unless set otherwise.
-  /// `SyncedStore.merging` changes them later.
+  ///
+  /// `SyncedStore.merging` changes them later. A sync that has begun continues with those that it began with.
   public var merging = MergePolicies()
-  /// The longest time a custom merge policy may take. After it the conflict counts as undecided, and the policy is
-  /// called again later.
+  /// The longest time a rule of the app's own may take for one conflict. After it the conflict counts as
+  /// undecided.
+  ///
+  /// The change stays pending, and the rule is called again later. Built-in policies have no limit.
   public var mergeTimeout: Duration = .seconds(30)
-  /// The treatment of rejected changes.
+  /// The treatment of changes that the server rejects. The default keeps each pending and sends it again, at
+  /// growing intervals.
+  ///
+  /// Rejected changes are in `store.outbox.rejected()`, and `SyncReport.failures` has those of one sync.
   public var rejectionPolicy: RejectionPolicy = .keepPending
   /// The rejection policies by the names of types. They take precedence over `rejectionPolicy`.
   package var rejectionPolicies: [String: RejectionPolicy] = [:]
-  /// The directions of a sync that names none.
+  /// The directions of a sync that names none, of `run()` too.
+  ///
+  /// With `.push` syncs bring no changes of others, and with `.pull` the local ones stay pending. Awaited saves
+  /// are sent all the same.
   public var direction: SyncDirection = .both
-  /// The scopes that a new file is subscribed to; by default the whole space. `store.subscriptions` changes them, and
-  /// the file keeps them. A store that was opened with other scopes before adds the new ones. It removes those that are
-  /// no longer passed, with the records outside of what is left.
+  /// The scopes that a new file is subscribed to; by default the whole space. `store.subscriptions` changes
+  /// them, and the file keeps them.
+  ///
+  /// A store that was opened with other scopes before adds the new ones. It removes those that are no longer
+  /// passed, with the records outside of the remaining scopes. Records with pending changes stay until these
+  /// are sent.
   public var scopes: [SyncScope] = [.everything]
   /// True if a pushed change in a container without a subscription is stored. Otherwise it is ignored.
   package var storesUnfollowedChanges = false
@@ -85,14 +111,23 @@ public struct SyncOptions: Sendable {
   /// True if operations carry the time of the edit.
   package var sendsLocalTimes = true
   /// The amount of decisions about local writes that the journal keeps, and for how long.
+  ///
+  /// A verdict beyond it is gone, so `SaveReceipt.result` then throws `expired`. The limits are applied in the
+  /// transactions that add entries, and when the store is opened.
   public var journal = JournalLimits()
-  /// The transport of blobs, and the number of their bytes that stay on this device.
+  /// The transport of blobs, and the number of their bytes that stay on this device. By default all stay.
   public var blobs = BlobOptions()
   /// The events that make a running `SyncedStore.run()` sync. Without triggers, syncs run on request only.
+  ///
+  /// Polls of `pollInterval` are independent of them. Without a running `run()` they have no effect.
   public var triggers: Triggers = .default
-  /// The networks, the power state and the types that syncs run with.
+  /// The networks, the power state and the types that syncs run with. By default all are allowed.
+  ///
+  /// `SyncedStore.network` changes them later. Without the monitor that is given to `run(reachability:)` no
+  /// network is excluded.
   public var network: NetworkRules = .any
-  /// The treatment of a file that doesn't fit the schema and has no migration.
+  /// The treatment of a file that doesn't fit the schema and has no migration. It is applied when the file is
+  /// opened.
   public var schemaMismatch: SchemaMismatch = .throwError
   /// The wait of `run()` after a failed sync, and of a rejected change until it is sent again.
   package var backoff = Backoff()
@@ -101,10 +136,14 @@ public struct SyncOptions: Sendable {
   /// Waits, for the timeouts of calls. A test provides its own.
   package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   /// The logger of rejected changes (notice), recreated files and saves that only the server has (warning).
+  ///
+  /// The end of a stream of notifications is logged too (debug). The default logger has the label `bothy.sync`.
   public var logger = Logger(label: "bothy.sync")
 
   /// The defaults: reads use this device alone, writes reach it first, and the whole space is subscribed to.
-  /// Conflicts are merged field by field.
+  ///
+  /// Conflicts are merged field by field. Rejected changes stay pending, all triggers are on, and every network
+  /// is allowed.
   public init() {}
 
   func rejectionPolicy(for type: String) -> RejectionPolicy {
@@ -114,13 +153,20 @@ public struct SyncOptions: Sendable {
 
 extension SyncOptions {
   /// The transport of blobs and the number of their bytes that stay on the device.
+  ///
+  /// ```swift
+  /// var options = SyncOptions()
+  /// options.blobs.budget = 500_000_000
+  /// ```
   public struct BlobOptions: Sendable, Hashable {
     /// The most bytes of a blob in one request, and in memory.
     package var partSize = 1 << 20
-    /// The number of bytes of blobs that are kept on the device; `nil` keeps all. The blobs used longest ago are evicted
-    /// first, and only after the server has confirmed with one request each that it has them. Without a network, blobs
-    /// aren't evicted. Pending and pinned blobs always stay. The budget is applied after each sync that moved blobs, and
-    /// after downloads.
+    /// The number of bytes of blobs that are kept on the device; `nil`, the default, keeps all.
+    ///
+    /// The blobs used longest ago are evicted first, and only after the server has confirmed with one request
+    /// each that it has them. Without a network, blobs aren't evicted. Pending and pinned blobs always stay, so
+    /// these may exceed the budget. The budget is applied after each sync that moved blobs, and after
+    /// downloads.
     public var budget: Int64?
 
     /// A part size of one mebibyte and no budget, unless the parameters say otherwise. A part has at least one byte.
@@ -138,47 +184,87 @@ extension SyncOptions {
     case syncThenNetwork
   }
 
-  /// The treatment of a file that doesn't fit the app's schema.
+  /// The treatment of a file that doesn't fit the app's schema, and that the app's migrations don't bring to
+  /// it.
   public enum SchemaMismatch: Sendable, Hashable {
     /// Opening the file throws `BothyError` `.schemaMismatch`, and the file stays unchanged. The default.
+    ///
+    /// Pass a migration for the change, or open the file with the earlier schema.
     case throwError
-    /// All pending changes are written to a document beside the file, then the file is recreated. Meant for development.
-    /// `recoveredDocument` of `BothyLegacy` names the document.
+    /// All pending changes are written to a document beside the file, then the file is recreated. Meant for
+    /// development.
+    ///
+    /// The next sync downloads the server's records. Records that no server has are lost, unless they are
+    /// pending. `recoveredDocument` of `BothyLegacy` names the document.
     case resetCache
   }
 
   /// The events that start a sync while `run()` is running.
+  ///
+  /// Events during a sync make one more sync follow it. None of them shortens the wait after a failed sync.
+  ///
+  /// ```swift
+  /// var options = SyncOptions()
+  /// options.triggers.remove(.timer)
+  /// ```
   public struct Triggers: OptionSet, Sendable, Hashable {
+    /// The bits of the triggers in the set. Each trigger has one bit.
     public let rawValue: Int
+    /// Makes a set from the bits. Unknown bits have no effect.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// A save, deletion or `write` of the `SyncedStore` under `.localThenRemote`. The sync starts at once.
+    ///
+    /// Without it such writes are sent by the next sync of another cause, such as the timer.
     public static let save = Triggers(rawValue: 1)
-    /// The start of `run()`, with pending changes or a pull that was never completed.
+    /// The start of `run()`, with pending changes or a pull that was never completed. Costs one read of the
+    /// file.
+    ///
+    /// Otherwise the start makes no request. The connection for notifications starts a sync all the same when
+    /// it opens.
     public static let start = Triggers(rawValue: 2)
-    /// A timer that fires every ten minutes while the app is in the foreground. It syncs the containers with pending
-    /// changes.
+    /// A timer that fires every ten minutes while the app is in the foreground. It syncs the containers with
+    /// pending changes.
+    ///
+    /// If nothing is pending it makes no request. A timer that was due in the background fires on the app's
+    /// return.
     public static let timer = Triggers(rawValue: 4)
-    /// The network came back.
+    /// The network came back and has stayed for a second. It needs the monitor that is given to
+    /// `run(reachability:)`.
+    ///
+    /// It also ends the wait after syncs that got no answer, unless the server asked for a longer one.
     public static let reachability = Triggers(rawValue: 8)
-    /// A notification of the server that something changed.
+    /// A notification of the server that something changed. It keeps one connection open while `run()` is
+    /// running.
+    ///
+    /// A connection that is lost is opened again after a growing wait, and each opening starts a sync.
     public static let notifications = Triggers(rawValue: 16)
 
     /// A write of another process, or of another store on the file, that left pending changes.
-    /// The sync starts a second later, so that several writes are sent as one. Each check after a commit scans the
-    /// pending changes.
+    ///
+    /// The sync starts a second later, so that several writes are sent as one. Each check after a commit scans
+    /// the pending changes. The check also sees a pause or its end by another process.
     public static let commit = Triggers(rawValue: 32)
 
-    /// The return of the app from the background, as set with `SyncedStore.isForeground`. The sync starts at once.
+    /// The return of the app from the background, as set with `SyncedStore.isForeground`. The sync starts at
+    /// once.
+    ///
+    /// It syncs whether or not anything is pending, so it costs at least one request.
     public static let foreground = Triggers(rawValue: 64)
 
-    /// All seven triggers, the default of a configuration.
+    /// All seven triggers, the default of a configuration. `[]` switches all of them off.
     public static let `default`: Triggers = [
       .save, .start, .timer, .reachability, .notifications, .commit, .foreground,
     ]
   }
 
-  /// The limits of the journal in a file. The limit that is reached first applies. The device's clock ends no entry.
+  /// The limits of the journal in a file. The limit that is reached first applies. The device's clock ends no
+  /// entry.
+  ///
+  /// ```swift
+  /// var options = SyncOptions()
+  /// options.journal = SyncOptions.JournalLimits(days: 90)
+  /// ```
   public struct JournalLimits: Sendable, Hashable {
     /// The number of days for which an entry is kept, by the server's clock. They begin with the first answer of the
     /// server after the decision. Without a server the size alone counts.
@@ -190,7 +276,16 @@ extension SyncOptions {
     /// The most entries of writes that lost nothing: accepted ones, and rejections that wait for a decision.
     package var acceptedRows: Int
 
-    /// Creates limits, by default thirty days, 10,000 entries with what they lost in 16 MB, and 2,000 that lost nothing.
+    /// Creates limits, by default thirty days, 10,000 entries with what they lost in 16 MiB, and 2,000 that
+    /// lost nothing.
+    ///
+    /// Negative numbers count as 0.
+    ///
+    /// - Parameters:
+    ///   - days: the age by the server's clock, counted from the first answer after the decision.
+    ///   - rows: the most entries of writes that were overwritten, merged with a loss, or rejected for good.
+    ///   - bytes: the most bytes of the entries of each kind, with their content.
+    ///   - acceptedRows: the most entries of writes that lost nothing.
     public init(days: Int = 30, rows: Int = 10_000, bytes: Int = 16 << 20, acceptedRows: Int = 2000) {
       self.days = max(0, days)
       self.rows = max(0, rows)

@@ -4,7 +4,8 @@ public import struct Foundation.Date
 
 /// The results of one sync, record by record.
 ///
-/// `reports` has that of each sync and of each save that is sent first. The journal in the file has their decisions too.
+/// `reports` has that of each sync and of each save that is sent first. The journal in the file has their
+/// decisions too. A report is a value: it has no connection to the store, and apps can encode it.
 ///
 /// ```swift
 /// let report = await store.sync()
@@ -12,12 +13,17 @@ public import struct Foundation.Date
 /// for failure in report.failures { show("\(failure.record): \(failure.rejection.message)") }
 /// ```
 public struct SyncReport: Sendable, Hashable, Codable {
-  /// The time at which a sync of the history began, by the device's clock; `nil` in the report that a sync returns.
+  /// The time at which a sync of the history began, by the device's clock; `nil` in the report that a sync
+  /// returns.
+  ///
+  /// `StoreMaintenance.syncHistory` sets it. For several equal syncs in a row it is the time of the first.
   public package(set) var began: Date?
   /// The records that agree with the server now because of local changes, in order.
   package var synced: [Record] = []
-  /// The changes that the server rejected or that could not be merged. They are still pending unless the rejection
-  /// policy discards them.
+  /// The changes that the server rejected or that could not be merged.
+  ///
+  /// They are still pending unless the rejection policy discards them. A failure doesn't end a sync, so
+  /// `obstacle` may be `nil` all the same. Empty in the reports of the history.
   public var failures: [Failure] = []
   /// The local content that a conflict or a rejection policy replaced.
   package var overwritten: [ReplacedContent] = []
@@ -30,9 +36,10 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// The server's records that can't be read here. They were quarantined, and all others were stored.
   /// `StoreMaintenance.unreadableRecords` has them until a version of the app can read them.
   package var unreadable: [UnreadableRecord] = []
-  /// The number of acknowledged operations.
+  /// The number of operations that the server acknowledged in this sync. An operation is the change of one
+  /// record, so several writes of a record may count as one.
   public var pushed = 0
-  /// The number of changes of others that were applied here.
+  /// The number of changes of others that were applied here. The first pull counts each downloaded record.
   public var pulled = 0
   /// The number of blobs that the server has now because of this sync.
   package var uploadedBlobs = 0
@@ -44,8 +51,10 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// The scopes that were downloaded again as a whole. The server's history differs from the known one, or doesn't
   /// reach back far enough.
   package var rebased: [SyncScope] = []
-  /// The records that the server had acknowledged and lacks, now that its history was adopted. Pending changes of them
-  /// are sent as new records, and the others were deleted here.
+  /// The records that the server had acknowledged and lacks, now that its history was adopted.
+  ///
+  /// Pending changes of them are sent as new records, and the others were deleted here. Empty unless a server's
+  /// history was adopted, as by `StoreMaintenance.adoptServer`.
   public package(set) var lost: [RecordID] = []
   /// The records that this file sends to a server that lost them or never had them. They are pending since, and this
   /// sync has sent as many as it could.
@@ -59,8 +68,12 @@ public struct SyncReport: Sendable, Hashable, Codable {
   package var retryAfter: Double?
 
   /// The reason why the sync did not run, or not to its end; `nil` if it did.
+  ///
+  /// Completed work stays done, and the rest stays pending. A sync with rejected changes has run to its end.
   public var obstacle: SyncObstacle? { stop?.obstacle }
   /// The obstacle as a sentence for people, with the server's words; `nil` if the sync ran to its end.
+  ///
+  /// The words of the server are in its language. Branch on `obstacle`.
   public var message: String? { stop?.sentence }
 
   /// Makes an empty report, with which syncs begin.
@@ -109,14 +122,16 @@ extension SyncReport {
     }
   }
 
-  /// A change that the server rejected, or on which the merge policy failed. Apps can store and encode it. After a
-  /// relaunch `Outbox.rejected` has the entry of its record, to decide about.
+  /// A change that the server rejected, or on which the merge policy failed. Apps can store and encode it.
+  ///
+  /// After a relaunch `Outbox.rejected` has the entry of its record, to decide about.
   public struct Failure: Sendable, Hashable, Codable {
-    /// The record that was changed.
+    /// The record that was changed. It still shows the change here, unless the rejection policy discards it.
     public var record: RecordID
     /// The kind of operation that was sent.
     package var operation: ChangeKind
-    /// The reason of the rejection, with the invalid fields.
+    /// The reason of the rejection, with the invalid fields. Its `kind` is the code to branch on, and its
+    /// `message` is for people.
     public var rejection: Rejection
     /// The number of times it was rejected, this one included.
     package var attempts: Int

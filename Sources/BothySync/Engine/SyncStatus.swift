@@ -4,6 +4,8 @@ import Synchronization
 
 /// The status of syncing, for a screen to show. It is a value, so it doesn't change after it is read.
 ///
+/// It concerns the syncs of this process. Pending changes are those of the file, whichever process wrote them.
+///
 /// ```swift
 /// for await status in store.statuses {
 ///   if status.isSyncing { show("Syncing") } else { show(status.message ?? "\(status.pendingCount) changes wait") }
@@ -29,17 +31,27 @@ public struct SyncStatus: Sendable, Hashable {
   /// The network, as last reported by the monitor that was given to `run()`.
   package var network: NetworkState = .unknown
   /// The number of records with changes that the server doesn't have yet, drafts and rejected ones included.
+  ///
+  /// Several changes of a record count once. 0 also if the file can't be read.
   public var pendingCount = 0
-  /// The number of these that the server has rejected.
+  /// The number of these that the server has rejected. `store.outbox.rejected()` has them, with those that wait
+  /// for them.
   public var rejectedCount = 0
-  /// The time when a sync of this process last ran to its end, or `nil`.
+  /// The time when a sync of this process last ran to its end, or `nil` before the first.
+  ///
+  /// It is by the device's clock. `StoreMaintenance.syncHistory` also has the syncs of other processes and
+  /// earlier launches.
   public var lastSync: Date?
   /// The reason why the last sync did not run to its end, with the server's words.
   package var lastStop: SyncStop?
 
   /// The reason why the last sync did not run to its end; `nil` if it did.
+  ///
+  /// Awaited saves count as syncs here. A sync that was not begun, because syncing is paused, counts too. A
+  /// store whose file is paused has `paused` from the start.
   public var obstacle: SyncObstacle? { lastStop?.obstacle }
-  /// The obstacle as a sentence for people; `nil` if the last sync ran to its end.
+  /// The obstacle as a sentence for people; `nil` if the last sync ran to its end. It may have the server's
+  /// words, in the server's language.
   public var message: String? { lastStop?.sentence }
 
   /// Makes a stopped status of which nothing is known, with which stores begin.
@@ -55,11 +67,13 @@ public struct SyncStatus: Sendable, Hashable {
     syncing.contains { $0.overlaps(SyncScope(container: container, includesChildren: true)) }
   }
 
-  /// True if a sync is running.
+  /// True if a sync of this process is running. Awaited saves that run beside syncs don't count.
   public var isSyncing: Bool { progress != nil }
 
-  /// The number of bytes of blobs that the server still lacks, as far as the running sync knows. It may grow while the
-  /// sync finds more; 0 if none is running.
+  /// The number of bytes of blobs that the server still lacks, as far as the running sync knows.
+  ///
+  /// It may grow while the sync finds more; 0 if none is running. `BlobStorage.backlog()` has the number at any
+  /// time.
   public var bytesToUpload: Int64 { progress?.bytesToUpload ?? 0 }
 
   /// The progress of the running sync, or `nil` if none is running.
@@ -83,15 +97,19 @@ extension SyncStatus {
 }
 
 extension SyncedStore {
-  /// The sync status. One scan of the outbox, for the numbers of pending and rejected records.
+  /// The sync status. One scan of the outbox on the calling thread, for the numbers of pending and rejected
+  /// records.
+  ///
+  /// If the file can't be read, these numbers are 0. For a screen use `statuses`, which doesn't block.
   public var status: SyncStatus {
     engine.status.counting(try? store.read { try OutboxQueue.counts(in: $0) })
   }
 
   /// The present status, then each later one. A slow reader skips values.
   ///
-  /// Follows the engine, and the numbers of pending and rejected records. Costs a scan of the outbox at the beginning, and
-  /// one after commits that change records; commits in quick succession share one. Ends when the store is closed.
+  /// Follows the engine, and the numbers of pending and rejected records. Costs a scan of the outbox at the
+  /// beginning, and one after commits that change records; commits in quick succession share one. Each use
+  /// makes a stream of its own. Ends when the store is closed or the reader's task is cancelled.
   public var statuses: AsyncStream<SyncStatus> {
     let (phases, counts) = (engine.statuses.values(startingWith: engine.status), outboxCounts)
     let (stream, continuation) = AsyncStream.makeStream(
@@ -123,8 +141,9 @@ extension SyncedStore {
 
   /// The report of each sync that ends from now on, and of each server-first save, in their order.
   ///
-  /// A reader that lags behind gets all of them. Of one that lags by more than 100 reports, or by reports about more
-  /// than 10,000 records, the oldest are left out. The journal has all decisions.
+  /// A reader that lags behind gets all of them. Of one that lags by more than 100 reports, or by reports about
+  /// more than 10,000 records, the oldest are left out. The journal has all decisions. Syncs of other processes
+  /// aren't reported. Each use makes a stream of its own, which ends with the task of its reader.
   public var reports: AsyncStream<SyncReport> {
     let reader = engine.reports.reader()
     return AsyncStream { await reader.next()?.report }
