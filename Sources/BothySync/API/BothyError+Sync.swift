@@ -9,17 +9,23 @@ private struct SyncDetails: ErrorDetails {
 }
 
 extension BothyError {
-  /// The record that a sync's error concerns, or `nil`.
+  /// The record that a sync's error concerns, or `nil` for an error about no single record.
+  ///
+  /// A rejected save has it, and so does a receipt without a verdict.
   public var record: RecordID? {
     get { self[SyncDetails.self].record }
     set { self[SyncDetails.self].record = newValue }
   }
   /// The server's rejection, with the invalid fields, or `nil`.
+  ///
+  /// Errors with the code `rejected` have it if the server judged one change. A rejected request has none.
   public var rejection: Rejection? {
     get { self[SyncDetails.self].rejection }
     set { self[SyncDetails.self].rejection = newValue }
   }
-  /// The number of pending changes, for an error about them.
+  /// The number of pending changes that kept `Account.signOut` from ending; `nil` for other errors.
+  ///
+  /// With the code `pendingSecrets` it counts only the changes that have sensitive values.
   public var pendingCount: Int? {
     get { self[SyncDetails.self].pendingCount }
     set { self[SyncDetails.self].pendingCount = newValue }

@@ -2,6 +2,8 @@ public import BothyStore
 
 /// The changes that the server does not have yet: `store.outbox`.
 ///
+/// Reads make no request. Decisions make none either, and a running `run()` then sends the changes at once.
+///
 /// ```swift
 /// for entry in try await store.outbox.rejected() {
 ///   if case .quarantined(let rejection) = entry.state { print(rejection.message, rejection.fields) }
@@ -16,11 +18,14 @@ public struct Outbox: Sendable {
     try await synced.store.read { try OutboxQueue.counts(in: $0) }
   }
 
-  /// Returns the pending changes, by type and id, drafts and rejected changes included. Reads each with its base.
+  /// Returns the pending changes, by type and id, drafts and rejected changes included. Reads each with its
+  /// base.
   ///
-  /// Of a record that several transactions changed it has the first, which is sent first.
+  /// Of a record that several transactions changed it has the first, which is sent first. Empty if the server
+  /// has everything.
   ///
   /// - Parameter limit: the largest number of entries; `nil` for all.
+  /// - Throws: `BothyError` for a file that can't be read.
   public func pending(limit: Int? = nil) async throws -> [Entry] {
     try await synced.store.read { try OutboxQueue.entries(limit: limit ?? -1, in: $0).described(in: $0) }
   }
@@ -33,15 +38,19 @@ public struct Outbox: Sendable {
     }
   }
 
-  /// Returns the changes that the server rejected, with the reasons, and those written together with them, which wait.
-  /// One scan of the outbox.
+  /// Returns the changes that the server rejected, with the reasons, and those written together with them,
+  /// which wait.
+  ///
+  /// By type and id. One scan of the outbox. Most of them are sent again by themselves; those in the state
+  /// `quarantined` wait for `resolve(_:_:)`.
   public func rejected() async throws -> [Entry] {
     try await synced.store.read {
       try OutboxQueue.entries(where: OutboxQueue.isRefused, in: $0).described(in: $0)
     }
   }
 
-  /// Returns the drafts, which are not sent before `release`. One scan of the outbox.
+  /// Returns the drafts, which are not sent before `release`. One scan of the outbox, with a look-up for each
+  /// entry.
   ///
   /// ```swift
   /// for entry in try await store.outbox.drafts() { try await store.outbox.release(entry.id) }
@@ -77,10 +86,12 @@ public struct Outbox: Sendable {
     try await synced.store.read { try OutboxQueue.mark(record, in: $0) != nil }
   }
 
-  /// Decides about an entry, and about the changes written together with it. One transaction.
+  /// Decides about an entry, and about the changes written together with it. One transaction, and no request.
   ///
-  /// Returns the record, or nothing if it was edited since the entry was read; then nothing is changed. Throws
-  /// `BothyError` `.notPending` if the record has no pending change.
+  /// Returns the record, or nothing if it was edited since the entry was read; then nothing is changed. Read
+  /// the entry again in that case. The journal has the content that a decision takes.
+  ///
+  /// - Throws: `BothyError` `.notPending` if the record has no pending change, because a sync has sent it.
   @discardableResult
   public func resolve(_ entry: Entry, _ decision: Decision) async throws -> [RecordID] {
     let isDone = try await FileWork.run {
@@ -91,8 +102,9 @@ public struct Outbox: Sendable {
 
   /// Decides about entries, and about the changes written together with them. One transaction an entry.
   ///
-  /// Returns the records that were decided about. Entries that were edited since they were read, or have no pending
-  /// change, stay as they are.
+  /// Returns the records that were decided about, in the order given. Entries that were edited since they were
+  /// read, or have no pending change, stay as they are. An error of the file ends the call, and earlier
+  /// decisions stay.
   @discardableResult
   public func resolve(_ entries: [Entry], _ decision: Decision) async throws -> [RecordID] {
     var done: [RecordID] = []
@@ -120,10 +132,15 @@ public struct Outbox: Sendable {
     _ = try await FileWork.run { try synced.release(drafts) }
   }
 
-  /// Marks a draft as ready to send. One transaction.
+  /// Marks a draft as ready to send. One transaction. A running `run()` sends it at once, otherwise the next
+  /// sync does.
+  ///
+  /// A record without a draft stays as it is, and no error is thrown.
   public func release(_ draft: RecordID) async throws { try await release([draft]) }
 
-  /// Marks the drafts of these values as ready to send. One transaction.
+  /// Marks the drafts of these values as ready to send. One transaction for all of them.
+  ///
+  /// The stored drafts are sent: changes that the values hold since are not saved.
   public func release<E: Entity>(_ drafts: [E]) async throws {
     try await release(drafts.map { RecordID(E.self, id: $0.id) })
   }
@@ -141,7 +158,7 @@ extension [Outbox.Entry] {
 }
 
 extension SyncedStore {
-  /// The changes that the server does not have yet.
+  /// The changes that the server does not have yet, with decisions about them. Making it reads nothing.
   public var outbox: Outbox { Outbox(synced: self) }
 }
 

@@ -2,6 +2,9 @@ public import BothyStore
 
 /// Who can see a record: `store.sharing`.
 ///
+/// Changes of audiences are pending writes like others. Lists are changed on the server at once, so they need a
+/// network.
+///
 /// ```swift
 /// try await store.sharing.share(trip, with: .users("ann", "ben"))
 /// try await store.sharing.unshare(trip, from: .users("ben"))
@@ -23,6 +26,12 @@ public struct SharingControl: Sendable {
   }
 
   /// Adds users and lists to the audience of a value's record. Saves none of the value's fields.
+  ///
+  /// Durable here in one transaction, and sent by the write policy in force. Users who are in it already stay
+  /// in it. Names aren't checked here.
+  ///
+  /// - Throws: `BothyError` `.notFound` if the record isn't on this device, and `notSynced` for a type that
+  ///   isn't synced. Under a policy that sends first, also the server's rejection.
   @discardableResult
   public func share<E: Entity>(_ entity: E, with sharing: Audience) async throws -> SaveReceipt<E> {
     try await share(RecordID(entity), with: sharing).typed(E.self)
@@ -38,6 +47,9 @@ public struct SharingControl: Sendable {
   }
 
   /// Removes users and lists from the audience of a value's record. Costs and throws like `share`.
+  ///
+  /// Devices of removed users delete their copies at their next sync. A user who is also a member of a list in
+  /// the audience still sees the record.
   @discardableResult
   public func unshare<E: Entity>(_ entity: E, from sharing: Audience) async throws -> SaveReceipt<E> {
     try await unshare(RecordID(entity), from: sharing).typed(E.self)
@@ -49,14 +61,17 @@ public struct SharingControl: Sendable {
     try await synced.store.read { try SyncedStore.audience(of: record, in: $0) }
   }
 
-  /// Returns the audience of a value's record. Three look-ups.
+  /// Returns the audience of a value's record: the server's, with the pending changes. Three look-ups, and no
+  /// request.
+  ///
+  /// `.nobody` for a record that isn't on this device.
   public func audience<E: Entity>(of value: E) async throws -> Audience {
     try await audience(of: RecordID(value))
   }
 }
 
 extension SyncedStore {
-  /// Who can see a record, and lists of users.
+  /// Who can see a record, and lists of users. Making it reads nothing.
   public var sharing: SharingControl { SharingControl(synced: self) }
 
   @discardableResult
@@ -83,14 +98,14 @@ extension SyncedStore {
 /// Lists of users, which the server stores. This device keeps a copy of one's own lists. Changes are sent at once and never
 /// queued.
 extension SharingControl {
-  /// Returns one's own lists by name, by the read policy.
+  /// Returns one's own lists by name, by the read policy. Empty without any.
   ///
   /// ```swift
   /// for list in try await store.sharing.lists() { show("\(list.name): \(list.members.count) members") }
   /// ```
   ///
-  /// Scans the local lists, after one round trip under a policy that uses the server. Throws `BothyError` `.unreachable`
-  /// if the policy needs the server.
+  /// Scans the local lists, after one round trip under a policy that uses the server. Throws `BothyError`
+  /// `.unreachable` if the policy needs the server.
   public func lists() async throws -> [UserList] { try await lists(options: RequestOptions()) }
 
   /// Like `lists()`, but with options of the call.
@@ -116,24 +131,32 @@ extension SharingControl {
     }
   }
 
-  /// Creates a list on the server, then stores it here. One round trip.
+  /// Creates a list on the server, then stores it here. One round trip, after a running sync.
   ///
-  /// Throws `BothyError`: `.requiresNetwork` without an answer, `.rejected` if the server rejects it. Then nothing is
-  /// queued or changed here.
+  /// Returns the list with the server's version, which `update` needs. A repetition after a lost answer makes
+  /// no second list.
+  ///
+  /// - Throws: `BothyError` `.requiresNetwork` without an answer, and `.rejected` if the server rejects it.
+  ///   Then nothing is queued or changed here.
   @discardableResult
   public func create(_ list: UserList) async throws -> UserList {
     try await send(.insert, list)
   }
 
-  /// Replaces the name and members of a list that was loaded before. One round trip.
+  /// Replaces the name and members of a list that was loaded before. One round trip, after a running sync.
   ///
-  /// Throws like `create`, and `.conflict` if the list was changed since it was loaded. Load it again then.
+  /// Returns the list with its new version, for the next update.
+  ///
+  /// - Throws: Like `create`, and `.conflict` if the list was changed since it was loaded. Load it again then.
   @discardableResult
   public func update(_ list: UserList) async throws -> UserList {
     try await send(.update, list)
   }
 
-  /// Deletes a list. Its members no longer see the records shared with it. One round trip. Throws like `update`.
+  /// Deletes a list. Its members no longer see the records shared with it. One round trip, after a running
+  /// sync.
+  ///
+  /// A list that was deleted before counts as deleted. Throws like `update`.
   public func delete(_ list: UserList) async throws { try await send(.delete, list) }
 
   // MARK: parts

@@ -37,8 +37,11 @@ public struct StoreMaintenance: Sendable {
     do { return try await synced.remote.digest(scope) } catch { throw BothyError(error) }
   }
 
-  /// The quarantined files of this store, the oldest first. They may contain changes that were never sent, which
-  /// `SyncedStore.salvage` recovers.
+  /// The quarantined files of this store, the oldest first. They may contain changes that were never sent,
+  /// which `SyncedStore.salvage` recovers.
+  ///
+  /// Lists the folder of the file on the calling thread. Empty without any. `SyncedStore.dismiss` takes a file
+  /// off the list.
   public var damagedFiles: [String] { synced.store.damagedFiles }
 
   // MARK: removing
@@ -72,7 +75,11 @@ public struct StoreMaintenance: Sendable {
 
   /// Evicts every local record, and deletes the sync history and the journal. Waits for a running sync.
   ///
-  /// Throws `BothyError` `.pendingChanges`, with nothing changed, if anything is pending, unless `discardingPending`.
+  /// The next sync downloads all that is subscribed to. Records of types that aren't synced stay. One
+  /// transaction, and no request.
+  ///
+  /// - Throws: `BothyError` `.pendingChanges`, with nothing changed, if anything is pending, unless
+  ///   `discardingPending`.
   public func reset(discardingPending: Bool = false) async throws {
     try await synced.engine.exclusively {
       let count = try synced.pendingCounts().total
@@ -89,11 +96,12 @@ public struct StoreMaintenance: Sendable {
 
   // MARK: history
 
-  /// Returns the syncs that the file remembers, newest first, those of other processes and earlier launches included:
-  /// when each began, its numbers and its obstacle.
+  /// Returns the syncs that the file remembers, newest first, those of other processes and earlier launches
+  /// included: when each began, its numbers and its obstacle.
   ///
-  /// A sync that moved something, or ended in another way than the one before it, has a row. Failures in a row that are
-  /// alike share one. The file keeps the newest 150 successes and the newest 150 failures. Throws `BothyError`.
+  /// A sync that moved something, or ended in another way than the one before it, has a row. Failures in a row
+  /// that are alike share one. The file keeps the newest 150 successes and the newest 150 failures. The reports
+  /// name no records. One read. Throws `BothyError`.
   public func syncHistory(limit: Int = 50) async throws -> [SyncReport] {
     try await syncRuns(limit: limit).map(SyncReport.init)
   }
@@ -103,18 +111,18 @@ public struct StoreMaintenance: Sendable {
     try await synced.store.read { try SyncLog.runs(limit: limit, in: $0) }
   }
 
-  /// Returns the server's records that can't be read here, by type and id.
+  /// Returns the server's records that can't be read here, by type and id. Empty without any.
   ///
-  /// Each keeps its earlier local version, if it has one. It leaves the list when the server has a readable version, or
-  /// when a newer version of the app reads it. Includes stored records that results leave out, for which the types that
-  /// can have some are read whole. Throws `BothyError`.
+  /// Each keeps its earlier local version, if it has one. It leaves the list when the server has a readable
+  /// version, or when a newer version of the app reads it. Includes stored records that results leave out, for
+  /// which the types that can have some are read whole. Throws `BothyError`.
   public func unreadableRecords() async throws -> [UnreadableRecord] {
     try await synced.store.read { try UnreadableTable.all(in: $0) }
   }
 }
 
 extension SyncedStore {
-  /// Comparison with the server, repair and removal.
+  /// Comparison with the server, repair and removal. Making it reads nothing.
   public var maintenance: StoreMaintenance { StoreMaintenance(synced: self) }
 }
 

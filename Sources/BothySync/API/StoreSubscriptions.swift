@@ -2,6 +2,9 @@ import BothyStore
 
 /// The parts of the space that this device keeps in agreement with the server: `store.subscriptions`.
 ///
+/// The file keeps them. A store that is opened with other `SyncOptions.scopes` than the last time changes them
+/// too.
+///
 /// ```swift
 /// try await store.subscriptions.add(.container("trips/oslo"))
 /// await store.sync()
@@ -9,18 +12,27 @@ import BothyStore
 public struct StoreSubscriptions: Sendable {
   let synced: SyncedStore
 
-  /// The scopes that a sync pulls.
+  /// The scopes that a sync pulls, in the order in which they were given. Reads memory alone.
+  ///
+  /// By default it is the whole space. Empty after `set([])`: syncs then send changes and pull nothing.
   public var current: [SyncScope] { synced.followedScopes }
 
-  /// Adds a scope. Its records come with the next sync, which `run()` starts at once. One transaction.
+  /// Adds a scope. Its records come with the next sync, which `run()` starts at once.
+  ///
+  /// Waits for a running sync. One transaction, and nothing for a scope that is among the present ones. Until
+  /// the first complete pull `isComplete(_:)` returns false. Throws `BothyError` for a file that can't be
+  /// written.
   public func add(_ scope: SyncScope) async throws {
     let current = current
     guard !current.contains(scope) else { return }
     try await set(current + [scope])
   }
 
-  /// Removes a scope and its records. Records with pending changes stay until these are sent. One transaction with a scan
-  /// of the tables. Returns the number of deleted local records.
+  /// Removes a scope and its records. Records of other scopes stay, and so do records with pending changes
+  /// until these are sent.
+  ///
+  /// Waits for a running sync. One transaction with a scan of the tables. Returns the number of deleted local
+  /// records. A scope that isn't among the present ones changes nothing.
   @discardableResult
   public func remove(_ scope: SyncScope) async throws -> Int { try await set(current.filter { $0 != scope }) }
 
@@ -33,7 +45,10 @@ public struct StoreSubscriptions: Sendable {
   @discardableResult
   public func set(_ scopes: [SyncScope]) async throws -> Int { try await synced.follow(scopes) }
 
-  /// Returns true if the scope was downloaded in full. One scan of the scopes.
+  /// Returns true if the scope was downloaded in full, by itself or as a part of another. One scan of the
+  /// scopes.
+  ///
+  /// Others may have changed it on the server since. True also without a network.
   public func isComplete(_ scope: SyncScope) async throws -> Bool {
     try await statuses().contains { $0.scope.contains(scope) && $0.isComplete }
   }
@@ -52,7 +67,7 @@ public struct StoreSubscriptions: Sendable {
 }
 
 extension SyncedStore {
-  /// The parts of the space that this device keeps in agreement with the server.
+  /// The parts of the space that this device keeps in agreement with the server. Making it reads nothing.
   public var subscriptions: StoreSubscriptions { StoreSubscriptions(synced: self) }
 }
 

@@ -2,11 +2,15 @@ public import BothyStore
 
 /// The reading verbs, answered from the local file.
 extension SyncedStore: ReadableStore {
-  /// Runs a block on one snapshot of the local file, off the caller's thread. Makes no request.
+  /// Runs a block on one snapshot of the local file, off the caller's thread. Makes no request. In a file it
+  /// doesn't wait for writes.
   ///
   /// ```swift
   /// let (huts, bookings) = try await store.read { (try $0.fetch(Hut.self), try $0.fetch(Booking.self)) }
   /// ```
+  ///
+  /// Pending changes are part of the snapshot. Throws what the block throws, and `BothyError` for a file that
+  /// can't be read.
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (ReadTransaction) throws -> Result
   ) async throws -> Result { try await store.read(body) }
@@ -16,6 +20,10 @@ extension SyncedStore: ReadableStore {
   /// ```swift
   /// for try await count in store.values(of: Todo.where { !$0.done }.count()) { show("\(count) to do") }
   /// ```
+  ///
+  /// Makes no request. Costs one read at first, and one after each commit that concerns the request. A slow
+  /// reader skips to the newest. Ends when the task is cancelled or the store is closed, and throws an error of
+  /// the read.
   public func values<R: ReadRequest>(of request: R) -> LiveValues<R.Value> { store.values(of: request) }
 
   /// Fetches the records that a query selects, by a read policy; `nil` means the one in force.
@@ -25,29 +33,42 @@ extension SyncedStore: ReadableStore {
   /// let seats = try await store.fetch(Booking.where { $0.hut == "Corrour" }, policy: .remote)
   /// ```
   ///
-  /// Costs one local query. A policy that uses the server adds a round trip for each thousand records. Throws
-  /// `BothyError` `.unreachable` where the policy needs the server.
+  /// Costs one local query. A policy that uses the server adds a round trip for each thousand records, and
+  /// stores what it brings. Pending changes are part of every answer. Without an order the records are sorted
+  /// by id.
+  ///
+  /// - Throws: `BothyError` `.unreachable` where the policy needs the server, and `.cancelled` for a task that
+  ///   is cancelled between round trips.
   public func fetch<E: Entity>(_ query: RecordQuery<E>, policy: ReadPolicy? = nil) async throws -> [E] {
     try await fetchResult(query, options: RequestOptions(readPolicy: policy)).records
   }
 
   /// Fetches by a read policy, and reports where the answer comes from. Costs and throws as `fetch(_:policy:)`.
+  ///
+  /// ```swift
+  /// let found = try await store.fetchResult(Booking.where { $0.hut == "Corrour" }, policy: .remoteElseLocal)
+  /// show(found.origin == .remote ? "\(found.count) bookings" : "\(found.count) bookings, as last known")
+  /// ```
   public func fetchResult<E: Entity>(
     _ query: RecordQuery<E>, policy: ReadPolicy
   ) async throws -> FetchResult<E> {
     try await fetchResult(query, options: RequestOptions(readPolicy: policy))
   }
 
-  /// Fetches every record of a type, ordered by id, by a read policy.
+  /// Fetches every record of a type, ordered by id, by a read policy; `nil` means the one in force.
+  ///
+  /// All are in memory at once: `records(_:pageSize:)` reads pages. Costs and throws as a query.
   public func fetch<E: Entity>(_ type: E.Type, policy: ReadPolicy? = nil) async throws -> [E] {
     try await fetch(RecordQuery<E>(), policy: policy)
   }
 
-  /// Fetches one record by a read policy, or `nil` if it doesn't exist.
+  /// Fetches one record by a read policy, or `nil` if it doesn't exist or is deleted here.
   ///
   /// ```swift
   /// let corrour = try await store.fetch(Hut.self, id: "corrour", policy: .localElseRemote)
   /// ```
+  ///
+  /// One look-up, and one round trip under a policy that uses the server. Throws as a query.
   public func fetch<E: Entity>(_ type: E.Type, id: String, policy: ReadPolicy? = nil) async throws -> E? {
     try await fetch(type, id: id, options: RequestOptions(readPolicy: policy))
   }
@@ -212,35 +233,46 @@ extension SyncedStore {
 
 /// The records of a read, and where they come from: a collection of the records.
 ///
+/// All records are in memory. It is a value, so later changes of the store don't change it.
+///
 /// ```swift
 /// let found = try await store.fetchResult(Todo.all, policy: .remoteElseLocal)
 /// for todo in found { print(todo.title) }
 /// if found.origin == .local { print("offline") }
 /// ```
 public struct FetchResult<Element: Sendable>: RandomAccessCollection, Sendable {
-  /// Who gave the answer.
+  /// Who gave the answer. Pending changes are included in both cases.
   public enum Origin: String, Sendable, Hashable {
-    /// The server, for this read; pending changes are merged in.
+    /// The server, for this read; pending changes are merged in. Under `.syncThenLocal` a sync has ended well
+    /// before the read.
     case remote
     /// The local store: the server was not asked, or did not answer.
     case local
   }
 
-  /// The records in the order of the query, pending changes included.
+  /// The records in the order of the query, pending changes included. Empty if no record matches.
   public var records: [Element]
-  /// The source of the answer: the server or the local store.
+  /// The source of the answer: the server or the local store. A read under `.local` always has `local`.
   public var origin: Origin
-  /// True if all records of the query are known to be here. Then its container was pulled in full, or the server has
-  /// answered this query or one that includes it.
+  /// True if all records of the query are known to be here. Then its container was pulled in full, or the
+  /// server has answered this query or one that includes it.
+  ///
+  /// False doesn't mean that records are missing. Use it to tell an empty list from one that was never loaded.
   public var isComplete: Bool
-  /// The time since the server last answered this query, or `nil`.
+  /// The time since the server last answered this query, by the device's clock, or `nil` if it isn't complete.
+  ///
+  /// Zero for an answer of the server. After a relaunch it may seem up to an hour older than it is, never
+  /// newer.
   public var age: Duration?
   /// Ids among the values that are known to be out of date: a save of them reached the server and its answer was
   /// not kept.
   package var stale: Set<String> = []
 
+  /// The position of the first record: 0.
   public var startIndex: Int { records.startIndex }
+  /// The position after the last record, which is the number of records.
   public var endIndex: Int { records.endIndex }
+  /// The record at a position below `endIndex`. Another position is a programming error and ends the process.
   public subscript(position: Int) -> Element { records[position] }
 }
 

@@ -4,17 +4,22 @@ import Synchronization
 
 /// Syncing, on request and by itself.
 extension SyncedStore {
-  /// Brings the local store and the server into agreement, as far as the network allows. Returns when done. Throws
-  /// nothing: the report says what did not work.
+  /// Brings the local store and the server into agreement, as far as the network allows. Returns when done.
+  /// Throws nothing: the report says what did not work.
   ///
   /// ```swift
   /// let report = await store.sync(container: "trips/oslo")
   /// show(report.message ?? "sent \(report.pushed), received \(report.pulled)")
   /// ```
   ///
+  /// One round trip if nothing has changed. An equal sync that is running is joined. Changes that wait for a
+  /// retry are sent too. A cancelled task ends its sync with `SyncObstacle.cancelled`, and callers that have
+  /// joined it sync by themselves. While syncing is paused or the network rules forbid it, it returns at once.
+  ///
   /// - Parameters:
   ///   - direction: which way; nil as configured.
   ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
+  ///     Pending changes of all containers are sent.
   @discardableResult
   public func sync(_ direction: SyncDirection? = nil, container: String? = nil) async -> SyncReport {
     await sync(direction, container: container, forced: false)
@@ -47,7 +52,11 @@ extension SyncedStore {
   }
 
   /// Syncs both ways and returns when nothing is pending and nothing newer is known on the server.
-  /// Throws `BothyError` when that could not be reached.
+  ///
+  /// Drafts don't count as pending here. Costs as `sync`, and a scan of the outbox.
+  ///
+  /// - Throws: `BothyError` `.pendingChanges` if changes are left, such as rejected ones. Throws `.unreachable`
+  ///   or another code for the obstacle of the sync.
   ///
   /// ```swift
   /// do {
@@ -139,9 +148,11 @@ extension SyncedStore {
 /// The triggers of automatic syncs: the timer for pending changes, polls of a remote without notifications, writes that
 /// bypassed the synced store, the app's coming back.
 extension SyncedStore {
-  /// True if the app is in the foreground, as it says: set false when it enters the background. There the timer and
-  /// polls rest; what came due meanwhile is done once the app is back. Its coming back is a trigger of its own,
-  /// `SyncOptions.Triggers.foreground`.
+  /// True if the app is in the foreground, as it says: set false when it enters the background. True at first.
+  ///
+  /// In the background the timer and polls rest; what came due meanwhile is done once the app is back. Its
+  /// coming back is a trigger of its own, `SyncOptions.Triggers.foreground`. Notifications, saves and running
+  /// syncs aren't held back.
   public var isForeground: Bool {
     get { presence.isForeground }
     set {
@@ -216,12 +227,15 @@ extension SyncedStore {
 
 /// When syncs run: the network rules, pausing. And the policies that change while the store is open.
 extension SyncedStore {
-  /// When syncs may run. Set at any time; a sync that is running and is not forced ends before its next request if
-  /// it may not go on. What it did stays done, the rest stays pending.
+  /// When syncs may run. Set at any time; a sync that is running and is not forced ends before its next request
+  /// if it may not go on. What it did stays done, the rest stays pending.
   ///
   /// ```swift
   /// store.network = NetworkRules(.always, types: ["Photo": .wifiOnly])
   /// ```
+  ///
+  /// Setting it makes a running `run()` look for something to do. The file doesn't keep it: set it again after
+  /// a relaunch.
   public var network: NetworkRules {
     get { governor.policy }
     set {
@@ -246,8 +260,11 @@ extension SyncedStore {
   /// ```
   public func pause() throws { try setPaused(true) }
 
-  /// Lets syncs run again, of all processes and after relaunches. A running `run()` looks at once for something to do,
-  /// that of another process a second later if it has the trigger `.commit`. One transaction.
+  /// Lets syncs run again, of all processes and after relaunches. Does no harm if syncing isn't paused.
+  ///
+  /// A running `run()` looks at once for something to do, that of another process a second later if it has the
+  /// trigger `.commit`. One transaction on the calling thread. Throws `BothyError` for a file that can't be
+  /// written.
   public func resume() throws { try setPaused(false) }
 
   private func setPaused(_ isPaused: Bool) throws {
@@ -265,8 +282,10 @@ extension SyncedStore {
   /// True if syncing was paused when this store last looked. It looks at each sync and after commits of others.
   package var isPaused: Bool { governor.isPaused }
 
-  /// The read policy in force for reads that give none. Each read uses what it was when it began; setting it takes
-  /// effect at once.
+  /// The read policy in force for reads that give none. Each read uses what it was when it began; setting it
+  /// takes effect at once.
+  ///
+  /// Starts with `SyncOptions.readPolicy`. The file doesn't keep it. May be set from any thread.
   public var readPolicy: ReadPolicy {
     get { governor.readPolicy }
     set { governor.set(newValue) }
@@ -277,8 +296,10 @@ extension SyncedStore {
     governor.readPolicies.values(startingWith: governor.readPolicy)
   }
 
-  /// The write policy in force for writes that give none. Each write uses what it was when it began; setting it takes
-  /// effect at once, and sends nothing that is pending.
+  /// The write policy in force for writes that give none. Each write uses what it was when it began; setting it
+  /// takes effect at once, and sends nothing that is pending.
+  ///
+  /// Starts with `SyncOptions.writePolicy`. The file doesn't keep it. May be set from any thread.
   public var writePolicy: WritePolicy {
     get { governor.writePolicy }
     set { governor.writePolicy = newValue }

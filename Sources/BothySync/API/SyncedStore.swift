@@ -39,11 +39,19 @@ public final class SyncedStore: Sendable {
   /// The document of what was pending in a file that did not fit the schema and was created again.
   package let setAside: String?
 
-  /// Opens or creates the file at `path` (nil: in memory), as `LocalStore` does, with what sync keeps beside it.
-  /// Makes no request. Throws `BothyError`, such as `wrongAccount` if the file belongs to another user.
+  /// Opens or creates the file at `path` (nil: in memory), as `LocalStore` does, with what sync keeps beside
+  /// it.
   ///
-  /// - Parameter owner: whose file it is. A file belongs to the first owner it is opened for, and the
-  ///   server takes its work from no other user.
+  /// Blocks the calling thread while the file is opened and migrated. Makes no request. Several stores may be
+  /// open on one file.
+  ///
+  /// - Parameters:
+  ///   - owner: whose file it is. A file belongs to the first owner it is opened for, and the server takes its
+  ///     work from no other user.
+  ///   - clock: one for this store alone, since it keeps the estimate of the server's clock.
+  /// - Throws: `BothyError`: `wrongAccount` if the file belongs to another user, `schemaMismatch` if a
+  ///   migration is missing, `newerFile` for a file of a newer version. After the last two the file stays as it
+  ///   was.
   public init(
     at path: String?, schema: StoreSchema, migrations: [Migration] = [], remote: any RemoteStorage,
     owner: AccountID? = nil, configuration: SyncOptions = SyncOptions(),
@@ -162,7 +170,7 @@ private final class ProgressRelay: Sendable {
 
 /// Opening by file, by name, and in memory.
 extension SyncedStore {
-  /// Opens or creates a file. Makes no request.
+  /// Opens or creates a file. Makes no request. Blocks the calling thread while the file is migrated.
   ///
   /// ```swift
   /// let store = try SyncedStore(
@@ -170,7 +178,9 @@ extension SyncedStore {
   ///   remote: BothyRemote(url: "https://todo.example.org", space: "home") { try await session.token() })
   /// ```
   ///
-  /// Throws `BothyError` for a file that can't be opened or brought to the schema; it stays as it was.
+  /// Adding types and fields to the schema needs no migration.
+  ///
+  /// - Throws: `BothyError` for a file that can't be opened or brought to the schema; it stays as it was.
   public convenience init(
     at file: URL, schema: StoreSchema, remote: any RemoteStorage, migrations: [Migration] = [],
     configuration: SyncOptions = SyncOptions()
@@ -179,10 +189,15 @@ extension SyncedStore {
       at: file.path, schema: schema, migrations: migrations, remote: remote, configuration: configuration)
   }
 
-  /// Opens or creates `name.bothy` in the app's Application Support folder; on Linux in `$XDG_DATA_HOME/bothy`, else in
-  /// `~/.local/share/bothy`. The folder is created for its owner alone. Makes no request.
+  /// Opens or creates `name.bothy` in the app's Application Support folder; on Linux in `$XDG_DATA_HOME/bothy`,
+  /// else in `~/.local/share/bothy`. The folder is created for its owner alone. Makes no request.
   ///
-  /// Throws `BothyError` as for a file, and `cannotOpen` for a name that is empty or holds a slash.
+  /// ```swift
+  /// let store = try SyncedStore(named: "todos", schema: [TodoList.self, Todo.self], remote: remote)
+  /// ```
+  ///
+  /// - Throws: `BothyError` as for a file, and `cannotOpen` for a name that is empty, holds a slash or begins
+  ///   with a dot.
   public convenience init(
     named name: String, schema: StoreSchema, remote: any RemoteStorage, migrations: [Migration] = [],
     configuration: SyncOptions = SyncOptions()
@@ -193,6 +208,14 @@ extension SyncedStore {
   }
 
   /// Opens a store in memory, for tests and previews. It is gone when it is released.
+  ///
+  /// ```swift
+  /// let store = try SyncedStore.inMemory([Todo.self])
+  /// try await store.save(Todo(title: "Buy milk"))
+  /// ```
+  ///
+  /// Without a remote every change stays pending, and syncs end with `SyncObstacle.unreachable`. Blobs are in a
+  /// temporary folder, which is deleted with the store.
   public static func inMemory(
     _ schema: StoreSchema, remote: any RemoteStorage = .none,
     configuration: SyncOptions = SyncOptions()
@@ -234,11 +257,18 @@ extension SyncedStore {
   /// The local file, for the benchmarks, which are a package of their own and measure its blocking calls.
   @_spi(Benchmarks) public var localFile: LocalStore { store }
 
-  /// Closes the file, after transactions that are running. Later calls throw `BothyError`.
+  /// Closes the file, after transactions that are running. Later calls throw `BothyError`. Closing twice does
+  /// nothing.
+  ///
+  /// Ends observations, `events` and `statuses`. Blocks while transactions run, so don't call it inside one.
+  /// Cancel the task of `run()` before, because its syncs fail from then on. Releasing the store closes it too.
   public func close() throws { try store.close() }
 
-  /// Returns the result of a query as a sequence that reads `pageSize` records at a time, with one page in memory. No
-  /// transaction is open between the pages.
+  /// Returns the result of a query as a sequence that reads `pageSize` records at a time, with one page in
+  /// memory.
+  ///
+  /// No transaction is open between the pages, so the pages may be of different moments. Reads the local file
+  /// under every read policy. The sequence throws `BothyError`, and `CancellationError` in a cancelled task.
   public func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
     store.records(query, pageSize: pageSize)
   }
@@ -250,14 +280,15 @@ extension SyncedStore {
   /// receives all events later. Ends when the store is closed.
   public var events: AsyncStream<[RecordChange]> { store.events }
 
-  /// Inserts many records, or updates the given fields of those that exist, in one transaction a batch. The changes are
-  /// sent like others.
+  /// Inserts many records, or updates the given fields of those that exist, in one transaction a batch. The
+  /// changes are sent like others, by the next sync.
   ///
-  /// A failing batch is rolled back, and its error is thrown. Earlier batches stay. A cancelled task stops between
-  /// batches with `BothyError` `.cancelled`. Memory is bounded by one batch.
+  /// A failing batch is rolled back, and its error is thrown. Earlier batches stay. A cancelled task stops
+  /// between batches with `BothyError` `.cancelled`. Memory is bounded by one batch. Returns the numbers of
+  /// both.
   ///
   /// - Parameters:
-  ///   - size: the number of records in a batch.
+  ///   - size: the number of records in a batch. Numbers below 1 count as 1.
   ///   - progress: called after each batch, on an arbitrary thread.
   @discardableResult
   public func importRecords(
