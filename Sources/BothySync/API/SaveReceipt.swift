@@ -16,7 +16,8 @@ import BothyStore
 public struct SaveReceipt<Value: Sendable>: Sendable {
   /// The record that was saved, moved, shared or deleted.
   public let record: RecordID
-  /// The state of the record when the receipt was made.
+  /// The state of the record when the receipt was made. It doesn't change: `store.outbox.state(of:)` has the
+  /// present one, and `result(within:)` waits for the verdict.
   public let state: RecordState
   /// True if the local file has the write; false if it failed and the server alone took the write.
   package let isStoredHere: Bool

@@ -19,7 +19,7 @@ import Foundation
 public final class Account: Sendable {
   /// The space and the user that the file belongs to.
   package let id: AccountID
-  /// The records of the account. After signing out it throws.
+  /// The records of the account. After signing out it throws, and its syncs end with `SyncObstacle.signedOut`.
   public let store: SyncedStore
 
   init(id: AccountID, store: SyncedStore) {
@@ -32,7 +32,8 @@ public final class Account: Sendable {
     /// The file is deleted if it has no pending changes. Otherwise signing out throws `BothyError` `.pendingChanges` with
     /// their number, and the user stays signed in.
     case refuseIfPending
-    /// The file stays, with its pending changes, until the user signs in again.
+    /// The file stays, with its pending changes, until the user signs in again. Anyone who can read the file
+    /// can read its records.
     case park
     /// All pending changes are written to a document at this path, readable by this user of the machine alone. The
     /// bytes of blobs are written to a folder beside it. Both are read back, then the file is deleted. Throws
@@ -41,7 +42,8 @@ public final class Account: Sendable {
     /// Exports although values of the secret store are pending. Those are deleted, and their records are drafts when
     /// the document is opened.
     case exportWithoutSecrets(to: String)
-    /// The file is deleted, with its pending changes.
+    /// The file is deleted, with its pending changes. They can't be restored. Secrets and blobs of the file are
+    /// deleted too.
     case discard
   }
 
@@ -176,12 +178,15 @@ extension SyncedStore {
 /// let store = try SyncedStore(at: path, schema: [Todo.self], remote: remote, owner: ada)
 /// ```
 public struct AccountID: Sendable, Hashable, CustomStringConvertible {
-  /// The name of the space on the server: 1 to 128 bytes.
+  /// The name of the space on the server: 1 to 128 bytes. It should be that of the remote.
   public var space: String
-  /// The name by which the server knows the user, as in the token.
+  /// The name by which the server knows the user, as in the token. Another user's token is refused by the
+  /// server.
   public var user: String
 
   /// Makes an id, without a look-up. An account exists after `AccountFolder.open` has created its file.
+  ///
+  /// Neither name is checked.
   public init(space: String, user: String) {
     self.space = space
     self.user = user
@@ -241,7 +246,8 @@ extension Account {
     /// The numbers of pending changes in the file.
     package var pending: Outbox.Counts
 
-    /// The number of records with pending changes in the file.
+    /// The number of records with pending changes in the file, drafts and rejected ones included, when it was
+    /// looked at.
     public var pendingCount: Int { pending.total }
   }
 }
@@ -263,8 +269,11 @@ public struct AccountFolder: Sendable {
   private let options: StoreOptions
   private let clock: @Sendable () -> SyncClock
 
+  /// Makes the folder's value. Touches no file, so it doesn't fail.
+  ///
   /// - Parameters:
   ///   - path: The folder. It is created when the first account is opened.
+  ///   - configuration: The options of each store that is opened.
   ///   - clock: Makes the clock of each file that is opened.
   public init(
     at path: String, schema: StoreSchema, migrations: [Migration] = [],
@@ -306,8 +315,11 @@ public struct AccountFolder: Sendable {
     return Account(id: id, store: store)
   }
 
-  /// Returns the accounts whose files are in the folder, with their pending changes. Opens each file briefly, for
-  /// reading. Throws if a file can't be read.
+  /// Returns the accounts whose files are in the folder, with their pending changes. In the order of the files'
+  /// names, which don't reveal the users.
+  ///
+  /// Opens each file briefly, for reading, on the calling thread. Empty without the folder. Throws if a file
+  /// can't be read.
   public func accounts() throws -> [Account.Parked] {
     guard FileManager.default.fileExists(atPath: path) else { return [] }
     let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".bothy") }

@@ -60,7 +60,11 @@ extension SyncedStore {
     return wreck.report
   }
 
-  /// Dismisses a quarantined file without salvaging it. The file is kept as `….dismissed-…` and is no longer reported.
+  /// Dismisses a quarantined file without salvaging it. The file is kept as `….dismissed-…` and is no longer
+  /// reported.
+  ///
+  /// Its pending changes are never sent then. A path that isn't that of a quarantined file changes nothing.
+  /// Throws if the file can't be renamed.
   public static func dismiss(damagedFile file: String) throws { try rename(file, to: "dismissed") }
 
   private static func rename(_ file: String, to state: String) throws {

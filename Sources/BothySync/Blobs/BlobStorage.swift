@@ -18,8 +18,14 @@ public struct BlobStorage: Sendable {
 
   // MARK: adding
 
-  /// Stores bytes on this device and returns the name for a record. Uses one file and one transaction, and stores equal
-  /// content once. Throws `BothyError`, such as `.diskFull`; then nothing is stored.
+  /// Stores bytes on this device and returns the name for a record. Uses one file and one transaction, and
+  /// stores equal content once.
+  ///
+  /// It is sent with the sync that sends a record with this name. Without such a record it may be deleted after
+  /// a week.
+  ///
+  /// - Parameter contentType: the media type for readers, such as `image/jpeg`. It isn't checked.
+  /// - Throws: `BothyError`, such as `.diskFull`; then nothing is stored.
   public func add(_ data: Data, contentType: String? = nil) async throws -> Blob {
     let folder = folder
     let stored = try await FileWork.run {
@@ -32,8 +38,13 @@ public struct BlobStorage: Sendable {
     return try await note(stored, contentType)
   }
 
-  /// Stores a copy of a file, with little memory for any size. Throws `BothyError` `.notFound` if the file doesn't
-  /// exist.
+  /// Stores a copy of a file, with little memory for any size. The file itself isn't needed afterwards.
+  ///
+  /// ```swift
+  /// let image = try await store.blobs.add(contentsOf: pictureURL, contentType: "image/jpeg")
+  /// ```
+  ///
+  /// - Throws: `BothyError` `.notFound` if the file doesn't exist, and otherwise like `add(_:contentType:)`.
   public func add(contentsOf file: URL, contentType: String? = nil) async throws -> Blob {
     let (folder, path) = (folder, file.path)
     let stored = try await FileWork.run {
@@ -61,8 +72,12 @@ public struct BlobStorage: Sendable {
   /// Returns all bytes of a blob, checked against its name. Reads the local file, or downloads it in parts and
   /// continues an interrupted download.
   ///
-  /// Throws `BothyError` `.blobMissing` if neither this device nor the server has it, and `.blobDamaged` if the server's
-  /// bytes have another checksum. Throws `.unreachable` and the other network codes, and `BothyError` for the disk.
+  /// All bytes are in memory; for large ones use `pieces(of:)`. One request for each mebibyte, and one download
+  /// for all callers. A cancelled task keeps the parts that have arrived.
+  ///
+  /// - Throws: `BothyError` `.blobMissing` if neither this device nor the server has it, and `.blobDamaged` if
+  ///   the server's bytes have another checksum. Throws `.unreachable` and the other network codes, and
+  ///   `BothyError` for the disk.
   public func data(for blob: Blob) async throws -> Data {
     let (folder, now) = (folder, store.clock.now())
     for _ in 0..<2 {
@@ -82,9 +97,11 @@ public struct BlobStorage: Sendable {
     throw damaged(blob)
   }
 
-  /// Returns a local file with a blob's bytes, checked, for reading only. Downloads it first if this device lacks it.
-  /// The file may be deleted when the budget is enforced: pin the blob, or keep it open, for longer use. Throws like
-  /// `data(for:)`.
+  /// Returns a local file with a blob's bytes, checked, for reading only. Downloads it first if this device
+  /// lacks it.
+  ///
+  /// Each call reads the whole file to check it. The file may be deleted when the budget is enforced: pin the
+  /// blob, or keep it open, for longer use. Throws like `data(for:)`.
   public func file(for blob: Blob) async throws -> URL {
     let (folder, now) = (folder, store.clock.now())
     for _ in 0..<2 {
@@ -103,8 +120,16 @@ public struct BlobStorage: Sendable {
     throw damaged(blob)
   }
 
-  /// Returns a blob's bytes in pieces of at most a quarter of a megabyte, read on demand. The file is checked before
-  /// the first. Throws like `data(for:)`.
+  /// Returns a blob's bytes in pieces of at most a quarter of a megabyte, read on demand. The file is checked
+  /// before the first.
+  ///
+  /// ```swift
+  /// var size = 0
+  /// for try await piece in store.blobs.pieces(of: photo.image) { size += piece.count }
+  /// ```
+  ///
+  /// The download begins with the first piece that is read, and is complete before it arrives. Throws like
+  /// `data(for:)`.
   public func pieces(of blob: Blob) -> AsyncThrowingStream<Data, any Error> {
     let reader = PieceReader(blobs: self, blob: blob)
     return AsyncThrowingStream { try await reader.next() }
@@ -126,6 +151,8 @@ public struct BlobStorage: Sendable {
   // MARK: state
 
   /// Returns where a blob's bytes are. Reads the database and checks the file, without a request.
+  ///
+  /// It runs on the calling thread. `.remote` is assumed for a blob of a record that came with a pull.
   public func state(of blob: Blob) throws -> BlobState {
     let isHere = folder.size(of: blob.sha256) != nil
     return try store.store.read { transaction in
@@ -146,8 +173,10 @@ public struct BlobStorage: Sendable {
   /// Returns true if a blob's bytes are on this device and can be read without a network.
   package func isHere(_ blob: Blob) -> Bool { folder.size(of: blob.sha256) != nil }
 
-  /// Returns the blobs that wait to be uploaded: those named by pending records that the server isn't known to have.
-  /// Reads the pending records.
+  /// Returns the blobs that wait to be uploaded: those named by pending records that the server isn't known to
+  /// have.
+  ///
+  /// Reads the pending records on the calling thread, without a request. Drafts and rejected changes count.
   public func backlog() throws -> Backlog {
     try store.store.read { transaction in
       var backlog = Backlog()
@@ -166,18 +195,25 @@ public struct BlobStorage: Sendable {
   // MARK: keeping
 
   /// Keeps a blob's bytes on this device, whatever the budget, after they are stored or downloaded. Uses one
-  /// transaction.
+  /// transaction on the calling thread.
+  ///
+  /// It downloads nothing: call `file(for:)` for that. The file remembers it after a relaunch.
   public func pin(_ blob: Blob) throws { try setPinned(true, blob) }
   /// Makes the blob count for the budget again, without deleting anything. Uses one transaction, like `pin`.
+  ///
+  /// A blob that isn't pinned stays as it is.
   public func unpin(_ blob: Blob) throws { try setPinned(false, blob) }
 
   private func setPinned(_ isPinned: Bool, _ blob: Blob) throws {
     try store.store.write(origin: .remote) { try BlobTable.setPinned(isPinned, blob, in: $0) }
   }
 
-  /// Deletes the bytes used longest ago until at most `budget` are left; `nil` is the configured budget. Also deletes
-  /// blobs without a record that were not used for a week. Never deletes pending or pinned blobs, so those may exceed
-  /// the budget. Returns the number of bytes that were deleted.
+  /// Deletes the bytes used longest ago until at most `budget` are left; `nil` is the configured budget. Also
+  /// deletes blobs without a record that were not used for a week.
+  ///
+  /// Costs one request for each blob to evict, since the server must confirm that it has it. Without an answer
+  /// those stay. Never deletes pending or pinned blobs, so those may exceed the budget. Returns the number of
+  /// bytes that were deleted. Throws `BothyError` for the file.
   @discardableResult
   public func evict(toFit budget: Int64? = nil) async throws -> Int64 {
     try await eviction(toFit: budget).bytes
@@ -190,7 +226,7 @@ public struct BlobStorage: Sendable {
 }
 
 extension SyncedStore {
-  /// The bytes that records name with `Blob` fields.
+  /// The bytes that records name with `Blob` fields. Making it reads nothing.
   public var blobs: BlobStorage { BlobStorage(store: self) }
 }
 
@@ -205,13 +241,16 @@ extension SyncedStore {
 /// }
 /// ```
 public enum BlobState: Sendable, Hashable {
-  /// They are on this device, and the server has not acknowledged a record that names them.
+  /// They are on this device, and the server has not acknowledged a record that names them. A sync sends them
+  /// before that record.
   case local
-  /// They are on this device and partly on the server.
+  /// They are on this device and partly on the server. Both numbers are bytes, as of the last answer.
   case uploading(sent: Int64, of: Int64)
-  /// They are on the server at this address, and perhaps also on this device.
+  /// They are on the server at this address, and perhaps also on this device. A request to the address needs
+  /// the token.
   case remote(URL)
-  /// They are on neither, as far as this device knows.
+  /// They are on neither, as far as this device knows. Reading them tries the server again, then throws
+  /// `BothyError` `.blobMissing`.
   case missing
 }
 
@@ -220,7 +259,7 @@ extension BlobStorage {
   public struct Backlog: Sendable, Hashable {
     /// The number of blobs that the server lacks, wholly or in part.
     public var count = 0
-    /// The total size of these blobs.
+    /// The total size of these blobs, in bytes. Parts that the server has received already are included.
     public var bytes: Int64 = 0
     /// The number of these bytes that the server has already.
     package var sent: Int64 = 0

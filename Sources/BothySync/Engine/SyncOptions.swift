@@ -240,7 +240,8 @@ extension SyncOptions {
     /// A connection that is lost is opened again after a growing wait, and each opening starts a sync.
     public static let notifications = Triggers(rawValue: 16)
 
-    /// A write of another process, or of another store on the file, that left pending changes.
+    /// A write to the file that left pending changes: of another process, of another store on the file, or
+    /// under `.local`.
     ///
     /// The sync starts a second later, so that several writes are sent as one. Each check after a commit scans
     /// the pending changes. The check also sees a pause or its end by another process.

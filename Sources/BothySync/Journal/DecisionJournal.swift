@@ -75,7 +75,7 @@ public struct DecisionJournal: Sendable {
 }
 
 extension SyncedStore {
-  /// The decisions about local writes, with the content that they lost.
+  /// The decisions about local writes, with the content that they lost. Making it reads nothing.
   public var journal: DecisionJournal { DecisionJournal(store: self) }
 }
 
@@ -141,6 +141,8 @@ package struct JournalUpdates: AsyncSequence, Sendable {
 /// ```
 extension DecisionJournal {
   /// Returns the decisions about a value's record, the newest first. One read of at most `limit` rows.
+  ///
+  /// Empty if nothing was decided yet, or if the journal no longer has it. Throws `BothyError`.
   public func entries<E: Entity>(for value: E, limit: Int = 50) async throws -> [JournalEntry] {
     let record = RecordID(value)
     return try await FileWork.run { try entries(of: record, limit: limit) }
@@ -156,7 +158,7 @@ extension DecisionJournal {
 }
 
 extension JournalEntry {
-  /// The time of the decision, by the server-corrected clock.
+  /// The time of the decision, by the server-corrected clock. Sort by `id`, which rises with each decision.
   public var date: Date { Date(timeIntervalSince1970: Double(decided) / 1000) }
 
   /// The names of the fields whose local value was replaced.

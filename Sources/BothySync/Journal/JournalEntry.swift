@@ -57,7 +57,7 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     public var name: String
     /// Its value before it was changed here. Null also if the server didn't know the record.
     package var base: JSONValue
-    /// The value that it was given here, and lost.
+    /// The value that it was given here, and lost. Null if it was cleared here.
     public var local: JSONValue
     /// The value that replaced it. Null if it was cleared, or if the record no longer exists.
     public var now: JSONValue
@@ -72,7 +72,7 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
 
   /// A number that rises with each decision. A reader that stores the last one it saw continues after it.
   package var number: Int64
-  /// The record that was written.
+  /// The record that was written. It may be deleted by now.
   public var record: RecordID
   /// The kind of the operation for the server: an insert, an update or a deletion.
   package var change: ChangeKind
@@ -96,6 +96,8 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   package var cause: Cause
 
   /// The name of the merge policy that decided, such as `remoteWins`, or `nil` if none did.
+  ///
+  /// A rule of the app's own has the name of its type.
   public var policy: String?
   /// True if nothing more follows. False for a rejected change that stays pending, and for a merge that isn't sent yet.
   package var isFinal: Bool

@@ -25,6 +25,8 @@ public struct MergePolicy: Sendable {
   }
 
   /// The server's state stays. The local change is undone and reported.
+  ///
+  /// A record deleted there is deleted here. The journal has the local content, to restore it.
   public static let remoteWins = MergePolicy(
     name: "remoteWins", decide: .pure { _ in .server })
 
@@ -32,8 +34,10 @@ public struct MergePolicy: Sendable {
   /// kept. `localWins(.changedFields)` leaves the server's values in fields that weren't changed here.
   public static let localWins = MergePolicy(name: "localWins", decide: .pure { _ in .client })
 
-  /// The later edit wins as a whole, by server-corrected time. The server wins ties, and against an edit whose time
-  /// isn't reliable.
+  /// The later edit wins as a whole, by server-corrected time. The server wins ties, and against an edit whose
+  /// time isn't reliable.
+  ///
+  /// A deletion is an edit too. Against a record that the server never had the local side wins.
   public static let latestWins = MergePolicy(
     name: "latestWins",
     decide: .pure { context in
@@ -205,11 +209,13 @@ public struct MergePolicies: Sendable {
 extension MergePolicy {
   /// The part of a winning record that is sent, if not all of it.
   public enum Granularity: String, Sendable, Hashable, CaseIterable {
-    /// The fields changed here. The others keep the server's values.
+    /// The fields changed here, compared with the base. The others keep the server's values.
     case changedFields
   }
 
   /// The local change wins, with the given part of its record. `localWins` alone sends all of it.
+  ///
+  /// Against a record that was deleted on either side it does the same as `localWins`.
   public static func localWins(_ granularity: Granularity) -> MergePolicy {
     MergePolicy(
       name: "localWins",

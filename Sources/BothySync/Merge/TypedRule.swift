@@ -12,7 +12,8 @@ public import BothyStore
 ///
 /// A field that this app can't read shows its default, or else zero, an empty text or nothing. A secret shows nothing.
 public struct Conflict<E: Entity>: Sendable {
-  /// The record as both last agreed on it, or `nil` for one that was created here.
+  /// The record as both last agreed on it, or `nil` for one that was created here. A field that differs from it
+  /// in `local` or `remote` was changed on that side.
   public var base: E?
   /// The local record, or `nil` if it was deleted here.
   public var local: E?
@@ -20,7 +21,8 @@ public struct Conflict<E: Entity>: Sendable {
   public var remote: E?
   /// The result of merging field by field, to start from, or `nil` if that isn't a record.
   public var suggestion: E?
-  /// The kind of the pending change: an insert, an update or a deletion.
+  /// The kind of the pending change: an insert, an update or a deletion. An insert is in conflict if the server
+  /// has its id.
   public var change: ChangeKind
 
   /// Creates a conflict.

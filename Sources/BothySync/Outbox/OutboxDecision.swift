@@ -3,7 +3,8 @@ import BothyStore
 extension Outbox {
   /// A decision about a rejected entry, or about any pending entry. It applies to each record of the entry's transaction.
   public enum Decision: String, Sendable, Hashable, CaseIterable {
-    /// Sends the change again at the next sync.
+    /// Sends the change again at the next sync, without the wait after its rejections. Their count begins again
+    /// at 0.
     case retry
     /// Undoes the local change. The record becomes what the server last reported, or is deleted if it was created here.
     /// Changes by a later transaction stay pending on top of that.
@@ -11,10 +12,14 @@ extension Outbox {
     /// A change that was sent and got no answer may be on the server. It is undone here at once, the record stays
     /// pending, and the next sync undoes it on the server too.
     case revert
-    /// Keeps the local content and stops sending it. The record counts as synced, until the next pull replaces it by the
-    /// server's.
+    /// Keeps the local content and stops sending it. The record counts as synced, until the next pull replaces
+    /// it by the server's.
+    ///
+    /// The journal has the content too, to restore it.
     case keepLocal
     /// Evicts the record from this device. The server keeps its version, and the next pull brings it.
+    ///
+    /// The journal has the local content, to restore it.
     case removeLocal
 
     /// True if the decision is about the whole record, with all changes stacked on its first.

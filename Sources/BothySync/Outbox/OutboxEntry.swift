@@ -4,10 +4,16 @@ public import struct Foundation.Date
 
 extension Outbox {
   /// The pending changes of one record, which the server hasn't acknowledged.
+  ///
+  /// It is a value, read from the file. `Outbox.resolve(_:_:)` does nothing for one whose record was changed
+  /// since.
   public struct Entry: Sendable, Hashable, Identifiable {
-    /// The changed record. A record has one entry at most.
+    /// The changed record. A record has one entry at most. If several transactions changed it, the entry is
+    /// that of the first.
     public var id: RecordID
     /// The kind of operation that the server receives, all changes taken together.
+    ///
+    /// A record that was created and edited here before it was sent is an insert.
     public var change: ChangeKind
     /// The revision, which rises with each local change from a random number on. An acknowledgement deletes the entry
     /// only at the revision that was sent.
@@ -21,7 +27,8 @@ extension Outbox {
     package var base: Base?
     /// The stage: pending, a draft, or quarantined until a decision.
     package var stage: Stage
-    /// The number of times the server rejected it.
+    /// The number of times the server rejected it. It is 0 again after a new change of the record and after
+    /// `.retry`.
     public var attempts: Int
     /// The time before which it isn't sent, in milliseconds since 1970.
     package var retryAt: Int64
@@ -51,11 +58,13 @@ extension Outbox {
     /// The state that the outbox found, with the other entries of the transaction, or `nil`.
     var found: RecordState?
 
-    /// The state: pending, a draft, rejected and sent again later, quarantined, or blocked by another record that was
-    /// written together with it.
+    /// The state: pending, a draft, rejected and sent again later, quarantined, or blocked by another record
+    /// that was written together with it.
+    ///
+    /// It is that of the time when the entry was read.
     public var state: RecordState { found ?? ownState }
 
-    /// The time of the last local change, by the server's clock.
+    /// The time of the last local change, by the server's clock as far as its difference is known.
     public var edited: Date { Date(timeIntervalSince1970: Double(editedTime) / 1000) }
 
     /// The table that stores the change.

@@ -1,6 +1,8 @@
 /// The destination that a write reaches first.
 ///
-/// Under `.remoteThenLocal` and `.remote` a rejection is thrown, and changes nothing here.
+/// Under `.remoteThenLocal` and `.remote` a rejection is thrown, and changes nothing here. Types that aren't
+/// synced are written to the local file under every policy. Types that are written on the server only are never
+/// queued.
 ///
 /// ```swift
 /// try await store.save(booking, policy: .remoteThenLocal)
@@ -8,15 +10,22 @@
 /// ```
 public enum WritePolicy: String, Sendable, Hashable, CaseIterable {
   /// The local file; sent with the next sync.
+  ///
+  /// The write requests no sync. Under `run()` the trigger `.commit` still starts one a second later.
   case local
   /// The local file, durably. A running `SyncedStore.run()` sends it at once, else the next sync does. The default.
   case localThenRemote
   /// The server, then the local file. Without an answer the change is stored locally and pending.
+  ///
+  /// Costs one round trip, and readers see the change after it. A refused token, a busy server and a rejection
+  /// are thrown, and a missing network isn't.
   case remoteThenLocal
   /// The server. Without an answer the write throws, and readers see nothing of it. If the server may have it, the
   /// journal has it without a verdict, and it is sent again before the next change of the record.
   case remote
-  /// The local file; not sent before `Outbox.release`.
+  /// The local file; not sent before `Outbox.release`. Readers see the change at once.
+  ///
+  /// An earlier pending change of the record that isn't part of a transaction becomes a draft with it.
   case draft
 
   /// True if a write reaches the server before anything changes here.
@@ -24,14 +33,25 @@ public enum WritePolicy: String, Sendable, Hashable, CaseIterable {
 }
 
 extension SyncOptions {
-  /// The treatment of a change that the server rejects permanently. It never applies to throttling, or to a missing
-  /// network or token.
+  /// The treatment of a change that the server rejects permanently. It never applies to throttling, or to a
+  /// missing network or token.
+  ///
+  /// ```swift
+  /// var options = SyncOptions()
+  /// options.rejectionPolicy = .discardAndRefetch
+  /// ```
   public enum RejectionPolicy: Sendable, Hashable {
     /// The change stays pending and is tried again at growing intervals. It is listed as rejected. The default.
+    ///
+    /// Readers here see it until `Outbox.resolve(_:_:)` decides otherwise.
     case keepPending
-    /// After `after` rejections the change isn't sent again, until the app decides.
+    /// After `after` rejections the change isn't sent again, until the app decides with `Outbox.resolve(_:_:)`.
+    ///
+    /// With 1 or less the first rejection is enough. A new change of the record is sent again, and counts from
+    /// 0.
     case quarantine(after: Int)
-    /// The change is undone, and the record takes the server's version.
+    /// The change is undone, and the record takes the server's version. The journal has the content, to restore
+    /// it.
     case discardAndRefetch
   }
 }
@@ -75,12 +95,14 @@ extension SyncOptions {
 /// let report = await store.sync(.push)
 /// show("\(report.pushed) changes sent")
 /// ```
+///
+/// A conflict is decided with the server's answer to a push, so it may replace local content under `.push` too.
 public enum SyncDirection: String, Sendable, Hashable, CaseIterable {
   /// Sends pending changes and pulls nothing.
   case push
   /// Pulls the server's changes and sends nothing.
   case pull
-  /// Does both, in shared round trips.
+  /// Does both, in shared round trips. The default of `SyncOptions.direction`.
   case both
 }
 

@@ -166,7 +166,7 @@ extension ReadPolicy {
 /// store.network = NetworkRules(.always, types: ["Photo": .wifiOnly], heldTypes: ["Draft"])
 /// ```
 public struct NetworkRules: Sendable, Hashable {
-  /// The allowed networks and power state.
+  /// The allowed networks and power state. A network that is unknown counts as one that costs nothing.
   public struct Terms: Sendable, Hashable {
     /// True if networks on which each byte may cost money are allowed.
     package var allowsExpensive: Bool
@@ -182,9 +182,12 @@ public struct NetworkRules: Sendable, Hashable {
       allowsLowPower = lowPower
     }
 
-    /// Every network, in every power state.
+    /// Every network, in every power state. The default of `NetworkRules`.
     public static let always = Terms()
-    /// Only networks that cost nothing and need not be spared.
+    /// Only networks that cost nothing and need not be spared. A mobile network and a personal hotspot are
+    /// excluded.
+    ///
+    /// The power state doesn't count. A wired network is allowed.
     public static let wifiOnly = Terms(expensive: false, constrained: false)
 
     /// Returns the reason why these terms exclude a network, or `nil` if they allow it.
@@ -204,18 +207,25 @@ public struct NetworkRules: Sendable, Hashable {
   /// The types whose local changes wait while they are named here.
   package var heldTypes: Set<String>
 
+  /// Makes rules, by default without limits. Unknown names of types have no effect.
+  ///
   /// - Parameters:
-  ///   - types: terms by the names of types.
-  ///   - heldTypes: names of types.
+  ///   - general: the terms of a whole sync. On a network that they exclude no sync runs.
+  ///   - types: narrower terms by the names of types. Only local changes of the type wait, while pulls bring
+  ///     all types.
+  ///   - heldTypes: names of types whose local changes wait on every network.
   public init(_ general: Terms = .always, types: [String: Terms] = [:], heldTypes: Set<String> = []) {
     self.general = general
     self.types = types
     self.heldTypes = heldTypes
   }
 
-  /// The policy that allows every network, in every power state. The default.
+  /// The policy that allows every network, in every power state. The default of `SyncOptions.network`.
   public static let any = NetworkRules()
   /// The policy that allows only networks that cost nothing and need not be spared.
+  ///
+  /// On another one syncs end with `SyncObstacle.network`, and changes wait. Reads and saves that use the
+  /// server by their policy are sent all the same.
   public static let wifiOnly = NetworkRules(.wifiOnly)
 
   /// Returns the types whose changes wait on a network.
@@ -224,17 +234,21 @@ public struct NetworkRules: Sendable, Hashable {
   }
 }
 
-/// The presence of a network, as far as it is known.
+/// The presence of a network, as far as it is known. It is that of the device, and says nothing about the
+/// server.
 public enum NetworkStatus: Int, Sendable, Hashable, CaseIterable {
   /// Unknown. Requests are tried, and a failure is reported.
   case unknown = -1
   /// The device has no network.
   case notReachable = 0
-  /// The device has a network. The server may still not answer.
+  /// The device has a network. The server may still not answer. Under `run()` a change to it starts a sync a
+  /// second later.
   case reachable = 1
 }
 
 /// The network as the device sees it: its presence and the cost of using it.
+///
+/// A `ReachabilityMonitor` reports it, and `NetworkRules` decide by it.
 public struct NetworkState: Sendable, Hashable {
   /// The presence of a network.
   package var status: NetworkStatus
@@ -245,7 +259,12 @@ public struct NetworkState: Sendable, Hashable {
   /// True if the device saves power.
   package var isLowPower: Bool
 
-  /// A network that costs nothing and need not be spared, unless the parameters say otherwise.
+  /// Makes a state. The network costs nothing and need not be spared, unless the parameters say otherwise.
+  ///
+  /// - Parameters:
+  ///   - expensive: true if each byte may cost money, as on a mobile network.
+  ///   - constrained: true if the user asked apps to use little data.
+  ///   - lowPower: true if the device saves power.
   public init(
     _ status: NetworkStatus, expensive: Bool = false, constrained: Bool = false, lowPower: Bool = false
   ) {
@@ -277,6 +296,9 @@ public struct NetworkState: Sendable, Hashable {
 /// ```
 public protocol ReachabilityMonitor: Sendable {
   /// Returns the present state, then each different one. The stream ends when the monitor stops.
+  ///
+  /// Each `run(reachability:)` calls it once, and cancels the stream when it ends. Without a first state the
+  /// network counts as unknown, so requests are tried.
   func states() -> AsyncStream<NetworkState>
 }
 

@@ -8,8 +8,12 @@ extension SyncOptions {
     /// rejects it. The default.
     case deleteRule
     /// Recreates the deleted record with its local content, for the sake of those that refer to it.
+    ///
+    /// The next sync sends it as an insert.
     case resurrect
     /// Keeps the record as it is. Its entry of the outbox says why the server rejects it.
+    ///
+    /// The app then changes its reference, or decides with `Outbox.resolve(_:_:)`.
     case keepPending
   }
 }

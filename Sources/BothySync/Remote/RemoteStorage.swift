@@ -11,10 +11,19 @@ package import struct Foundation.URL
 /// `BothyError` `.rejected`, and it stores no blobs. Sensitive fields are sent to it, so it needs an encrypted
 /// connection.
 public protocol RemoteStorage: Sendable {
-  /// Sends operations and pulls changes in one round trip.
+  /// Sends operations and pulls changes in one round trip. Called side by side by several syncs.
+  ///
+  /// A request may come again after a lost answer. Operations that were applied then count as applied, by their
+  /// ids.
+  ///
+  /// - Throws: `RemoteError` of the class `unreachable` without an answer, `unauthenticated` for a refused
+  ///   token, and `throttled` or `serverError` to have it tried again later.
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse
 
-  /// Returns a stream with an element, without data, each time something changed. Ends when the connection is lost.
+  /// Returns a stream with an element, without data, each time something changed. Ends when the connection is
+  /// lost.
+  ///
+  /// A running `run()` syncs after each element. It calls this again after a wait when the stream has ended.
   func notifications() -> AsyncThrowingStream<Void, any Error>
 }
 
@@ -241,13 +250,14 @@ struct BoundedBlobs: BlobRemote {
 /// let store = try SyncedStore.inMemory([Todo.self])  // `.none` is the default remote there
 /// ```
 public struct NoRemote: RemoteStorage {
-  /// Has nothing to configure.
+  /// Makes the remote, which has nothing to configure. `.none` is shorter.
   public init() {}
 
   private var error: RemoteError {
     RemoteError(.unreachable, "This store has no server. Open it with a remote to sync it.")
   }
 
+  /// Throws `RemoteError` of the class `unreachable` at once, without a request.
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw error }
 }
 
@@ -259,6 +269,6 @@ extension NoRemote: CompleteRemote {
 }
 
 extension RemoteStorage where Self == NoRemote {
-  /// No server: every change stays pending.
+  /// No server: every change stays pending, and syncs end with `SyncObstacle.unreachable`.
   public static var none: NoRemote { NoRemote() }
 }
