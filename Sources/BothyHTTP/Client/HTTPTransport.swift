@@ -10,8 +10,8 @@ public import HTTPTypes
 public protocol HTTPTransport: Sendable {
   /// Sends a request and reads the whole response into memory.
   ///
-  /// - Throws: `RemoteError` of the class `unreachable` without a response, and `rejected` for a response that
-  ///   is larger than the transport accepts or an address that isn't a URL.
+  /// - Throws: `RemoteError` of the class `unreachable` without a response. The class is `rejected` for an
+  ///   address that isn't a URL, and for a response that is larger than the transport accepts.
   func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse
 
   /// Sends a request and returns when the head of the response is there. The body follows in pieces.

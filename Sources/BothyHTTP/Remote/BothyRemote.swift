@@ -77,8 +77,9 @@ public struct BothyRemote: RemoteStorage, CompleteRemote {
   /// Sends operations and pulls changes with one `POST`. It is repeated for a busy server as `patience` allows,
   /// and once with another token after a 401.
   ///
-  /// - Throws: `RemoteError` by the answer's status: `unauthenticated` for 401, `throttled` for 429 and 503
-  ///   with a wait, `serverError` for 500, `unreachable` for a gateway's error or no answer.
+  /// - Throws: `RemoteError` by the answer's status: `unauthenticated` for 401, `throttled` for 429,
+  ///   `serverError` for 500. A 503 is `throttled` if it names a wait. No answer, and the error of a gateway,
+  ///   are `unreachable`.
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     let response = try await send(.post, "/sync", body: request.encoded())
     return try Self.parsed { try SyncResponse(decoding: response.body) }

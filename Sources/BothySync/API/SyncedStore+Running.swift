@@ -53,11 +53,6 @@ extension SyncedStore {
 
   /// Syncs both ways and returns when nothing is pending and nothing newer is known on the server.
   ///
-  /// Drafts don't count as pending here. Costs as `sync`, and a scan of the outbox.
-  ///
-  /// - Throws: `BothyError` `.pendingChanges` if changes are left, such as rejected ones. Throws `.unreachable`
-  ///   or another code for the obstacle of the sync.
-  ///
   /// ```swift
   /// do {
   ///   try await store.syncCompletely()
@@ -65,6 +60,11 @@ extension SyncedStore {
   ///   show(error.message)
   /// }
   /// ```
+  ///
+  /// Drafts don't count as pending here. Costs as `sync`, and a scan of the outbox.
+  ///
+  /// - Throws: `BothyError` `.pendingChanges` if changes are left, such as rejected ones. Throws `.unreachable`
+  ///   or another code for the obstacle of the sync.
   @discardableResult
   public func syncCompletely() async throws -> SyncReport {
     let report = await sync(.both, ifRunning: .join)
