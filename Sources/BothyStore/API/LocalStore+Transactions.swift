@@ -4,12 +4,36 @@ import GRDB
 extension LocalStore {
   /// Runs `body` in one transaction and returns when it is durable. If `body` throws, throws its error and changes
   /// nothing. Blocks the calling thread while other writes finish.
+  ///
+  /// Writes of one store run one after another, those of other processes too. An error that `body` catches undoes
+  /// nothing: the writes before it are committed. Reads inside the closure see the writes before them.
+  ///
+  /// ```swift
+  /// let store = try LocalStore(at: path, schema: [Todo.self])
+  /// let id = try store.write { transaction in
+  ///   try transaction.insert(todo)
+  ///   return todo.id
+  /// }
+  /// ```
+  ///
+  /// - Throws: The error of `body`. Also `BothyError` `nestedWrite` inside another write of the store, `.busy` if
+  ///   another process writes for longer than `StoreOptions.busyTimeout`, `.diskFull` and `.readOnly`. `cannotOpen`
+  ///   means that the file was removed or replaced: close the store and open it again. A closed store throws
+  ///   `database`.
   @discardableResult
   public func write<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result {
     try write(origin: .app, body)
   }
 
   /// Like the synchronous `write(_:)`, but without blocking a thread of the caller's executor.
+  ///
+  /// `body` runs on the writer's thread. If the task is cancelled before the commit, throws `BothyError` `.cancelled`
+  /// and changes nothing.
+  ///
+  /// ```swift
+  /// let store = try LocalStore(at: path, schema: [Todo.self])
+  /// try await store.write { try $0.update(todo) { $0.done = true } }
+  /// ```
   @discardableResult
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (WriteTransaction) throws -> Result
@@ -21,6 +45,11 @@ extension LocalStore {
   ///
   /// Inside a closure of `read`, `write` or `observe` of the same store it joins that transaction. Inside a write it
   /// sees the changes of the write.
+  ///
+  /// Runs on the calling thread, which it blocks. Four reads of a file run at a time, and a further one waits for one
+  /// of them. A store in memory has one connection, so its reads wait for its writes too.
+  ///
+  /// - Throws: The error of `body`, or `BothyError` `.corrupt` for a damaged page and `database` for a closed store.
   public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result {
     if let transaction = running.innermost { return try body(transaction) }
     do {
@@ -32,6 +61,14 @@ extension LocalStore {
   }
 
   /// Like the synchronous `read(_:)`, but without blocking a thread of the caller's executor.
+  ///
+  /// `body` runs on a thread of a reader. A task that was cancelled before the call throws `BothyError` `.cancelled`. A
+  /// read that has begun runs to its end.
+  ///
+  /// ```swift
+  /// let store = try LocalStore(at: path, schema: [Todo.self])
+  /// let (open, all) = try await store.read { (try $0.count(Todo.where { !$0.done }), try $0.count(Todo.all)) }
+  /// ```
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (ReadTransaction) throws -> Result
   ) async throws -> Result {

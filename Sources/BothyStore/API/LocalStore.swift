@@ -10,8 +10,8 @@ import Logging
 /// let todos = try await store.fetch(Todo.where { !$0.done })
 /// ```
 ///
-/// A store may be used from any thread. Writes run one after another on the writer's thread. Reads see the last
-/// committed state and never wait for a write (SQLite's write-ahead log). Several processes may open one file.
+/// A store may be used from any thread. Writes run one after another on the writer's thread. Reads of a file see the
+/// last committed state and never wait for a write (SQLite's write-ahead log). Several processes may open one file.
 public final class LocalStore: Sendable {
   /// The path of the file, or `:memory:` for a store in memory.
   package let path: String
@@ -39,7 +39,19 @@ public final class LocalStore: Sendable {
   ///
   /// It can also read the file of a `SyncedStore`. Writing records of its synced types then throws `.readOnly`.
   ///
-  /// Throws `BothyError`. After an error, an existing file is unchanged.
+  /// Blocks the calling thread: a few milliseconds for a file of this schema, longer for a migration that reads rows.
+  /// The folder must exist. SQLite keeps two more files beside an open one, with the suffixes `-wal` and `-shm`.
+  ///
+  /// - Parameters:
+  ///   - path: The file. Several stores and processes may open it.
+  ///   - schema: The types of the app. A file with further types or fields needs steps that drop them.
+  ///   - migrations: The steps from all earlier versions. Steps up to the version of the file are skipped.
+  ///   - options: Their defaults suit an app. Secrets are stored in the folder `path` with the suffix `-secrets`.
+  /// - Throws: `BothyError`, and leaves an existing file unchanged, except that a damaged one is renamed. `.corrupt`
+  ///   names its new path, and the next opening creates a new file. `.newerFile` needs a newer app. `.schemaMismatch`
+  ///   names each difference without a step. `.migrationFailed` has the error of a step. `invalidSchema` names the type
+  ///   and field of a wrong declaration. `cannotOpen`, `notADatabase`, `.readOnly`, `.busy` and `.diskFull` name the
+  ///   file.
   public convenience init(
     at path: String, schema: StoreSchema, migrations: [Migration] = [], options: StoreOptions = StoreOptions()
   ) throws {
@@ -47,6 +59,11 @@ public final class LocalStore: Sendable {
   }
 
   /// Creates a store in memory, for tests and previews. It is deleted when it is released.
+  ///
+  /// One connection serves reads and writes, so they wait for each other, and a write inside a read throws
+  /// `nestedWrite`. Sensitive values stay in memory too. Each store has its own content.
+  ///
+  /// - Throws: `BothyError` `invalidSchema`.
   public convenience init(inMemory schema: StoreSchema, options: StoreOptions = StoreOptions()) throws {
     try self.init(at: nil, schema: schema, migrations: [], options: options, recorder: nil)
   }
@@ -156,6 +173,9 @@ public final class LocalStore: Sendable {
   }
 
   /// Closes the file and ends every observation. Later calls throw. Releasing the store has the same effect.
+  ///
+  /// Waits for the calls that are running, so don't call it inside a closure of `read` or `write`. Calls that begin
+  /// later throw `BothyError` `database`. A second call does nothing.
   public func close() throws {
     fileCheck?.close()
     notices.close()

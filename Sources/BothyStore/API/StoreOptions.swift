@@ -9,7 +9,8 @@ public import Logging
 public struct StoreOptions: Sendable {
   /// The durability of a commit.
   package enum Durability: String, Sendable, Hashable {
-    /// A committed write survives a power cut (`PRAGMA synchronous = FULL`). The default.
+    /// A committed write survives a power cut (`PRAGMA synchronous = FULL`). The default. Each commit waits for the
+    /// disk.
     case full
     /// A committed write survives a crash of the process. A power cut may lose the last ones, whole transactions at a
     /// time (`NORMAL`).
@@ -17,13 +18,18 @@ public struct StoreOptions: Sendable {
   }
 
   /// The other writers of the file, which determine how observations detect their commits.
+  ///
+  /// The choice changes no result of a read or write. It matters to `values(of:)` and to the models of views. The file
+  /// is watched only while an observation exists.
   public enum Processes: Sendable, Hashable {
-    /// No other writer. Commits of other stores on the file, in this process or another, stay unnoticed.
+    /// No other writer. Commits of other stores on the file, in this process or another, stay unnoticed. An observation
+    /// shows their changes only after the next commit of its own store.
     case single
     /// Other stores. Each commit touches a small file beside the database (1 to 2 µs), which the other stores watch.
-    /// The default.
+    /// The default. If it can't be watched, the store logs a warning and polls every 100 ms.
     case many
-    /// Other programs without Bothy. SQLite is polled at intervals.
+    /// Other programs without Bothy. SQLite is polled at intervals. A commit is noticed after one interval at the
+    /// latest. Each poll is one short query.
     case polled(every: Duration)
   }
 
@@ -34,7 +40,8 @@ public struct StoreOptions: Sendable {
     /// recovers pending changes from the old file. Until then `LocalStore.damagedFiles` names it, each opening logs a
     /// warning, and `diagnose` has a finding.
     case setAside
-    /// Doesn't check for damage and leaves the file in its place. For tools that examine files.
+    /// Doesn't check for damage and leaves the file in its place. For tools that examine files. Opening a damaged file
+    /// throws `.corrupt`, or succeeds until a damaged page is read.
     case leave
   }
 
@@ -46,11 +53,13 @@ public struct StoreOptions: Sendable {
   package var damagedFile: DamagedFile = .setAside
   /// The other writers of the file. Defaults to `.many`.
   package var processes: Processes
-  /// The number of connections for reading. Each has its own page cache.
+  /// The number of connections for reading. Each has its own page cache. A further read waits until one of them is
+  /// free.
   package var readers: Int
   /// The page cache of each connection, in bytes.
   package var cacheSize: Int
-  /// The longest wait of a write for another process's write.
+  /// The longest wait of a write for another process's write. Then it throws `BothyError` `.busy`. Opening the file
+  /// waits as long.
   package var busyTimeout: Duration
   /// The store for the values of sensitive fields until the server has them. If nil, they are in files beside the
   /// database that only their owner can read, or in memory for a store in memory.

@@ -5,13 +5,23 @@
 /// let last = try await store.fetch(Todo.all.maximum(\.due))
 /// ```
 ///
-/// Costs the rows that the query visits; no record is made. A query's limit holds: the ten newest are summed, say.
+/// Costs the rows that the query visits; no record is made. A query's limit holds: the ten newest are summed, say. A
+/// field of a kind that can't be added up or compared throws `BothyError` `invalidQuery` at the fetch.
 public struct AggregateQuery<Value: Sendable>: ReadRequest {
+  /// The steps by which a store computes the value. An observation computes it again after each commit that touches the
+  /// type, and delivers it only if it differs.
   public let plan: ReadTransaction.Plan<Value>
 }
 
 extension RecordQuery {
   /// Counts the records. Reads no fields but those of the condition.
+  ///
+  /// Counts also the records that a fetch leaves out because this app can't read them. A limit holds: at most that
+  /// number is returned.
+  ///
+  /// ```swift
+  /// for try await open in store.values(of: Todo.where { !$0.done }.count()) { show("\(open) to do") }
+  /// ```
   public func count() -> AggregateQuery<Int> {
     AggregateQuery(
       plan: ReadTransaction.Plan(.types(E.typeName), ReadIdentity(recordQuery, words: ["count"])) {
@@ -23,6 +33,12 @@ extension RecordQuery {
   }
 
   /// Adds up a field, records without a value left out. Returns 0 for no values. Whole numbers beyond 64 bits throw.
+  ///
+  /// The error has the code `database`. The field is read from every record of the query, unless an index holds it.
+  ///
+  /// ```swift
+  /// let effort = try await store.fetch(Todo.where { !$0.done }.sum(\.effort))
+  /// ```
   public func sum<V>(
     _ field: KeyPath<E.Fields, Field<V>>
   ) -> AggregateQuery<V.Unwrapped> where V.Unwrapped: FieldConvertible & Numeric {
@@ -30,6 +46,8 @@ extension RecordQuery {
   }
 
   /// Returns the mean of a field, records without a value left out, or `nil` for no values.
+  ///
+  /// A `Double` also for whole numbers. Costs a read of the field from every record of the query.
   public func average<V>(
     _ field: KeyPath<E.Fields, Field<V>>
   ) -> AggregateQuery<Double?> where V.Unwrapped: Numeric {
@@ -37,16 +55,24 @@ extension RecordQuery {
   }
 
   /// The smallest value of a field, records without a value left out; `nil` for no values.
+  ///
+  /// Without a condition an indexed field costs one look-up, else SQLite visits the records of the query. Text is
+  /// compared by its UTF-8 bytes. A field of data, coordinates, JSON or lists throws `BothyError` `invalidQuery`.
   public func minimum<V: FieldConvertible>(_ field: KeyPath<E.Fields, Field<V>>) -> AggregateQuery<V?> {
     number("min", E.fields[keyPath: field].fieldName)
   }
 
   /// The largest value of a field, records without a value left out; `nil` for no values.
+  ///
+  /// Costs and throws as `minimum(_:)`. For the record that has the value, sort by the field and take `first()`.
   public func maximum<V: FieldConvertible>(_ field: KeyPath<E.Fields, Field<V>>) -> AggregateQuery<V?> {
     number("max", E.fields[keyPath: field].fieldName)
   }
 
   /// Groups the records by a field: `Todo.all.group(by: \.list).count()`.
+  ///
+  /// Records without a value in an optional field are a group with the key `nil`. A limit of the query counts records,
+  /// not groups. A field of data, coordinates, JSON or lists throws `BothyError` `invalidQuery` at the fetch.
   public func group<Key: FieldConvertible>(by field: KeyPath<E.Fields, Field<Key>>) -> GroupQuery<E, Key> {
     GroupQuery(query: recordQuery, key: E.fields[keyPath: field].fieldName)
   }
@@ -65,36 +91,46 @@ extension RecordQuery {
 
 /// Values computed for each group of records: `Todo.all.group(by: \.list).sum(\.effort)`.
 ///
-/// One statement for all groups. No record is made.
+/// One statement for all groups. No record is made, and memory holds one value a group.
 ///
 /// ```swift
 /// for group in try await store.fetch(Todo.all.group(by: \.list).sum(\.effort)) {
 ///   print(group.key?.id ?? "no list", group.value)
 /// }
 /// ```
+///
+/// A key that its Swift type doesn't take, such as a case of a newer app, throws `BothyError` `.invalidValue`.
 public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
   let query: AnyQuery
   let key: String
 
-  /// Counts the records of each group.
+  /// Counts the records of each group. Groups without records are absent, so no number is 0. An index of the key saves
+  /// the sorting.
   public func count() -> AggregateQuery<[Grouped<Key, Int>]> { groups("count", nil) }
 
-  /// Adds up a field in each group.
+  /// Adds up a field in each group. Whole numbers beyond 64 bits throw `BothyError` `database`. The field isn't
+  /// optional, so every record counts.
   public func sum<V: FieldConvertible & Numeric>(
     _ field: KeyPath<Element.Fields, Field<V>>
   ) -> AggregateQuery<[Grouped<Key, V>]> { groups("sum", Element.fields[keyPath: field].fieldName) }
 
-  /// The mean of a field in each group.
+  /// The mean of a field in each group. A `Double` also for whole numbers. The field isn't optional, so every record
+  /// counts.
   public func average<V: FieldConvertible & Numeric>(
     _ field: KeyPath<Element.Fields, Field<V>>
   ) -> AggregateQuery<[Grouped<Key, Double>]> { groups("avg", Element.fields[keyPath: field].fieldName) }
 
-  /// The smallest value of a field in each group; `nil` where no record has one.
+  /// The smallest value of a field in each group; `nil` where no record has one. Text is compared by its UTF-8 bytes. A
+  /// field of data, coordinates, JSON or lists throws `BothyError` `invalidQuery`.
   public func minimum<V: FieldConvertible>(
     _ field: KeyPath<Element.Fields, Field<V>>
   ) -> AggregateQuery<[Grouped<Key, V?>]> { groups("min", Element.fields[keyPath: field].fieldName) }
 
-  /// The largest value of a field in each group; `nil` where no record has one.
+  /// The largest value of a field in each group; `nil` where no record has one. Compares and throws as `minimum(_:)`.
+  ///
+  /// ```swift
+  /// for group in try await store.fetch(Todo.all.group(by: \.done).maximum(\.effort)) { show("\(group.value ?? 0)") }
+  /// ```
   public func maximum<V: FieldConvertible>(
     _ field: KeyPath<Element.Fields, Field<V>>
   ) -> AggregateQuery<[Grouped<Key, V?>]> { groups("max", Element.fields[keyPath: field].fieldName) }
@@ -121,7 +157,8 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
 /// }
 /// ```
 public struct Grouped<Key: FieldConvertible, Value: Sendable>: Sendable {
-  /// The value that the records of the group share.
+  /// The value that the records of the group share. In an optional field `nil` is the group of records without a value,
+  /// the first one.
   public var key: Key
   /// The value computed from the records of the group.
   public var value: Value

@@ -31,6 +31,14 @@ public struct AnyQuery: Sendable, Hashable {
   package var include: [String]
 
   /// Creates a query. By default it describes all records of a type, by id. The query is checked only when it runs.
+  ///
+  /// - Parameters:
+  ///   - filter: The condition; by default every record meets it.
+  ///   - order: The sort keys, the most important one first. Ties are broken by id.
+  ///   - limit: The greatest number of records. A negative one throws `BothyError` `invalidQuery` at the fetch.
+  ///   - offset: The number of records to skip. They are read all the same.
+  ///   - container: The container, or `nil` for all.
+  ///   - includesChildren: True to include the containers below `container`.
   public init(
     _ type: String, where filter: Condition = Condition(true), order: [SortKey] = [], limit: Int? = nil,
     offset: Int = 0, container: String? = nil, includesChildren: Bool = false

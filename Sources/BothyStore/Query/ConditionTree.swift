@@ -12,19 +12,22 @@ package indirect enum ConditionTree: Sendable, Hashable {
   case compare(field: String, Comparison, FieldValue)
   /// The field compared with another field of the record and of its kind. Uses no index.
   case compareFields(String, Comparison, String)
-  /// The field equals one of the values.
+  /// The field equals one of the values. At most 10,000 values. Null among them finds records without a value.
   case oneOf(field: String, [FieldValue])
-  /// The field's text contains the other text. Reads every row that the rest of the condition leaves.
+  /// The field's text contains the other text. Reads every row that the rest of the condition leaves. True of empty
+  /// text if the field has a value.
   case contains(field: String, String, ignoringCase: Bool)
   /// The field's text starts with the other. Uses the field's index unless case is ignored.
   case beginsWith(field: String, String, ignoringCase: Bool)
   /// The list of references, or list in JSON, contains the id.
   case includes(field: String, String)
-  /// The coordinate is at most `metres` from `centre` on the great circle.
+  /// The coordinate is at most `metres` from `centre` on the great circle. Uses the R-tree of an indexed field, unless
+  /// negated.
   case near(field: String, centre: Coordinate, metres: Double)
-  /// The coordinate is in the box. A `west` greater than `east` crosses the antimeridian.
+  /// The coordinate is in the box. A `west` greater than `east` crosses the antimeridian. Uses the R-tree of an indexed
+  /// field, unless negated. The edges belong to the box.
   case inside(field: String, GeoBox)
-  /// The type's full-text index matches: every word, the last one as a prefix.
+  /// The type's full-text index matches: every word, the last one as a prefix. Text without words matches every record.
   case matches(String)
   /// True if all of the parts are. True without parts.
   case and([ConditionTree])

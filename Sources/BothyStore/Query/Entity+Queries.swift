@@ -1,19 +1,34 @@
 /// Queries that begin at the type: `Todo.all`, `Todo.where { !$0.done }`, `Todo.order(by: \.title)`.
 extension Entity {
   /// Every record of the type, ordered by id.
+  ///
+  /// The beginning of queries without a condition: `Todo.all.limit(20)`. Making it reads nothing. Fetched as it is, it
+  /// reads the whole type into memory.
   public static var all: RecordQuery<Self> { RecordQuery() }
 
   /// The records that meet a condition.
+  ///
+  /// The closure runs once, when the query is made. It names fields and doesn't see records. An index of a field serves
+  /// equality, ranges and prefixes.
+  ///
+  /// ```swift
+  /// let due = Todo.where { !$0.done && $0.due < Date() }.order(by: \.due)
+  /// ```
   public static func `where`(_ condition: (Fields) -> Condition) -> RecordQuery<Self> {
     RecordQuery().where(condition)
   }
 
   /// The records whose Boolean field is true: `Todo.where { $0.done }`.
+  ///
+  /// The field isn't optional. An optional one is compared, as in `$0.seen == true`.
   public static func `where`(_ field: (Fields) -> Field<Bool>) -> RecordQuery<Self> {
     RecordQuery().where(field)
   }
 
   /// Every record, sorted: `Todo.order(by: \.title)`.
+  ///
+  /// Ties are broken by id. Without an index of the field SQLite visits all records before it returns the first. A
+  /// field of data, coordinates, JSON or lists throws `BothyError` `invalidQuery` at the fetch.
   public static func order<Value>(
     by field: KeyPath<Fields, Field<Value>>, _ direction: SortDirection = .ascending
   ) -> RecordQuery<Self> { RecordQuery().order(by: field, direction) }
@@ -25,28 +40,44 @@ extension Entity {
 /// let newest = Todo.order(by: \.due, .descending).order(by: \.title)
 /// ```
 public enum SortDirection: Sendable, Hashable {
-  /// Smallest first; records without a value before all others.
+  /// Smallest first; records without a value before all others. False is before true, and text is compared by its UTF-8
+  /// bytes.
   case ascending
-  /// Largest first; records without a value after all others.
+  /// Largest first; records without a value after all others. An index serves both directions.
   case descending
 }
 
 extension RecordQuery {
   /// Keeps the records whose Boolean field is true: `.where { $0.done }`.
+  ///
+  /// Earlier conditions hold too. For the records whose field is false write `!$0.done`.
   public func `where`(_ field: (E.Fields) -> Field<Bool>) -> RecordQuery {
     self.where(field(E.fields).isTrue)
   }
 
   /// Adds a sort key: `.order(by: \.due, .descending)`. Keys given first sort first.
+  ///
+  /// Ties are broken by id. An index of the first key avoids sorting if the condition doesn't use another index.
+  ///
+  /// ```swift
+  /// let next = Todo.where { !$0.done }.order(by: \.due).order(by: \.effort, .descending)
+  /// ```
   public func order<Value>(
     by field: KeyPath<E.Fields, Field<Value>>, _ direction: SortDirection = .ascending
   ) -> RecordQuery { order(SortKey(E.fields[keyPath: field].fieldName, ascending: direction == .ascending)) }
 
   /// Adds an ascending sort key: `.order { $0.title }`.
+  ///
+  /// Applies if all earlier keys are equal. Records without a value come first. For another direction write
+  /// `$0.title.descending`.
   public func order<Value>(_ field: (E.Fields) -> Field<Value>) -> RecordQuery {
     order(SortKey(field(E.fields).fieldName))
   }
 
   /// Keeps the records whose `@FullText` fields contain the words, the last one as a prefix.
+  ///
+  /// Case and diacritics are ignored, and the order of the words too. They may be in different fields. Text without
+  /// letters or digits matches every record. Costs look-ups in the index; the order of the query holds, not relevance.
+  /// A type without `@FullText` throws `BothyError` `invalidQuery` at the fetch.
   public func matching(_ words: String) -> RecordQuery { self.where(ConditionTree.matches(words)) }
 }

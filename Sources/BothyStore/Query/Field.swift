@@ -11,8 +11,10 @@ public struct Field<Value: FieldConvertible>: Sendable {
   /// `owner`. A field hides the pseudo-field of its name.
   package let fieldName: String
 
-  /// Creates a field without a check. A query by a name that the schema lacks throws `BothyError`, with the known
-  /// names in its message.
+  /// Creates a field without a check. A query by a name that the schema lacks throws `BothyError`, with the known names
+  /// in its message.
+  ///
+  /// A value of another kind than the field's throws `invalidQuery` at the fetch. Whole numbers fit fields of numbers.
   public init(_ name: String) { fieldName = name }
 }
 
@@ -26,5 +28,8 @@ public struct UntypedFields: Sendable {
   package init() {}
 
   /// The field called `name`, or a pseudo-field such as `created`.
+  ///
+  /// No name is checked here. A query with an unknown name throws `BothyError` `unknownField` at the fetch, with the
+  /// known names.
   public subscript<Value: FieldConvertible>(dynamicMember name: String) -> Field<Value> { Field(name) }
 }

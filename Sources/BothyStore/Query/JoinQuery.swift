@@ -5,7 +5,12 @@
 /// let open = Todo.where { !$0.done }.order(by: \.title)
 /// for list in try await store.fetch(TodoList.all.with(open, by: \.list)) { print(list.name, list.related.count) }
 /// ```
+///
+/// A join of children takes up to 10,000 records, because their ids are a list of values. More throw `BothyError`
+/// `invalidQuery`: limit the query.
 public struct JoinQuery<Row: Sendable>: ReadRequest {
+  /// The steps by which a store reads the rows, in one transaction. An observation reads again after each commit that
+  /// touches one of the two types.
   public let plan: ReadTransaction.Plan<[Row]>
 }
 
@@ -18,13 +23,14 @@ public struct JoinQuery<Row: Sendable>: ReadRequest {
 /// ```
 @dynamicMemberLookup
 public struct Joined<Record: Entity, Related: Sendable>: Sendable, Identifiable {
-  /// The record itself.
+  /// The record itself, with the fields that its query describes. Changing it changes the copy; a save of it stores it.
   public var record: Record
-  /// The record that it refers to, those that refer to it, or their number.
+  /// The record that it refers to, those that refer to it, or their number. `nil`, empty or 0 without one.
   public var related: Related
+  /// The id of `record`, so that lists of views can show the rows.
   public var id: String { record.id }
 
-  /// A member of the record: `joined.title` is `joined.record.title`.
+  /// A member of the record: `joined.title` is `joined.record.title`. Read-only; change `record` itself.
   public subscript<Member>(dynamicMember path: KeyPath<Record, Member>) -> Member { record[keyPath: path] }
 }
 
@@ -33,6 +39,9 @@ extension Joined: Equatable where Record: Equatable, Related: Equatable {}
 extension RecordQuery {
   /// Fetches each record with the record that its reference points at. Records whose target is not on this device are
   /// left out. One query, and one row by primary key for each target.
+  ///
+  /// A target of several records is read once. A limit counts the records before those without a target are left out. A
+  /// target that this app can't read counts as absent.
   public func with<T: Entity>(_ reference: KeyPath<E.Fields, Field<Reference<T>>>) -> JoinQuery<Joined<E, T>>
   {
     targets(E.fields[keyPath: reference].fieldName, T.self) { record, target in
@@ -42,6 +51,12 @@ extension RecordQuery {
 
   /// Fetches each record with the record that its reference points at, or `nil`. One query, and one row by primary key
   /// for each target.
+  ///
+  /// A target of several records is read once. A target that this app can't read is `nil` too.
+  ///
+  /// ```swift
+  /// for todo in try await store.fetch(Todo.all.with(\.list)) { show(todo.related?.name ?? "no list") }
+  /// ```
   public func with<T: Entity>(
     _ reference: KeyPath<E.Fields, Field<Reference<T>?>>
   ) -> JoinQuery<Joined<E, T?>> {
@@ -50,6 +65,13 @@ extension RecordQuery {
 
   /// Fetches each record with the records that refer to it, in their query's order. Two queries. A limit of `children`
   /// holds for each record, after all of its children were read.
+  ///
+  /// Records without children have an empty list. Memory holds all children at once.
+  ///
+  /// - Parameters:
+  ///   - children: A query of the records that refer to this one, with its own condition and order.
+  ///   - reference: The field of the children that refers to this one.
+  /// - Throws: `BothyError` `invalidQuery` at the fetch for more than 10,000 records.
   public func with<C: Entity, Parent>(
     _ children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Parent>>
   ) -> JoinQuery<Joined<E, [C]>> where Parent.Unwrapped == Reference<E> {
@@ -57,6 +79,13 @@ extension RecordQuery {
   }
 
   /// Fetches each record with the number of records that refer to it. Two queries. A limit of `children` cuts nothing.
+  ///
+  /// A record without children has 0. No child is made, and children that this app can't read are counted. More than
+  /// 10,000 records throw `BothyError` `invalidQuery` at the fetch.
+  ///
+  /// ```swift
+  /// let lists = try await store.fetch(TodoList.all.withCount(of: Todo.where { !$0.done }, by: \.list))
+  /// ```
   public func withCount<C: Entity, Parent>(
     of children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Parent>>
   ) -> JoinQuery<Joined<E, Int>> where Parent.Unwrapped == Reference<E> {

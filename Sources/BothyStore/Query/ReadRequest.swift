@@ -8,7 +8,7 @@
 /// for try await todos in store.values(of: open) { show("\(todos.count) to do") }
 /// ```
 public protocol ReadRequest<Value>: Sendable {
-  /// The type of the result.
+  /// The type of the result. An array for queries of records, an optional for one record, a number for counts.
   associatedtype Value: Sendable
   /// The plan by which a store reads the result.
   var plan: ReadTransaction.Plan<Value> { get }
@@ -16,6 +16,8 @@ public protocol ReadRequest<Value>: Sendable {
 
 extension ReadTransaction {
   /// The steps by which a store reads a request. Requests make it; stores run it.
+  ///
+  /// An app doesn't call it. A request of an app's own returns the plan of another request.
   public struct Plan<Value: Sendable>: Sendable {
     /// The records that the result depends on.
     package let region: ObservationRegion
@@ -49,15 +51,23 @@ package struct ReadIdentity: Sendable, Hashable {
 extension ReadTransaction {
   /// Fetches what a request describes. Throws `BothyError` `unknownField` or `invalidQuery` for one that does not fit
   /// the schema.
+  ///
+  /// Every request of one transaction reads the same moment. Inside a write it sees the changes made so far. Runs on
+  /// the thread of the closure.
   public final func fetch<R: ReadRequest>(_ request: R) throws -> R.Value {
     var fingerprint: RowFingerprint?
     return try request.plan.run(self, &fingerprint)
   }
 
   /// Fetches every record of a type, ordered by id. One query.
+  ///
+  /// All records are in memory at once. Leaves out records with content that this app doesn't know and has no default
+  /// for.
   public final func fetch<E: Entity>(_ type: E.Type) throws -> [E] { try fetch(RecordQuery<E>()) }
 
   /// Fetches the record that a reference points at, or `nil`. One row by primary key.
+  ///
+  /// A target that isn't on this device counts as absent. Throws as `fetch(_:id:)`.
   public final func fetch<E: Entity>(_ reference: Reference<E>) throws -> E? {
     try fetch(E.self, id: reference.id)
   }
@@ -69,6 +79,7 @@ extension ReadTransaction {
 }
 
 extension RecordQuery: ReadRequest {
+  /// The steps by which a store reads the records: one query. The result is empty if no record matches.
   public var plan: ReadTransaction.Plan<[E]> {
     ReadTransaction.Plan(.types(E.typeName), ReadIdentity(recordQuery)) {
       [recordQuery] transaction, fingerprint in
@@ -95,6 +106,8 @@ public struct FirstQuery<Element: Entity>: ReadRequest, Hashable {
 
   init(_ query: RecordQuery<Element>) { self.query = query }
 
+  /// The steps by which a store reads the record: one query of one row. Runs a second query only if this app can't read
+  /// that row.
   public var plan: ReadTransaction.Plan<Element?> {
     let all = query.plan
     return ReadTransaction.Plan(all.region, all.identity) { [query] transaction, fingerprint in
@@ -116,7 +129,14 @@ public struct FirstQuery<Element: Entity>: ReadRequest, Hashable {
 }
 
 extension RecordQuery {
-  /// Requests the first record, or `nil` if no record matches. Reads one row, or more where this app can't read the first.
+  /// Requests the first record, or `nil` if no record matches. Reads one row, or more where this app can't read the
+  /// first.
+  ///
+  /// The offset of the query holds. Without a sort key it is the record with the lowest id.
+  ///
+  /// ```swift
+  /// let first = try await store.fetch(Todo.where { !$0.done }.order(by: \.due).first())
+  /// ```
   public func first() -> FirstQuery<E> {
     FirstQuery(limit(Swift.min(1, recordQuery.limit ?? 1), offset: recordQuery.offset))
   }

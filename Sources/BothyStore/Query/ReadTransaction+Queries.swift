@@ -4,6 +4,9 @@ extension ReadTransaction {
   /// Costs the rows that SQLite visits. With an index on the first sort key or an equality these are the requested
   /// rows, else every row of the type. Leaves out records with content that this app doesn't know and has no default
   /// for. Throws `BothyError` `unknownField` or `invalidQuery`.
+  ///
+  /// Holds all records in memory, and one row of SQLite at a time. Statements are kept prepared, up to 64 shapes of
+  /// queries a connection. Runs on the thread of the closure.
   @inlinable
   public final func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] {
     var rows = try RowCursor(query.recordQuery, in: self, isKept: true)
@@ -38,6 +41,8 @@ extension ReadTransaction {
 
   /// Returns the number of records that `fetch` returns and of those that it leaves out. Reads only the fields of the
   /// condition.
+  ///
+  /// The limit and the offset hold: with a limit of 100 the number is at most 100. Throws as `fetch(_:)`.
   public final func count<E: Entity>(_ query: RecordQuery<E>) throws -> Int { try count(query.recordQuery) }
 
   /// Returns the number of records that `fetch` returns.

@@ -19,8 +19,11 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   let pageSize: Int
   let load: Load
 
+  /// Creates an iterator that begins at the first record. Reads nothing before its first `next`. Each iterator reads
+  /// the result for itself.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pages: self) }
 
+  /// The position in the pages: the rest of the page at hand, and the last record of it. Keeps the store open.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private let pages: RecordPages
     private var isDone = false
@@ -34,7 +37,12 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
       remaining = pages.query.limit
     }
 
-    /// Returns the next element. Uses one transaction a page. Throws `CancellationError` if the task is cancelled.
+    /// Returns the next element, or `nil` after the last one. Uses one transaction a page. Throws `CancellationError`
+    /// if the task is cancelled.
+    ///
+    /// Cancellation is noticed at the next page. A store that was closed meanwhile throws `BothyError` `database`, a
+    /// query that doesn't fit the schema `unknownField` or `invalidQuery`. After an error, a further call reads the
+    /// same page again.
     public mutating func next() async throws -> Element? {
       while page.isEmpty && !isDone { try await turn() }
       return page.popFirst()
@@ -140,6 +148,16 @@ private struct Circles {
 
 extension LocalStore {
   /// Returns the result of the query, read page by page during the iteration (see `RecordPages`).
+  ///
+  /// The call itself reads nothing. Each page costs one query, which continues by an index of the first sort key or
+  /// sorts again without one. Leaves out records that this app can't read.
+  ///
+  /// - Parameter pageSize: The number of rows of a page, at least 1.
+  ///
+  /// ```swift
+  /// let store = try LocalStore(at: path, schema: [Todo.self])
+  /// for try await todo in store.records(Todo.order(by: \.due), pageSize: 100) { show(todo.title) }
+  /// ```
   public func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
     RecordPages(store: self, query: query.recordQuery, pageSize: max(1, pageSize)) { query, transaction in
       var rows = try RowCursor(query, in: transaction, isKept: false, isWhole: true)

@@ -11,17 +11,25 @@ internal import GRDBSQLite
 /// ```
 ///
 /// Dates are milliseconds since 1970. Throws `BothyError` `invalidQuery` for SQL that SQLite can't read, that writes,
-/// or that is more than one statement.
+/// or that is more than one statement. A coordinate has two columns, with the suffixes `_lat` and `_lon`, and sensitive
+/// fields are null. Rows of all containers are read.
 public struct SQLQuery: ReadRequest {
   private let text: SQLText
   private let types: [String]
 
-  /// - Parameter types: The types whose changes make an observer read again.
+  /// Creates a query of the text. SQLite reads it at the fetch.
+  ///
+  /// - Parameters:
+  ///   - text: One statement, which begins with `SELECT` or `WITH`.
+  ///   - types: The types whose changes make an observer read again. Without them an observation delivers the first
+  ///     value only.
   public init(_ text: SQLText, reading types: any Entity.Type...) {
     self.text = text
     self.types = types.map { $0.typeName }
   }
 
+  /// The steps by which a store reads the rows. The statement is prepared at each read, and all rows are in memory at
+  /// once.
   public var plan: ReadTransaction.Plan<[SQLRow]> {
     ReadTransaction.Plan(
       .types(types), ReadIdentity(words: [text.fragment.sql] + types, values: text.fragment.arguments)
@@ -69,20 +77,28 @@ public struct SQLQuery: ReadRequest {
 public struct SQLText: Sendable, ExpressibleByStringInterpolation {
   let fragment: SQLFragment
 
+  /// Creates a text without values.
   public init(stringLiteral value: String) { fragment = SQLFragment(value) }
+  /// Creates a text with a `?` in the place of each value.
   public init(stringInterpolation: StringInterpolation) { fragment = stringInterpolation.fragment }
 
-  /// Collects the text and the values.
+  /// Collects the text and the values. Values of the types of fields can be interpolated. Names of tables and columns
+  /// can't; write them in the text.
   public struct StringInterpolation: StringInterpolationProtocol {
     var fragment = SQLFragment("")
 
+    /// Creates an empty text with room for its literals and one `?` a value.
     public init(literalCapacity: Int, interpolationCount: Int) {
       fragment.sql.reserveCapacity(literalCapacity + interpolationCount)
     }
 
+    /// Adds SQL as it is written.
     public mutating func appendLiteral(_ literal: String) { fragment += literal }
 
     /// Binds the value at its place in the SQL.
+    ///
+    /// Dates are bound as milliseconds since 1970, UUIDs as lower-case text, references as their id, `nil` as null.
+    /// Interpolate the latitude and the longitude of a coordinate by themselves.
     public mutating func appendInterpolation(_ value: some FieldConvertible) {
       fragment += SQLFragment("?", [value.fieldValue])
     }
@@ -131,6 +147,9 @@ public struct SQLRow: Sendable, Hashable {
 
   /// The value of a column by its name, as a type that a field can have; `nil` where it is null, of another type, or no
   /// column has the name. Of columns with the same name the first counts.
+  ///
+  /// Reads whole numbers as `Int`, `Double`, `Bool` or `Date`, text as `String`, `UUID`, references or JSON, and bytes
+  /// as `Data`. Lists of references can't be read. Read a coordinate by its columns, as `Double`.
   public subscript<Value: FieldConvertible>(column: String) -> Value? {
     guard let position = columns[column] else { return nil }
     var decoder = FieldDecoder(values: [values[position].value(Value.fieldKind.value)], type: "SQL")
