@@ -18,17 +18,22 @@ public struct Migration: Sendable {
   package var step: Step
 
   /// A change that two schemas alone don't show. Pending changes are converted with the rows.
+  ///
+  /// A step that fails makes the opening throw `BothyError` `.migrationFailed`, and the file is unchanged. The type and
+  /// the field are named as at that step, after the renames before it.
   public enum Step: Sendable {
     /// Renames a type; references to it follow. No record is rewritten. The type keeps its old name on the wire, where
-    /// older apps and the server know it.
+    /// older apps and the server know it. Rebuilds the indexes of the type.
     case renameType(from: String, to: String)
     /// Renames a field; its values stay. The field keeps its old name on the wire, so that it stays one field for older
-    /// apps, the server and new installs. Keep the step in the list, or give the field its `wire` name.
+    /// apps, the server and new installs. Keep the step in the list, or give the field its `wire` name. Rebuilds the
+    /// indexes of the type.
     case renameField(type: String, from: String, to: String)
-    /// Drops a type and all its records.
+    /// Drops a type and all its records. Its pending changes are dropped too, and are never sent. The records stay on
+    /// the server.
     case dropType(String)
     /// Drops a field. The values of a synced type are preserved, because other devices and the server still have the
-    /// field.
+    /// field. Rewrites the rows of the type.
     case dropField(type: String, field: String)
     /// Makes a field sensitive, as the new schema declares. Its values move to the secret store. The next push sends
     /// them as secrets, even for records without pending changes. Runs once a row that has a value.
@@ -45,7 +50,9 @@ public struct Migration: Sendable {
   }
 
   /// Creates a step that runs if a file's version is lower than `version` and the app's isn't. Steps run in the order
-  /// of their versions.
+  /// of their versions. Steps of one version run in the order of the list.
+  ///
+  /// A new file runs no step. Keep all steps, because a file of any earlier version may be opened.
   public init(to version: Int, _ step: Step) {
     self.version = version
     self.step = step

@@ -11,12 +11,13 @@ import Synchronization
 /// ```
 public struct RecordChange: Sendable, Hashable {
   /// The effect of the whole transaction on the record. A record that was inserted and removed in it has no event.
+  /// Several changes of a record in one transaction are one event.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// The record was inserted.
+    /// The record was inserted. By the app, or because the server sent it.
     case inserted
     /// The record existed before and still exists. Includes one that was removed and inserted again.
     case updated
-    /// The record was removed.
+    /// The record was removed. Either it was deleted, or this device stopped keeping it.
     case removed
   }
 
@@ -30,14 +31,15 @@ public struct RecordChange: Sendable, Hashable {
     case sync
   }
 
-  /// The record that changed.
+  /// The record that changed. The event has no values; fetch the record to read them.
   public var record: RecordID
   /// The effect on the record.
   public var kind: Kind
   /// The origin of the change. The first one, if a transaction had several.
   package var source: Source
 
-  /// True of a change that the app made on this device. False of one that the server sent or decided.
+  /// True of a change that the app made on this device. False of one that the server sent or decided. If a transaction
+  /// has both, its first change of the record counts.
   public var isLocal: Bool { source == .local }
 
   /// Creates an event like those of `LocalStore.events`, for tests of an app's own listeners.
@@ -125,5 +127,7 @@ extension LocalStore {
   ///
   /// While a listener exists, each write costs a note, and a write from the server one more look-up. A slow listener
   /// receives all events later, so consume them or cancel. Ends when the store is closed.
+  ///
+  /// Each access makes a stream of its own. It keeps all events until they are consumed, without a limit.
   public var events: AsyncStream<[RecordChange]> { eventHub.stream() }
 }

@@ -6,12 +6,14 @@
 /// try await store.importRecords([record])
 /// ```
 public struct AnyRecord: Sendable, Hashable, Identifiable {
-  /// The name of its type in the schema.
+  /// The name of its type in the schema. A write with an unknown name throws `BothyError` `unknownType`.
   public var type: String
+  /// The id, unique within the type and compared by its bytes. By default a UUID of version 7.
   public var id: String
   /// The fields with a value. An absent name is null.
   package var fields: [String: FieldValue]
-  /// The container of the record.
+  /// The container of the record. Records of a type are in the container with the type's name, unless they are inserted
+  /// in another or moved.
   public var container: String
   /// The server's stamp of the last change, or nil until the server has acknowledged the record.
   package var version: String?
@@ -36,6 +38,13 @@ public struct AnyRecord: Sendable, Hashable, Identifiable {
 
   /// Creates a record for `insert` and similar methods, which check its fields. Its container defaults to the name of
   /// its type. With the version from a read, a save preserves later changes of other devices.
+  ///
+  /// - Parameters:
+  ///   - type: The name of the type in the schema. It isn't checked here.
+  ///   - fields: The fields by name. An absent one gets its default in a new record and stays in an existing one.
+  ///   - container: The container of a new record.
+  ///   - version: The server's version that the fields were read at, if known.
+  ///   - unknownFields: Members that the schema lacks, as one canonical JSON object.
   public init(
     _ type: String, id: String = UUIDv7.make(), _ fields: [String: FieldValue] = [:],
     container: String? = nil, version: String? = nil, unknownFields: String? = nil
@@ -56,6 +65,13 @@ public struct AnyRecord: Sendable, Hashable, Identifiable {
   package var recordID: RecordID { RecordID(type: type, id: id) }
 
   /// The value of a field, or `.null` if it has none. Setting `.null` removes it from `fields`.
+  ///
+  /// An unknown name reads as `.null`. Setting it is noticed by the write, which throws `BothyError` `unknownField`.
+  ///
+  /// ```swift
+  /// var hut = AnyRecord("Hut", ["name": "Corrour"])
+  /// hut["beds"] = 8
+  /// ```
   public subscript(_ field: String) -> FieldValue {
     get { fields[field] ?? .null }
     set { fields[field] = newValue == .null ? nil : newValue }
@@ -69,6 +85,9 @@ public struct AnyRecord: Sendable, Hashable, Identifiable {
 
 extension AnyRecord {
   /// Creates the record of an entity value.
+  ///
+  /// A later save of the record changes the fields that differ from the state in which the value was read. Reads
+  /// nothing.
   public init<E: Entity>(_ entity: E) {
     var encoder = FieldEncoder(gathering: E.schema.fields.count)
     entity.encode(to: &encoder)

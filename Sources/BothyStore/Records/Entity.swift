@@ -51,21 +51,42 @@ public protocol Entity: Sendable, Identifiable where ID == String {
 }
 
 extension Entity {
+  /// The name of the Swift type. A file knows its records by this name, so a renamed struct needs a migration or a name
+  /// of its own.
   public static var typeName: String { String(describing: Self.self) }
-  /// The mark of a value of which a save writes every field.
+  /// The mark of a value of which a save writes every field. So a save overwrites changes that others made since the
+  /// value was read. Declare the property to keep those.
   public var readMark: ReadMark { .whole }
 }
 
 extension Entity where Fields == UntypedFields {
-  /// The untyped fields: any name, checked when the query runs.
+  /// The untyped fields: any name, checked when the query runs. A query with an unknown name throws `BothyError`
+  /// `unknownField`, with the known names.
   public static var fields: UntypedFields { UntypedFields() }
 }
 
 extension FieldSchema {
   /// Returns a field with the kind and the optionality of the Swift type `Value`.
   ///
-  /// Content that `Value` doesn't take, such as a case of a newer app, shows the default, or nothing in an optional field.
-  /// Without either, the record is set aside.
+  /// Content that `Value` doesn't take, such as a case of a newer app, shows the default, or nothing in an optional
+  /// field. Without either it shows 0, false or empty text if `Value` takes that. Else fetches leave the record out.
+  ///
+  /// ```swift
+  /// let fields: [FieldSchema] = [
+  ///   .field("email", String.self, unique: true), .field("list", Reference<TodoList>.self, onDelete: .cascade),
+  /// ]
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - defaultValue: The value of new records without one, and of old records when the field is new.
+  ///   - indexed: True for a B-tree, or an R-tree of a coordinate. References have an index anyway.
+  ///   - unique: True to refuse a second record with the same value.
+  ///   - fullText: True to add the words of a string to the type's full-text index.
+  ///   - merge: The rule for edits on both sides.
+  ///   - onDelete: The effect of the deletion of a reference's target on this record.
+  ///   - sensitive: True to store an optional string outside the file until the server has it.
+  ///   - wire: The name on the server, if it differs.
+  ///   - aliases: Other names that the server's records may have for the field.
   public static func field<Value: FieldConvertible>(
     _ name: String, _ type: Value.Type, default defaultValue: Value? = nil, indexed: Bool = false,
     unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .remote,

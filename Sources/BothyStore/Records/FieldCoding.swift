@@ -2,6 +2,8 @@ extension FieldKind {
   /// The storage of one type's values in a field: the kind, and how a value is written and read.
   ///
   /// An optimized build of an app calls the encoder and the decoder directly, without this value.
+  ///
+  /// An app gets one from a type with a raw value, or from `JSONField`; it makes none itself.
   public struct Coding<Value>: Sendable {
     /// Returns the kind of the field.
     @usableFromInline package let kind: @Sendable () -> FieldKind

@@ -21,9 +21,15 @@ extension FieldConvertible {
   @inlinable package static var fieldKind: FieldKind { fieldCoding.kind() }
 
   /// Writes the value as the next field of the record: one column, or two of a coordinate.
+  ///
+  /// For `Entity.encode(to:)`, which calls it for each field in the order of the schema. A value that can't be stored
+  /// is refused by the write that follows.
   @inlinable public func encodeField(to fields: inout FieldEncoder) { Self.fieldCoding.encode(self, &fields) }
 
   /// Reads the value from the next field. Throws `BothyError` `.invalidValue` if it is null or doesn't fit this type.
+  ///
+  /// For `Entity.init(id:from:)`, which calls it for each field in the order of the schema. An optional type reads null
+  /// as nil.
   @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     self = try Self.fieldCoding.decode(&fields)
   }
@@ -37,7 +43,10 @@ extension FieldConvertible {
 }
 
 extension Optional: FieldConvertible where Wrapped: FieldConvertible {
+  /// The wrapped type, so that optional fields compare with fields of that type.
   public typealias Unwrapped = Wrapped.Unwrapped
+  /// Stores the value in the columns of the wrapped type, and nil as null in all of them. In JSON an absent member is
+  /// nil.
   @inlinable public static var fieldCoding: FieldKind.Coding<Wrapped?> {
     FieldKind.Coding(
       Wrapped.fieldKind,
@@ -81,6 +90,8 @@ extension Optional: PlainField where Wrapped: PlainField {}
 #endif
 
 extension Bool: FieldConvertible {
+  /// Stores 0 or 1 in one column, and reads any other number as true. JSON has `true` or `false`. Reading null throws
+  /// `BothyError` `.invalidValue`; declare the property optional or give it a default.
   @inlinable public static var fieldCoding: FieldKind.Coding<Bool> {
     FieldKind.Coding(
       FieldKind(.bool), encode: { $1.encode($0) },
@@ -89,6 +100,8 @@ extension Bool: FieldConvertible {
 }
 
 extension Int: FieldConvertible {
+  /// Stores a whole number of 64 bits in one column. JSON has the number. On a machine with 32 bits, a number beyond
+  /// its `Int` throws `BothyError` `.invalidValue` when it is read.
   @inlinable public static var fieldCoding: FieldKind.Coding<Int> {
     FieldKind.Coding(
       FieldKind(.int), encode: { $1.encode(Int64($0)) },
@@ -104,6 +117,8 @@ extension Int: FieldConvertible {
 }
 
 extension Int64: FieldConvertible {
+  /// Stores a whole number of 64 bits in one column. JSON has the number, of which other programs may read only 53
+  /// bits. Reading null throws `BothyError` `.invalidValue`.
   @inlinable public static var fieldCoding: FieldKind.Coding<Int64> {
     FieldKind.Coding(
       FieldKind(.int), encode: { $1.encode($0) },
@@ -113,6 +128,8 @@ extension Int64: FieldConvertible {
 
 /// JSON can't represent NaN and the infinities, so a write of one throws `BothyError` `.invalidValue`.
 extension Double: FieldConvertible {
+  /// Stores a number in one column, of the kind `double`. JSON has the number; a whole number is read too. A write of
+  /// NaN or an infinity throws `BothyError` `.invalidValue`.
   @inlinable public static var fieldCoding: FieldKind.Coding<Double> {
     FieldKind.Coding(
       FieldKind(.double), encode: { $1.encode($0) },
@@ -121,6 +138,9 @@ extension Double: FieldConvertible {
 }
 
 extension String: FieldConvertible {
+  /// Stores UTF-8 text in one column, copied once by a write and once by a read. JSON has the string. Queries compare
+  /// the bytes, so composed and decomposed forms of a letter differ. More than 1 GB throws `BothyError`
+  /// `.invalidValue`.
   @inlinable public static var fieldCoding: FieldKind.Coding<String> {
     FieldKind.Coding(
       FieldKind(.text), encode: { $1.encode($0) },
@@ -131,6 +151,8 @@ extension String: FieldConvertible {
 /// Stored in whole milliseconds. A write of a date that isn't a number, is infinite, or exceeds 64 bits of milliseconds
 /// throws `BothyError` `.invalidValue`.
 extension Date: FieldConvertible {
+  /// Stores milliseconds since 1970 in one column, rounded to the nearest. JSON has the number. A value that was read
+  /// back may therefore differ from the one that was saved by half a millisecond.
   @inlinable public static var fieldCoding: FieldKind.Coding<Date> {
     FieldKind.Coding(
       FieldKind(.date), encode: { $1.encode($0) },
@@ -140,6 +162,8 @@ extension Date: FieldConvertible {
 
 /// Stored as lower-case text.
 extension UUID: FieldConvertible {
+  /// Stores 36 lower-case characters in one column. JSON has the string. Stored text that isn't a UUID throws
+  /// `BothyError` `.invalidValue` when it is read.
   @inlinable public static var fieldCoding: FieldKind.Coding<UUID> {
     FieldKind.Coding(
       FieldKind(.uuid), encode: { $1.encode($0.uuidString.lowercased()) },
@@ -154,6 +178,9 @@ extension UUID: FieldConvertible {
 }
 
 extension Data: FieldConvertible {
+  /// Stores the bytes in the row, copied once by a write and once by a read. JSON has them in base64, a third longer.
+  /// Every fetch of the record reads them, so keep large ones in a `Blob`. More than 1 GB throws `BothyError`
+  /// `.invalidValue`.
   @inlinable public static var fieldCoding: FieldKind.Coding<Data> {
     FieldKind.Coding(
       FieldKind(.data), encode: { $1.encode($0) },
@@ -162,6 +189,8 @@ extension Data: FieldConvertible {
 }
 
 extension Coordinate: FieldConvertible {
+  /// Stores latitude and longitude in two columns, with the suffixes `_lat` and `_lon`. JSON has `{"lat":…,"lon":…}`. A
+  /// write of a place off the earth throws `BothyError` `.invalidValue`.
   @inlinable public static var fieldCoding: FieldKind.Coding<Coordinate> {
     FieldKind.Coding(
       FieldKind(.coordinate), encode: { $1.encode($0) },
@@ -170,6 +199,8 @@ extension Coordinate: FieldConvertible {
 }
 
 extension Reference: FieldConvertible {
+  /// Stores the id of the target in one column, which always has an index. JSON has the id. The target need not exist.
+  /// Its type must be in the schema, else opening the store throws `BothyError` `invalidSchema`.
   @inlinable public static var fieldCoding: FieldKind.Coding<Reference<Target>> {
     FieldKind.Coding(
       FieldKind(.reference(to: Target.typeName, onDelete: .nullify)), encode: { $1.encode($0.id) },
@@ -179,6 +210,9 @@ extension Reference: FieldConvertible {
 
 /// An ordered list of references. Other arrays are `JSONField` values.
 extension Array: FieldConvertible where Element: AnyReference {
+  /// Stores the ids as one JSON array, in order. JSON has the same array. Each write of a changed list removes and adds
+  /// one row of an index for each id. A column with anything but an array of strings throws `BothyError` `.corrupt`
+  /// when it is read.
   public static var fieldCoding: FieldKind.Coding<[Element]> {
     FieldKind.Coding(
       FieldKind(.references(to: Element.fieldKind.value.target?.type ?? "", onDelete: .nullify)),
@@ -189,7 +223,8 @@ extension Array: FieldConvertible where Element: AnyReference {
   }
 }
 
-/// The interface of `Reference` for lists of references.
+/// The interface of `Reference` for lists of references. An array of references is a field, `[Reference<Trip>]`. No
+/// type of an app conforms.
 public protocol AnyReference: FieldConvertible, Identifiable<String> {
   /// Creates a reference to the record `id` without a check. A reference may name a record that isn't on this device
   /// (yet).
@@ -202,6 +237,9 @@ extension Reference: AnyReference {}
 extension RawRepresentable where Self: FieldConvertible, RawValue: FieldConvertible {
   /// Stores the raw value. A read throws `BothyError` `.invalidValue` if no case has it, for example a case of a later
   /// version of the app.
+  ///
+  /// A fetch of an entity shows the field's default instead, or nil in an optional field. Without either it shows the
+  /// case of 0 or empty text, and without such a case it leaves the record out.
   @inlinable public static var fieldCoding: FieldKind.Coding<Self> {
     FieldKind.Coding(
       storing: { $0.rawValue },

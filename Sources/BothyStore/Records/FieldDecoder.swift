@@ -3,7 +3,11 @@ internal import GRDBSQLite
 
 /// Reads the fields of one record in the order of its schema, from the current row of a statement or from values.
 ///
-/// Reading costs one or two C calls a column. Text and data are copied once.
+/// Reading costs one or two C calls a column. Text and data are copied once. A decoder is valid only during the call
+/// that receives it.
+///
+/// For `Entity.init(id:from:)` of an entity written by hand. Read each field once, in the order of the schema; a field
+/// that is left out shifts all later ones.
 public struct FieldDecoder {
   private let statement: OpaquePointer?
   private var column: Int32
@@ -48,7 +52,8 @@ public struct FieldDecoder {
     versionColumn = 0
   }
 
-  /// The state in which the fields are read, for the `readMark` of the value. Costs one C call.
+  /// The state in which the fields are read, for the `readMark` of the value. Costs one C call. The mark of a type that
+  /// isn't synced is `ReadMark.whole`. Read it before or after the fields, in any order.
   public var readMark: ReadMark {
     guard let statement else { return mark }
     guard versionColumn > 0 else { return .whole }

@@ -8,6 +8,9 @@ public import struct Foundation.Date
 ///
 /// Binding costs one C call a column and no allocation beyond SQLite's copy of text and data. If SQLite can't take a
 /// value (over its length limit), the write that follows throws.
+///
+/// For `Entity.encode(to:)` of an entity written by hand. Write each field once, in the order of the schema; a field
+/// that is left out shifts all later ones. Encoding itself never throws.
 public struct FieldEncoder {
   private let statement: OpaquePointer?
   private var parameter: Int32

@@ -33,6 +33,9 @@ public struct ReadMark: Sendable, Hashable {
   static let first = ReadMark(number: 0, reading: 0)
 
   /// Creates the mark of a value that is created now rather than read.
+  ///
+  /// A save of the value compares with changes that others make from now on. It takes the time of the device's clock,
+  /// which never runs back within a process.
   public init() { self.init(number: -Self.now(), reading: Reading.next()) }
 
   init(number: Int64, reading: Int64) { state = State(number: number, reading: reading) }
@@ -44,6 +47,12 @@ public struct ReadMark: Sendable, Hashable {
 
   /// The mark of a value of which a save writes every field. Set a value's `readMark` to it to restore an old value
   /// over later changes of others.
+  ///
+  /// ```swift
+  /// var old = todo
+  /// old.readMark = .whole
+  /// try await store.save(old)
+  /// ```
   public static var whole: ReadMark { ReadMark(number: .min, reading: 0) }
 
   /// Returns the present time. It never goes back while the process runs, even if the clock does.
@@ -70,11 +79,14 @@ public struct ReadMark: Sendable, Hashable {
 }
 
 extension ReadMark: Codable {
+  /// Reads the mark from one whole number. The value counts as read in an earlier launch: a save preserves changes of
+  /// others since, as far as the file still knows them.
   public init(from decoder: any Decoder) throws {
     let number = try decoder.singleValueContainer().decode(Int64.self)
     self.init(number: number, reading: number == .min ? 0 : -Reading.next())
   }
 
+  /// Writes the mark as one whole number, so that a value stored by the app refers to its state after a relaunch.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(number)
@@ -82,7 +94,8 @@ extension ReadMark: Codable {
 }
 
 extension KeyedDecodingContainer {
-  /// Decodes the mark of a value that the app stored. A value stored without a mark counts as created now.
+  /// Decodes the mark of a value that the app stored. A value stored without a mark counts as created now. So older
+  /// documents of an app stay readable after it adds `readMark`. Null counts as absent.
   public func decode(_ type: ReadMark.Type, forKey key: Key) throws -> ReadMark {
     try decodeIfPresent(type, forKey: key) ?? ReadMark()
   }

@@ -20,12 +20,18 @@ public struct FieldKind: Sendable, Hashable {
   @inlinable package var isCoordinate: Bool { if case .coordinate = value { true } else { false } }
 
   /// The effect on the records that refer to a deleted one.
+  ///
+  /// The store applies it in the transaction of the deletion. The records are found by an index. A deletion by the
+  /// server comes with its own effects, so no rule runs for it.
   public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
-    /// They are deleted too.
+    /// They are deleted too. Their own referrers follow the rules of their fields. Each deletion is a change of its own
+    /// and is synced.
     case cascade
-    /// Their reference is cleared (removed from a list).
+    /// Their reference is cleared (removed from a list). A single reference must be optional, else opening the store
+    /// throws `BothyError` `invalidSchema`.
     case nullify
-    /// The deletion is refused while any exist.
+    /// The deletion is refused while any exist. It throws `BothyError` `.denied` and changes nothing. Records that the
+    /// same deletion removes don't count.
     case deny
   }
 }

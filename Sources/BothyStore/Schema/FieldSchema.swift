@@ -80,21 +80,25 @@ public struct FieldSchema: Sendable, Hashable {
 /// }
 /// ```
 public enum FieldMergeRule: String, Sendable, Hashable, CaseIterable {
-  /// The server's value stays (the default).
+  /// The server's value stays (the default). This device's edit of the field gives way.
   case remote = "server"
-  /// This device's value replaces it.
+  /// This device's value replaces it. The device that syncs last therefore wins.
   case local = "client"
-  /// The later edit wins, by server-corrected time. The server wins ties.
+  /// The later edit wins, by server-corrected time. The server wins ties. It also wins if this device's time wasn't
+  /// reliable when the edit was made.
   case latest
-  /// The greater value.
+  /// The greater value. For numbers, dates and texts. A missing value counts as the smallest.
   case max
-  /// The smaller value.
+  /// The smaller value. For numbers, dates and texts. A missing value counts as the smallest.
   case min
-  /// Both differences from the base are added: for counts.
+  /// Both differences from the base are added: for counts. Whole numbers stop at the limits of 64 bits. No value counts
+  /// as 0 in the base.
   case counter
   /// Elements added on either side are kept in their places, and elements removed on either side are removed: for
-  /// lists.
+  /// lists. Works on references and on arrays in JSON; an element occurs once. A field of another kind keeps the
+  /// server's value.
   case setUnion
-  /// Texts are merged by lines against the base. If both changed a line, both forms are kept, the server's first.
+  /// Texts are merged by lines against the base. If both changed a line, both forms are kept, the server's first. A
+  /// field that isn't text keeps the server's value.
   case keepBoth
 }

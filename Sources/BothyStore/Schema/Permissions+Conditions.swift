@@ -29,6 +29,10 @@ extension Permissions {
   ///   - become: decides on the record after a change.
   ///   - delete: decides on the record before the deletion.
   ///   - share: decides who may change the audience, on the record before that.
+  ///
+  /// ```swift
+  /// let open = Permissions().where(update: "_owner = principal.name OR status = 'open'")
+  /// ```
   public func `where`(
     create: String? = nil, read: String? = nil, update: String? = nil, become: String? = nil,
     delete: String? = nil, share: String? = nil

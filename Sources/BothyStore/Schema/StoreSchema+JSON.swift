@@ -23,6 +23,9 @@ extension StoreSchema {
   }
 
   /// The document that `init(json:)` reads, canonical.
+  ///
+  /// A server is started with such a document. It has the local names beside those of the wire. Migrations and Swift
+  /// types are not part of it.
   public var json: JSONValue {
     .object(["version": .int(Int64(version)), "types": .array(types.map(\.json))])
   }

@@ -14,12 +14,23 @@ public struct StoreSchema: Sendable, Hashable {
   package var types: [TypeSchema]
 
   /// Creates a schema of types declared by hand. Opening a store validates it.
+  ///
+  /// The order of the types doesn't matter. Checks nothing here.
+  ///
+  /// - Parameter version: The version, from 1. Raise it when the types change, because migrations run by it and older
+  ///   apps then refuse the file.
   public init(version: Int = 1, types: [TypeSchema]) {
     self.version = version
     self.types = types
   }
 
   /// Creates a schema from the entity types of an app.
+  ///
+  /// Types that references point at must be among them, else opening the store throws `BothyError` `invalidSchema`.
+  ///
+  /// ```swift
+  /// let store = try LocalStore(at: path, schema: StoreSchema(version: 2, TodoList.self, Todo.self))
+  /// ```
   public init(version: Int = 1, _ entities: any Entity.Type...) {
     self.init(version: version, types: entities.map { $0.schema })
   }
@@ -115,6 +126,7 @@ public struct StoreSchema: Sendable, Hashable {
 
 /// `[TodoList.self, Todo.self]`: the types of an app, at version 1.
 extension StoreSchema: ExpressibleByArrayLiteral {
+  /// Creates a schema of version 1. Once the types have changed, write `StoreSchema(version: 2, Todo.self)` instead.
   public init(arrayLiteral types: any Entity.Type...) { self.init(types) }
 
   /// The schema of entity types, in their order.

@@ -21,16 +21,27 @@ public struct TypeSchema: Sendable, Hashable {
   /// The type's declared name on the wire and on the server, or nil for the name it was first declared by.
   package var wire: String?
 
-  /// The use of the network by a write.
+  /// The use of the network by a write. Reads don't depend on it: both kinds of records are read from the local file.
   public enum WriteMode: String, Sendable, Hashable, CaseIterable {
-    /// Written locally first or at once on the server, by the write policy.
+    /// Written locally first or at once on the server, by the write policy. A change without a network waits in the
+    /// outbox. The default.
     case offlineCapable
     /// Written on the server only. Without a network the write fails and isn't queued.
+    ///
+    /// Costs a round trip a save. A write in a transaction of a `SyncedStore` throws `BothyError` `.requiresNetwork`;
+    /// use its `save` and `delete`.
     case remoteOnly
   }
 
-  /// Creates a type, by default synced, written locally first and without permissions. A store checks it
-  /// when it is opened.
+  /// Creates a type, by default synced, written locally first and without permissions. A store checks it when it is
+  /// opened.
+  ///
+  /// - Parameters:
+  ///   - fields: The fields in the order in which an entity reads and writes them.
+  ///   - synced: False for records that stay on this device.
+  ///   - writeMode: The use of the network by writes of a synced type.
+  ///   - permissions: The rights of users on a server with the schema. Nil allows every user everything.
+  ///   - wire: The name on the server, if it differs.
   public init(
     _ name: String, fields: [FieldSchema], synced: Bool = true, writeMode: WriteMode = .offlineCapable,
     permissions: Permissions? = nil, wire: String? = nil
@@ -68,17 +79,18 @@ public struct TypeSchema: Sendable, Hashable {
 /// }
 /// ```
 public struct Permissions: Sendable, Hashable {
-  /// The users that have a right. The server decides by the user that the request was authenticated as.
+  /// The users that have a right. The server decides by the user that the request was authenticated as. A change
+  /// without the right is rejected with the code `.forbidden`.
   public enum Access: String, Sendable, Hashable, CaseIterable {
-    /// Every caller that may use the space.
+    /// Every caller that may use the space. Also one without a name.
     case anyone
-    /// Every user with a name.
+    /// Every user with a name. The default of all rights except `share`.
     case authenticated
-    /// The user that created the record.
+    /// The user that created the record. As a right to create, every user with a name has it.
     case owner
-    /// The owner and the record's audience.
+    /// The owner and the record's audience. As a right to create, every user with a name has it.
     case shared
-    /// No user. Every request is refused.
+    /// No user. Every request is refused. A condition that is given for the action decides in its place.
     case nobody
   }
 
@@ -105,6 +117,13 @@ public struct Permissions: Sendable, Hashable {
 
   /// Creates permissions. By default every user with a name has all rights, except that only the owner changes the
   /// audience.
+  ///
+  /// - Parameters:
+  ///   - create: The users that may insert records.
+  ///   - read: The users that receive records. Others see neither the records nor their changes.
+  ///   - update: The users that may change fields.
+  ///   - delete: The users that may delete records.
+  ///   - share: The users that may change a record's audience.
   public init(
     create: Access = .authenticated, read: Access = .authenticated, update: Access = .authenticated,
     delete: Access = .authenticated, share: Access = .owner

@@ -4,7 +4,7 @@
   case bool
   /// `Int` and `Int64`: a whole number of 64 bits.
   case int
-  /// `Double`: a number; NaN is stored as 0.
+  /// `Double`: a finite number. NaN and infinities are refused.
   case double
   /// `String`: text, compared by its UTF-8 bytes.
   case text
@@ -14,15 +14,15 @@
   case uuid
   /// `Data`: bytes in the row, base64 as JSON. Use blobs for large ones.
   case data
-  /// `Coordinate`: two columns, `{"lat":…,"lon":…}` as JSON.
+  /// `Coordinate`: two columns, `{"lat":…,"lon":…}` as JSON. An index of it is an R-tree.
   case coordinate
   /// Any `Codable` value, as canonical JSON text.
   case json
   /// `Blob`: the description of a file, as JSON text. Its bytes are stored elsewhere.
   case blob
-  /// One record of the type `to`.
+  /// One record of the type `to`. Its id as text, always with an index.
   case reference(to: String, onDelete: FieldKind.DeleteRule)
-  /// Records of the type `to`, in order.
+  /// Records of the type `to`, in order. A JSON array of their ids, with an entry in `bothy_link` for each.
   case references(to: String, onDelete: FieldKind.DeleteRule)
 
   /// The name in schema documents.

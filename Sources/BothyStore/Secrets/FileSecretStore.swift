@@ -15,12 +15,20 @@ public struct FileSecretStore: SecretStore {
   /// - Parameter folder: The folder, created with the first secret.
   public init(folder: String) { self.folder = folder }
 
+  /// Returns the value for `key`, or nil without a file. Reads one small file on the calling thread.
+  ///
+  /// - Throws: The system's error for a file that can't be read, and `JSONError` for one of other content.
   public func secret(_ key: SecretKey) throws -> String? {
     let path = path(of: key)
     guard FileManager.default.fileExists(atPath: path) else { return nil }
     return try document(at: path)["secret"]?.stringValue
   }
 
+  /// Writes a value to its file, or removes the file if `secret` is nil.
+  ///
+  /// Returns when the disk has it. A crash leaves the old value or the new one. Creates the folder if it is absent.
+  ///
+  /// - Throws: `BothyError` `.readOnly` if the folder can't be written, and the system's error if it can't be created.
   public func set(_ secret: String?, for key: SecretKey) throws {
     let manager = FileManager.default
     guard let secret else {
@@ -44,6 +52,9 @@ public struct FileSecretStore: SecretStore {
     }
   }
 
+  /// Returns the keys of all values, in any order. Empty without a folder.
+  ///
+  /// Reads each file, so the time grows with their number. Files with other suffixes than `.secret` are ignored.
   public func keys() throws -> [SecretKey] {
     guard FileManager.default.fileExists(atPath: folder) else { return [] }
     return try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { name in

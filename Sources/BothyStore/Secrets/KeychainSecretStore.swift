@@ -12,6 +12,9 @@
     /// - Parameter service: A name for this database's secrets, such as the app's identifier with the account.
     public init(service: String) { self.service = service }
 
+    /// Returns the value for `key`, or nil. One call of the keychain, which may take milliseconds.
+    ///
+    /// - Throws: `BothyError` `.readOnly` with the keychain's status, such as before the first unlock.
     public func secret(_ key: SecretKey) throws -> String? {
       var query = item(key)
       query[kSecReturnData as String] = true
@@ -23,6 +26,9 @@
       return String(decoding: data, as: UTF8.self)
     }
 
+    /// Stores a value and replaces the one before, or removes it if `secret` is nil. One or two calls of the keychain.
+    ///
+    /// - Throws: `BothyError` `.readOnly` with the keychain's status. Unlock the device and write again.
     public func set(_ secret: String?, for key: SecretKey) throws {
       guard let secret else {
         let status = SecItemDelete(item(key) as CFDictionary)
@@ -40,6 +46,11 @@
       guard added == errSecSuccess else { throw Self.error(added) }
     }
 
+    /// Returns the keys of all values of the service, in any order.
+    ///
+    /// Passwords of the service with other names are ignored. One call of the keychain for all.
+    ///
+    /// - Throws: `BothyError` `.readOnly` with the keychain's status.
     public func keys() throws -> [SecretKey] {
       let query: [String: Any] = [
         kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: service,

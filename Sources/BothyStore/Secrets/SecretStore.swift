@@ -7,12 +7,16 @@ import Synchronization
 /// let secrets = FileSecretStore(folder: "/var/lib/huts/secrets")
 /// for key in try secrets.keys() { show("\(key.field) of \(key.record) is not on the server yet.") }
 /// ```
+///
+/// Writes call it inside their transaction, so its time delays other writes.
 public protocol SecretStore: Sendable {
-  /// Returns the value for `key`, or nil.
+  /// Returns the value for `key`, or nil. Called when a change of the record is sent. Throws if the value can't be
+  /// read, such as on a locked device.
   func secret(_ key: SecretKey) throws -> String?
-  /// Stores a value and replaces the one before. Removes it if `secret` is nil; does nothing without one.
+  /// Stores a value and replaces the one before. Removes it if `secret` is nil; does nothing without one. Called just
+  /// before the commit of a write. An error of it rolls the write back.
   func set(_ secret: String?, for key: SecretKey) throws
-  /// Returns the keys of all values, in any order.
+  /// Returns the keys of all values, in any order. Called to remove the values that no pending change needs.
   func keys() throws -> [SecretKey]
 }
 
@@ -29,12 +33,12 @@ extension SecretStore {
 /// show(try secrets.secret(key) == nil ? "sent" : "waits")
 /// ```
 public struct SecretKey: Sendable, Hashable {
-  /// The record of the value.
+  /// The record of the value. Its type has the name that it had when the value was written.
   public var record: RecordID
-  /// The name of the field.
+  /// The name of the field. Its local name in the schema, not that of the wire.
   public var field: String
 
-  /// Creates the key of one field's value.
+  /// Creates the key of one field's value. Checks nothing. Keys with equal records and fields are equal.
   public init(_ record: RecordID, field: String) {
     self.record = record
     self.field = field
@@ -51,10 +55,13 @@ public struct SecretKey: Sendable, Hashable {
 public final class MemorySecretStore: SecretStore {
   private let secrets = Mutex<[SecretKey: String]>([:])
 
-  /// Creates an empty store.
+  /// Creates an empty store. Each store has values of its own, so share one instance between stores of one file.
   public init() {}
 
+  /// Returns the value for `key`, or nil. Never throws.
   public func secret(_ key: SecretKey) -> String? { secrets.withLock { $0[key] } }
+  /// Stores a value, or removes it if `secret` is nil. Never throws. Values are lost when the process ends.
   public func set(_ secret: String?, for key: SecretKey) { secrets.withLock { $0[key] = secret } }
+  /// Returns the keys of all values, in any order. Never throws.
   public func keys() -> [SecretKey] { secrets.withLock { Array($0.keys) } }
 }

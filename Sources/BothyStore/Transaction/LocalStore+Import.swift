@@ -6,9 +6,10 @@
 /// show("\(imported.inserted) new, \(imported.updated) updated")
 /// ```
 public struct ImportProgress: Sendable, Hashable {
-  /// The number of inserted records.
+  /// The number of inserted records. A record that occurs twice in the import is inserted once and then updated.
   public var inserted: Int
-  /// The number of existing records that were updated with the given fields.
+  /// The number of existing records that were updated with the given fields. Counts also those whose values were the
+  /// same.
   public var updated: Int
 
   package init(inserted: Int = 0, updated: Int = 0) {
@@ -26,6 +27,17 @@ extension LocalStore {
   /// `progress` runs after each batch, on an arbitrary thread. A failing batch is rolled back, and its error is thrown.
   /// A cancelled task stops between batches with `BothyError` `.cancelled`. Earlier batches stay. Memory is bounded by
   /// one batch.
+  ///
+  /// A record counts as existing by its type and id. Its container stays. Each batch is a commit, so observations
+  /// deliver once a batch.
+  ///
+  /// - Parameters:
+  ///   - records: The records. The sequence is read once, a batch at a time.
+  ///   - size: The number of records of a batch, at least 1. Larger ones are faster and use more memory.
+  ///   - progress: Receives the numbers so far.
+  /// - Throws: `BothyError` `unknownType`, `unknownField` or `.invalidValue` for a record that doesn't fit the schema,
+  ///   and `.uniqueViolation` for a value that another record has. After a failure import all records again: those that
+  ///   are here count as updated.
   @discardableResult
   public func importRecords(
     _ records: some Sequence<AnyRecord>, batch size: Int = 1000,

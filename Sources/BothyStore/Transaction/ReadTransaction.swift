@@ -8,7 +8,8 @@ package import GRDB
 /// }
 /// ```
 ///
-/// Valid only inside the closure that receives it, on that closure's thread.
+/// Valid only inside the closure that receives it, on that closure's thread. A read of a file doesn't delay writes, but
+/// a long one keeps SQLite's log from being emptied.
 public class ReadTransaction {
   package let database: Database
   package let catalog: Catalog
@@ -73,6 +74,9 @@ public class ReadTransaction {
 
   /// Returns the record of an entity type with `id`, or nil. Reads one row by primary key. Throws `BothyError`
   /// `.invalidValue` for one with content that this app doesn't know and has no default for.
+  ///
+  /// Costs a few microseconds. Ids are compared byte by byte. In a write it sees the changes made so far. A type that
+  /// the store wasn't opened with throws `unknownType`.
   @inlinable
   public final func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
     try fetch(type, id: id, leavesOut: false)

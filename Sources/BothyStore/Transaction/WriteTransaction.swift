@@ -140,7 +140,8 @@ public final class WriteTransaction: ReadTransaction {
     }
   }
 
-  /// Reads, changes and writes one record. Throws `.notFound` if it doesn't exist.
+  /// Reads, changes and writes one record, and returns it as `change` left it. Throws `BothyError` `.notFound` if it
+  /// doesn't exist. An error of `change` changes nothing.
   @discardableResult
   public func update<E: Entity>(_ type: E.Type, id: String, _ change: (inout E) throws -> Void) throws -> E {
     guard var entity = try fetch(type, id: id) else {

@@ -10,11 +10,13 @@
 /// show("\(image.size) bytes")
 /// ```
 public struct Blob: Sendable, Hashable, Codable {
-  /// SHA-256 of the bytes (FIPS 180-4), 64 lower-case hexadecimal digits.
+  /// SHA-256 of the bytes (FIPS 180-4), 64 lower-case hexadecimal digits. Equal bytes have equal names, and are stored
+  /// once.
   public var sha256: String
-  /// The number of bytes.
+  /// The number of bytes. As `BlobStorage.add` counted them, or as the device that made the description states it.
   public var size: Int
-  /// The media type (RFC 2046), if known.
+  /// The media type (RFC 2046), such as `image/jpeg`. Nil if unknown. It is stored as given and not checked against the
+  /// bytes.
   public var contentType: String?
 
   /// Describes bytes that are stored elsewhere. Reads nothing, and doesn't check the digest.

@@ -8,12 +8,13 @@
 /// let metres = finse.distance(to: Coordinate(latitude: 60.391, longitude: 5.322))
 /// ```
 public struct Coordinate: Sendable, Hashable {
-  /// North positive, -90 to 90.
+  /// North positive, -90 to 90. The poles are valid.
   public var latitude: Double
-  /// East positive, -180 to 180.
+  /// East positive, -180 to 180. Both ends are valid, and boxes treat them as one meridian.
   public var longitude: Double
 
-  /// Creates a coordinate from any numbers. Writing a place that isn't on earth throws `BothyError` `.invalidValue`.
+  /// Creates a coordinate from any numbers. Writing a place that isn't on earth throws `BothyError` `.invalidValue`. A
+  /// query by such a place throws `invalidQuery`. The latitude comes first, unlike in GeoJSON.
   public init(latitude: Double, longitude: Double) {
     self.latitude = latitude
     self.longitude = longitude
@@ -45,6 +46,8 @@ public struct Coordinate: Sendable, Hashable {
 
   /// Returns the great-circle distance in metres, by the haversine formula on a sphere of the mean radius 6,371,008.8 m
   /// (IUGG). Accurate to 0.6 % of the ellipsoid.
+  ///
+  /// Symmetric, and 0 for equal places. Queries measure by the same formula. The result is NaN if a number is.
   public func distance(to other: Coordinate) -> Double {
     let radians = Double.pi / 180
     let halfLatitude = (other.latitude - latitude) * radians / 2

@@ -13,25 +13,27 @@ public import struct Foundation.Data
 /// UUIDs, references and the raw text of enums are `.text`. Lists of references are `.list`. `Codable` and `Blob`
 /// values are `.json` with canonical JSON text.
 public enum FieldValue: Sendable, Hashable {
-  /// No value.
+  /// No value. Fits optional fields only.
   case null
-  /// True or false.
+  /// True or false. In a condition, false sorts before true.
   case bool(Bool)
-  /// A whole number.
+  /// A whole number. It doesn't fit a field of dates, which takes `.date`.
   case int(Int64)
-  /// A number. A field of this kind also accepts `.int`.
+  /// A number. A field of this kind also accepts `.int`. NaN and infinities are refused with `BothyError`
+  /// `.invalidValue`.
   case double(Double)
-  /// Text, the form of strings, UUIDs, references and enums.
+  /// Text, the form of strings, UUIDs, references and enums. Compared by its UTF-8 bytes.
   case text(String)
   /// Milliseconds since 1970-01-01T00:00:00Z, negative before.
   case date(Int64)
-  /// Bytes in the row.
+  /// Bytes in the row. As JSON they are base64 (RFC 4648, section 4).
   case data(Data)
-  /// A place on earth.
+  /// A place on earth. One elsewhere is refused with `BothyError` `.invalidValue`.
   case coordinate(Coordinate)
-  /// Canonical JSON text (see `JSONValue.canonicalText`).
+  /// Canonical JSON text (see `JSONValue.canonicalText`). Values are compared by this text, so another spelling of a
+  /// value differs from it. Nesting ends at 32 levels.
   case json(String)
-  /// Ids of records, in order.
+  /// Ids of records, in order. An empty list is a value, other than null.
   case list([String])
 
   /// True if the value is null.
@@ -69,10 +71,15 @@ extension FieldValue {
 extension FieldValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByFloatLiteral, ExpressibleByNilLiteral
 {
+  /// Creates text: `["name": "Corrour"]`. A date or a coordinate has no literal.
   public init(stringLiteral value: String) { self = .text(value) }
+  /// Creates a whole number: `["beds": 6]`. It also fits a field of numbers.
   public init(integerLiteral value: Int64) { self = .int(value) }
+  /// Creates a Boolean: `["done": true]`.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
+  /// Creates a number: `["height": 380.5]`. A field of whole numbers refuses it.
   public init(floatLiteral value: Double) { self = .double(value) }
+  /// Creates null: `["due": nil]`. In an import it clears the field of an existing record.
   public init(nilLiteral: ()) { self = .null }
 }
 

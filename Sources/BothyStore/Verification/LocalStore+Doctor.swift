@@ -8,6 +8,8 @@ extension LocalStore {
   ///
   /// Reads the whole file, some seconds a gigabyte, on the calling thread, and holds the writer meanwhile. Damage is a
   /// finding, not an error. Throws only if the store is closed.
+  ///
+  /// Reads go on meanwhile, and writes wait. Call it on a thread that may block, not on the main actor.
   public func diagnose() throws -> StoreDiagnosis { try diagnose(with: []) }
 
   /// Like `diagnose()`, but also runs the checks of other modules.

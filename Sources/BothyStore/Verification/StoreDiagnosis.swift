@@ -23,7 +23,7 @@ public struct StoreDiagnosis: Sendable, Hashable {
   package struct Finding: Sendable, Hashable, CustomStringConvertible {
     /// The seriousness of a finding. A store with only notes is healthy.
     package enum Severity: String, Sendable, Hashable, CaseIterable {
-      /// Information that needs no action.
+      /// Information that needs no action. `problems` leaves it out.
       case note
       /// Results may be slow or incomplete. No data is lost.
       case warning
