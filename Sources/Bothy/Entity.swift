@@ -61,6 +61,11 @@ public macro Entity(
 ) = #externalMacro(module: "BothyMacros", type: "EntityMacro")
 
 /// Makes a struct a type of record that stays on this device: `@Entity(.local)` or `@Entity("name", .local)`.
+///
+/// Generates the members that `@Entity` generates without a scope. A synced type can't become local by a migration, nor
+/// the other way: opening the file then throws `BothyError` `.schemaMismatch`.
+///
+/// - Parameter name: The type's name in the schema and in the file. Defaults to the struct's name.
 @attached(
   member, names: named(id), named(typeName), named(schema), named(Fields), named(fields), named(encode),
   named(init), named(readMark))
@@ -69,6 +74,9 @@ public macro Entity(_ name: String? = nil, _ scope: EntityScope) =
   #externalMacro(module: "BothyMacros", type: "EntityMacro")
 
 /// Makes a struct a type of record that stays on this device and is never sent: `@Entity(.local)`.
+///
+/// Saves of such records need no network, whatever the write policy. The type has the struct's name in the schema and
+/// in the file.
 @attached(
   member, names: named(id), named(typeName), named(schema), named(Fields), named(fields), named(encode),
   named(init), named(readMark))
@@ -83,6 +91,6 @@ public macro Entity(_ scope: EntityScope) = #externalMacro(module: "BothyMacros"
 /// }
 /// ```
 public enum EntityScope: Sendable {
-  /// On this device only.
+  /// On this device only. The record has no version and no metadata, and is in the container of its type only.
   case local
 }

@@ -44,8 +44,10 @@ public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarke
 /// ```
 ///
 /// Devices that are offline can give the same value twice in a synced type. A server with the schema rejects the later
-/// change, which stays pending. Until it is resolved, or if the server has no schema, two records here may have
-/// the same value; both can be edited.
+/// change, which stays pending. Until it is resolved, or if the server has no schema, two records here may have the
+/// same value; both can be edited.
+///
+/// Costs one look-up in an index a write. A coordinate can't be unique.
 @attached(peer)
 public macro UniqueValue() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
@@ -74,6 +76,10 @@ public macro FullText() = #externalMacro(module: "BothyMacros", type: "FieldMark
 ///   @Sensitive var password: String?
 /// }
 /// ```
+///
+/// The field has no default and no index, and its type is synced, else opening the store throws `BothyError`
+/// `invalidSchema`. Over `http:` the change is rejected with the code `insecureAddress`, and stays pending. A field
+/// that becomes sensitive later needs the migration step `.makeSensitive`.
 @attached(peer)
 public macro Sensitive() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
@@ -86,6 +92,11 @@ public macro Sensitive() = #externalMacro(module: "BothyMacros", type: "FieldMar
 ///   @Merge(.counter) var visits = 0  // what was added here is added there
 /// }
 /// ```
+///
+/// Without it the server's value stays. Each device merges by the rule of its own app, so change the rule of all
+/// versions together.
+///
+/// - Parameter rule: The rule; see `FieldMergeRule` for the types of fields that each fits.
 @attached(peer)
 public macro Merge(_ rule: FieldMergeRule) = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
@@ -98,6 +109,12 @@ public macro Merge(_ rule: FieldMergeRule) = #externalMacro(module: "BothyMacros
 ///   @OnDelete(.cascade) var list: Reference<TodoList>  // deleted with its list
 /// }
 /// ```
+///
+/// For references and lists of them. The rule runs in the transaction of the deletion and finds the records by an
+/// index.
+///
+/// - Parameter rule: `.cascade` deletes this record too, `.nullify` clears the reference, and `.deny` makes the
+///   deletion throw `BothyError` `.denied`.
 @attached(peer)
 public macro OnDelete(_ rule: FieldKind.DeleteRule) =
   #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
@@ -111,5 +128,7 @@ public macro OnDelete(_ rule: FieldKind.DeleteRule) =
 ///   @NotStored var progress = 0.0
 /// }
 /// ```
+///
+/// The property needs an initial value. Queries can't name it.
 @attached(peer)
 public macro NotStored() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")

@@ -40,6 +40,15 @@ public macro SettingsGroup(_ name: String? = nil, version: Int = 1, steps: [Sett
   #externalMacro(module: "BothyMacros", type: "SettingsGroupMacro")
 
 /// Makes a struct a group of settings in the given home: `@SettingsGroup(in: home)`.
+///
+/// The first read of `current` opens the home, and later ones read memory. `update` is durable when it returns. If the
+/// home can't be opened, `update` throws and readers get the defaults.
+///
+/// - Parameters:
+///   - name: The group's name in its home. Defaults to the struct's name.
+///   - home: The home, a stored constant that the whole app shares.
+///   - version: The version of the group. Increase it when `steps` change stored values.
+///   - steps: The changes from older versions to this one.
 @attached(
   member, names: named(init), named(groupName), named(version), named(steps), named(fields), named(settings),
   named(encode))

@@ -9,10 +9,11 @@ extension LocalStore {
   /// nothing: the writes before it are committed. Reads inside the closure see the writes before them.
   ///
   /// ```swift
-  /// let store = try LocalStore(at: path, schema: [Todo.self])
-  /// let id = try store.write { transaction in
-  ///   try transaction.insert(todo)
-  ///   return todo.id
+  /// func add(_ todo: Todo, to store: LocalStore) throws -> Int {
+  ///   try store.write { transaction in
+  ///     try transaction.insert(todo)
+  ///     return try transaction.count(Todo.all)
+  ///   }
   /// }
   /// ```
   ///

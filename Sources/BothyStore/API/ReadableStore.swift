@@ -80,7 +80,7 @@ extension ReadableStore {
   /// each commit that touches the record.
   ///
   /// ```swift
-  /// for try await todo in store.values(of: Todo.self, id: todo.id) { show(todo?.title ?? "deleted") }
+  /// for try await current in store.values(of: Todo.self, id: todo.id) { show(current?.title ?? "deleted") }
   /// ```
   public func values<E: Entity>(of type: E.Type, id: String) -> LiveValues<E?> {
     values(of: RecordByID<E>(id: id))

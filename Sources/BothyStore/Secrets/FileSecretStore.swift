@@ -17,7 +17,7 @@ public struct FileSecretStore: SecretStore {
 
   /// Returns the value for `key`, or nil without a file. Reads one small file on the calling thread.
   ///
-  /// - Throws: The system's error for a file that can't be read, and `JSONError` for one of other content.
+  /// - Throws: The system's error for a file that can't be read, and an error of the parser for one that isn't JSON.
   public func secret(_ key: SecretKey) throws -> String? {
     let path = path(of: key)
     guard FileManager.default.fileExists(atPath: path) else { return nil }
