@@ -239,7 +239,7 @@ extension RawRepresentable where Self: FieldConvertible, RawValue: FieldConverti
   /// version of the app.
   ///
   /// A fetch of an entity shows the field's default instead, or nil in an optional field. Without either it shows the
-  /// case of 0 or empty text, and without such a case it leaves the record out.
+  /// case with the raw value 0 or empty text. If there isn't one, it leaves the record out.
   @inlinable public static var fieldCoding: FieldKind.Coding<Self> {
     FieldKind.Coding(
       storing: { $0.rawValue },

@@ -21,9 +21,9 @@ public protocol JSONField: FieldConvertible, Codable {}
 extension JSONField {
   /// Stores one column of text, of the kind `json`.
   ///
-  /// Dates are milliseconds since 1970, and keys are sorted. A value that `Codable` can't encode, such as NaN, is
-  /// stored as JSON null. JSON nested deeper than 32 levels throws `BothyError` `.invalidValue` at the write. Stored
-  /// JSON that the type can't decode throws it at the read.
+  /// Dates are milliseconds since 1970, and keys are sorted. JSON of 33 to 64 levels throws `BothyError`
+  /// `.invalidValue` at the write. A value that `Codable` can't encode, such as NaN, or one of more levels, is stored
+  /// as JSON null. Stored JSON that the type can't decode throws `.invalidValue` at the read.
   public static var fieldCoding: FieldKind.Coding<Self> {
     JSONFieldCoding.coding(FieldKind(Self.self == Blob.self ? .blob : .json))
   }

@@ -47,7 +47,8 @@ public struct Coordinate: Sendable, Hashable {
   /// Returns the great-circle distance in metres, by the haversine formula on a sphere of the mean radius 6,371,008.8 m
   /// (IUGG). Accurate to 0.6 % of the ellipsoid.
   ///
-  /// Symmetric, and 0 for equal places. Queries measure by the same formula. The result is NaN if a number is.
+  /// Symmetric, and 0 for equal places. Queries measure by the same formula. Both places must be on earth, else the
+  /// result has no meaning.
   public func distance(to other: Coordinate) -> Double {
     let radians = Double.pi / 180
     let halfLatitude = (other.latitude - latitude) * radians / 2
