@@ -152,12 +152,12 @@ extension LocalStore {
   /// The call itself reads nothing. Each page costs one query, which continues by an index of the first sort key or
   /// sorts again without one. Leaves out records that this app can't read.
   ///
-  /// - Parameter pageSize: The number of rows of a page, at least 1.
-  ///
   /// ```swift
   /// let store = try LocalStore(at: path, schema: [Todo.self])
   /// for try await todo in store.records(Todo.order(by: \.due), pageSize: 100) { show(todo.title) }
   /// ```
+  ///
+  /// - Parameter pageSize: The number of rows of a page, at least 1.
   public func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
     RecordPages(store: self, query: query.recordQuery, pageSize: max(1, pageSize)) { query, transaction in
       var rows = try RowCursor(query, in: transaction, isKept: false, isWhole: true)

@@ -22,6 +22,12 @@ extension Permissions {
   /// caller. It has no effect on the device. A store and a server check it when they load the schema, and throw
   /// `BothyError` `invalidSchema` with a remedy. The article on permissions has the syntax.
   ///
+  /// ```swift
+  /// let permissions = Permissions().where(update: "_owner = principal.name OR status = 'open'")
+  /// ```
+  ///
+  /// A condition has at most 4,000 bytes. An action without one stays with its access.
+  ///
   /// - Parameters:
   ///   - create: decides on the new record.
   ///   - read: decides on the record as it is.
@@ -29,10 +35,6 @@ extension Permissions {
   ///   - become: decides on the record after a change.
   ///   - delete: decides on the record before the deletion.
   ///   - share: decides who may change the audience, on the record before that.
-  ///
-  /// ```swift
-  /// let open = Permissions().where(update: "_owner = principal.name OR status = 'open'")
-  /// ```
   public func `where`(
     create: String? = nil, read: String? = nil, update: String? = nil, become: String? = nil,
     delete: String? = nil, share: String? = nil
