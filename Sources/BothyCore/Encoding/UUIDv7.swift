@@ -19,12 +19,23 @@ public enum UUIDv7 {
 
   /// Returns a new id from the current time and the system's random numbers. It sorts after every id that this method
   /// returned before.
+  ///
+  /// May be called from any thread. It waits for a lock that is held while up to two random numbers are drawn. The
+  /// order holds within one process. If the clock is set back, ids continue from the last one.
+  ///
+  /// - Returns: 36 lower-case characters, with dashes.
   public static func make() -> String {
     var generator = SystemRandomNumberGenerator()
     return sequence.next(at: Timestamp(Date()), using: &generator)
   }
 
   /// Returns an id for a given time and randomness, for tests that replay. Ignores the ids that were created before.
+  ///
+  /// Ids of equal milliseconds are in no order. A time before 1970 counts as 1970.
+  ///
+  /// - Parameters:
+  ///   - time: The time in the first 48 bits of the id.
+  ///   - generator: Draws two numbers of 64 bits.
   public static func make(at time: Timestamp, using generator: inout some RandomNumberGenerator) -> String {
     let id = random(at: time, using: &generator)
     return text(id.high, id.low)

@@ -22,16 +22,24 @@ package struct JSONReader {
   /// The kind of the next value, determined by its first byte.
   package enum Kind: Sendable {
     /// `{` is next: read it with `object(_:)`.
+    ///
+    /// Its members are read in the order of the text.
     case object
     /// `[` is next: read it with `array(_:)`.
+    ///
+    /// Its elements may be of different kinds.
     case array
     /// A quotation mark is next: read it with `string()`.
+    ///
+    /// Names of members are read by `object(_:)` alone.
     case string
     /// A minus or a digit is next: read it with `number()`, `int()` or `double()`.
+    ///
+    /// The rest of the number is not checked yet.
     case number
-    /// `t` or `f` is next: read it with `bool()`.
+    /// `t` or `f` is next: read it with `bool()`, which throws for other words.
     case bool
-    /// `n` is next: read it with `nextIsNull()`.
+    /// `n` is next: read it with `nextIsNull()`, which throws for other words.
     case null
   }
 
@@ -131,9 +139,11 @@ package struct JSONReader {
 
   /// A number as it was written.
   package enum Number: Sendable, Equatable {
-    /// Written without fraction and exponent, and within 64 bits.
+    /// Written without fraction and exponent, and within 64 bits. All digits are kept.
     case int(Int64)
     /// Any other number: the nearest `Double`, never infinite.
+    ///
+    /// A whole number beyond 64 bits is rounded.
     case double(Double)
   }
 

@@ -7,19 +7,27 @@
 ///
 /// Records don't use it. They are written and read directly (see `JSONWriter`, `JSONReader`).
 public enum JSONValue: Sendable, Hashable {
-  /// The literal `null`.
+  /// The literal `null`. It differs from an absent member of an object.
   case null
-  /// The literals `true` and `false`.
+  /// The literals `true` and `false`. They are never equal to the numbers 1 and 0.
   case bool(Bool)
   /// A number written without fraction and exponent that fits 64 bits.
+  ///
+  /// All of its digits are kept, also beyond 2^53.
   case int(Int64)
   /// Any other number. `.double(1)` is not equal to `.int(1)`, but both have the text `1`.
+  ///
+  /// Parsed values are finite. NaN and infinities, which only code can make, have the text `null`.
   case double(Double)
   /// A string, its escapes resolved.
+  ///
+  /// The text of a value has only the escapes that JSON requires.
   case string(String)
-  /// An array; its elements may be of different kinds.
+  /// An array; its elements may be of different kinds. Their order counts in comparisons.
   case array([JSONValue])
   /// Members in any order; a repeated name keeps its last value (RFC 8259 section 4 leaves this open).
+  ///
+  /// Names are compared as Swift's strings, so two spellings of one letter are one name.
   case object([String: JSONValue])
 
   /// Parses one JSON document. Throws `JSONError`.
@@ -97,6 +105,9 @@ public enum JSONValue: Sendable, Hashable {
   }
 
   /// The canonical text: members sorted, no white space.
+  ///
+  /// Members are in the order of their names' UTF-8 bytes. Takes time in proportion to the text, besides sorting the
+  /// members. Doesn't fail: NaN and infinities are written as `null`.
   public var canonicalText: String {
     var writer = JSONWriter()
     write(to: &writer)
@@ -177,11 +188,17 @@ extension String {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+  /// Creates a string from a literal, such as `"Oslo"`.
   public init(stringLiteral value: String) { self = .string(value) }
+  /// Creates an `int` from a literal, such as `60`.
   public init(integerLiteral value: Int64) { self = .int(value) }
+  /// Creates a `bool` from a literal, `true` or `false`.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
+  /// Creates a `double` from a literal, such as `2.5`.
   public init(floatLiteral value: Double) { self = .double(value) }
+  /// Creates an array from a literal, whose elements may be of different kinds.
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  /// Creates an object from a literal. A repeated name keeps its last value.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
   }

@@ -11,13 +11,15 @@ public import struct Foundation.Date
 /// Calendar conversions follow the proleptic Gregorian calendar by the day-count algorithm of Howard Hinnant,
 /// "chrono-Compatible Low-Level Date Algorithms". Text follows RFC 3339.
 public struct Timestamp: Sendable, Hashable, Comparable {
-  /// Whole milliseconds since 1970-01-01T00:00:00Z, negative before.
+  /// Whole milliseconds since 1970-01-01T00:00:00Z, negative before. Leap seconds don't count.
   public var milliseconds: Int64
 
-  /// Creates a time from its stored milliseconds.
+  /// Creates a time from its stored milliseconds. Any number is valid.
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
   /// Creates the nearest millisecond. Clamps dates beyond the range of 64 bits.
+  ///
+  /// Two dates within one millisecond may become equal.
   public init(_ date: Date) {
     let exact = (date.timeIntervalSince1970 * 1000).rounded()
     milliseconds = Int64(exactly: exact) ?? (exact > 0 ? .max : .min)
@@ -26,6 +28,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   /// The time as a `Date` of Foundation, which counts in seconds.
   @usableFromInline package var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
+  /// Returns true if the left time is the earlier one.
   public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
   /// Reads `2026-12-01`, or `2026-12-01T08:30:00Z` with an optional fraction and an offset. A date alone is midnight
