@@ -8,11 +8,24 @@ private struct DownloadDetails: ErrorDetails {
 
 extension BothyError {
   /// The status of the server's response to a download, or `nil` if none came.
+  ///
+  /// It may be 200, if the content isn't that of the source.
   public var status: Int? {
     get { self[DownloadDetails.self].status }
     set { self[DownloadDetails.self].status = newValue }
   }
-  /// The pause that the server demands before the next request for a download.
+  /// The time before the host gets another request, or `nil` if nothing is known about it.
+  ///
+  /// It is the pause that the server demands by `Retry-After`, or the rest of the pause of a host that counts as down.
+  /// Until then a read of that host fails without a request, unless the source's `patience` covers the rest.
+  ///
+  /// ```swift
+  /// do {
+  ///   draw(try await cache.value(try api.key(path: "menu.json")))
+  /// } catch let error as BothyError {
+  ///   if let pause = error.retryAfter { show("Try again in \(pause).") }
+  /// }
+  /// ```
   public var retryAfter: Duration? {
     get { self[DownloadDetails.self].retryAfter }
     set { self[DownloadDetails.self].retryAfter = newValue }

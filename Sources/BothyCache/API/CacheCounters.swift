@@ -1,22 +1,28 @@
 /// Counts of what happened, since a cache was opened or over the lifetime of its folder.
+///
+/// They are for people and logs, and nothing in the cache depends on them. They only grow.
 public struct CacheCounters: Sendable, Hashable, Codable {
   /// Look-ups that found the entry in memory, including those of `peek`.
+  ///
+  /// A stale entry counts too, even if a request follows.
   public var memoryHits = 0
-  /// Look-ups that found the entry in the store on disk.
+  /// Look-ups that found the entry in the store on disk. It is in memory then, if it fits.
   public var diskHits = 0
   /// Look-ups that found the entry in the resources that came with the app.
   package var bundledHits = 0
-  /// Reads that found nothing stored.
+  /// Reads that found nothing stored, and mostly sent a request. Reloads do not look, so they do not count.
   public var misses = 0
   /// Reads that returned a stale entry.
   package var stale = 0
-  /// Responses of the server with new bytes.
+  /// Responses of the server with new bytes. Those that weren't stored count too.
   public var loaded = 0
   /// Responses with status 304 or with unchanged bytes.
   package var confirmed = 0
   /// Responses that say that nothing exists, and reads that returned such a response from the cache.
   package var absent = 0
   /// Requests without a usable response. Cancelled requests do not count.
+  ///
+  /// Attempts of one request count once, as do its readers.
   public var failed = 0
   /// Reads that joined a running request.
   package var coalesced = 0
@@ -28,7 +34,9 @@ public struct CacheCounters: Sendable, Hashable, Codable {
   package var corrupt = 0
   /// Responses that were returned but not stored, for any reason.
   package var notStored = 0
-  /// Bytes of bodies that came from the network.
+  /// Bytes of bodies that came from the network, without content coding.
+  ///
+  /// Failed and resumed parts do not count apart.
   public var bytesLoaded: Int64 = 0
   /// Bytes that reads returned from memory, disk and bundle.
   package var bytesServed: Int64 = 0

@@ -1,6 +1,9 @@
 public import Foundation
 
 /// The place where a cache keeps entries beyond its process.
+///
+/// A value describes it and opens nothing. On Apple's platforms its files are excluded from backups, because all of
+/// them can be downloaded again.
 public struct DiskTier: Sendable {
   let openStore: @Sendable (BlobStoreOptions) throws -> any BlobStore
   /// The folder for the beginnings of large bodies during a download, or `nil` to keep them in memory.
@@ -10,8 +13,11 @@ public struct DiskTier: Sendable {
 
   /// Uses a store of any kind.
   ///
+  /// `ResourceCache.export` needs a store of `files` or `database`. Totals and the removal of a source read another
+  /// store entry by entry.
+  ///
   /// - Parameter open: opens the store with the limits of the cache's settings. The store calls `damaged` with each
-  ///   entry whose bytes it found damaged, on any thread.
+  ///   entry whose bytes it found damaged, on any thread. An error that it throws is thrown by the cache's initializer.
   public init(
     _ open:
       @escaping @Sendable (
@@ -30,7 +36,16 @@ public struct DiskTier: Sendable {
     self.partials = partials
   }
 
-  /// Opens the store by itself, without a cache. Blocks while the folder is opened. Throws `BothyError`.
+  /// Opens the store by itself, without a cache. Blocks while the folder is opened.
+  ///
+  /// ```swift
+  /// let files = try DiskTier.files(in: folder).open()
+  /// try files.forEach(nil) { key, _, bytes in show("\(key): \(bytes) bytes") }
+  /// ```
+  ///
+  /// Close it by `BlobStore.close()`. Entries beyond `limits` are evicted at once.
+  ///
+  /// - Throws: `BothyError`, such as `.newerFile`, `.readOnly` or `.busy`.
   public func open(limits: BlobStoreLimits = BlobStoreLimits()) throws -> any BlobStore {
     try openStore(BlobStoreOptions(limits: limits))
   }
@@ -38,7 +53,8 @@ public struct DiskTier: Sendable {
   /// Stores each entry as a file of its own below `tiledb` in the folder, which other programs can open.
   ///
   /// Creates the folder if needed. The cache must be its only user. Each file takes whole blocks of the disk, and equal
-  /// bytes are stored for each key, so maps of small tiles take several times the room of `database`.
+  /// bytes are stored for each key, so maps of small tiles take several times the room of `database`. Nothing is opened
+  /// before the cache is, which throws as for `database`.
   public static func files(in folder: URL) -> DiskTier {
     var tier = DiskTier(partials: folder.appending(path: "partial")) { options in
       try DiskStore(folder: folder.path, layout: .files, options: options)
@@ -51,8 +67,9 @@ public struct DiskTier: Sendable {
   ///
   /// Bytes of more than 96 KB are in files beside it. Creates the folder if needed. The cache must be its only user. A
   /// folder that `files` has filled is taken over, and its entries move when they are replaced. A confirmation by the
-  /// server writes no bytes of the resource. Opening throws `BothyError`, with `.newerFile` for a file of a newer version,
-  /// which is left as it is.
+  /// server writes no bytes of the resource. Opening throws `BothyError`, with `.newerFile` for a file of a newer
+  /// version, which is left as it is. A damaged file is renamed and replaced, and `CacheEvent.storeReplaced` reports
+  /// it.
   public static func database(in folder: URL) -> DiskTier {
     var tier = DiskTier(partials: folder.appending(path: "partial")) { options in
       let path = folder.appending(path: "cache.sqlite").path

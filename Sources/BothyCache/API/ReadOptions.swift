@@ -17,6 +17,11 @@ package struct Admission: Sendable {
 }
 
 /// The options of one read.
+///
+/// ```swift
+/// let options = ReadOptions(priority: .visible) { progress in show("\(progress.received) bytes") }
+/// let picture = try await cache.value(try api.key(path: "hut.jpeg"), options)
+/// ```
 public struct ReadOptions: Sendable {
   /// The places that the read uses. The default is `localElseRemote`.
   package var policy: ReadPolicy
@@ -53,6 +58,9 @@ public struct ReadOptions: Sendable {
   package var letsGo: String?
 
   /// The options of a read that downloads the resource again, whole.
+  ///
+  /// The request carries no condition, and no stored entry answers the read or replaces a failed response. Even an
+  /// immutable resource is requested. The stored entry stays until a good response replaces it.
   public static var reload: ReadOptions {
     var options = ReadOptions(policy: .remote)
     options.ignoresStored = true
@@ -63,11 +71,12 @@ public struct ReadOptions: Sendable {
   ///
   /// - Parameters:
   ///   - policy: the places that the read uses.
-  ///   - priority: the urgency of a request, if the read sends one.
-  ///   - freshness: the rule for this resource, which replaces the source's rule.
-  ///   - fields: fields of this request, besides those of the source.
+  ///   - priority: the urgency of a request, if the read sends one. A shared request has the highest of its readers.
+  ///   - freshness: the rule for this resource, which replaces the source's rule. It is not stored.
+  ///   - fields: fields of this request, besides those of the source. They replace fields of equal names.
   ///   - query: query items of this request that the key does not have, such as signatures that change with each read.
-  ///   - expiresAt: the time from which the bytes count as stale in any case, in milliseconds since 1970.
+  ///   - expiresAt: the time from which the bytes count as stale in any case, in milliseconds since 1970. It is stored
+  ///     with the response.
   ///   - progress: called from any thread with the progress of the download that this read waits for.
   public init(
     policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal, freshness: FreshnessRule? = nil,

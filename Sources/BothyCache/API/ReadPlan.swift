@@ -1,10 +1,14 @@
 /// The decision about the steps of a read, from the stored entry and the state of the network.
 package enum ReadPlan: Equatable, Sendable {
-  /// Return the stored entry, as fresh for `nil`, else as stale for this reason.
+  /// Return the stored entry, as fresh for `nil`, else as stale for this reason. Sends no request.
   case serve(StaleReason?)
   /// Return the stored entry, and request the resource in the background.
+  ///
+  /// A failure of the request does not concern the read.
   case serveAndRefresh
   /// Request the resource from the server.
+  ///
+  /// With `mayFallBack` the stored entry replaces a failed response, and the request is tried once.
   case ask(isConditional: Bool, mayFallBack: Bool)
   case fail(BothyError.Code)
 

@@ -20,12 +20,17 @@ public struct Resource<Value: Sendable>: Sendable {
 
   /// Describes a download. Sends no request.
   ///
+  /// A value of this type is cheap to create and to copy, and holds the cache in memory. Two values with one key share
+  /// the stored bytes.
+  ///
   /// - Parameters:
+  ///   - key: the resource, of a source that is registered before the first read.
   ///   - expirationInterval: how long a value is fresh after its download or its last confirmation. At an age of
   ///     exactly this it is stale. `nil` uses the source's rule.
-  ///   - version: the version of the format. Raise it when `decode` reads the same bytes differently.
-  ///   - decode: reads the bytes, on a task of the cache's.
-  /// - Throws: `BothyError.invalidConfiguration` for a negative interval.
+  ///   - version: the version of the format. Raise it when `decode` reads the same bytes differently. Two closures for
+  ///     one type need two versions, as they share decoded values otherwise.
+  ///   - decode: reads the bytes, on a task of the cache's. An error means that the bytes aren't stored.
+  /// - Throws: `BothyError` `invalidConfiguration` for a negative interval.
   public init(
     _ key: ResourceKey, in cache: ResourceCache, expirationInterval: Duration? = nil, version: Int = 0,
     decode: @escaping @Sendable (Data) throws -> Value
@@ -43,8 +48,10 @@ public struct Resource<Value: Sendable>: Sendable {
 
   /// Returns the value from the first place that the policy allows. See `ResourceCache.value`.
   ///
-  /// - Throws: `BothyError.absent` if the server has said that the resource does not exist. `undecodable` if its bytes
-  ///   do not decode. Any error of a read.
+  /// A value that was decoded before costs no decoding. Stored bytes that no longer decode count as missing.
+  ///
+  /// - Throws: `BothyError` `.absent` if the server has said that the resource does not exist. `undecodable` if its
+  ///   bytes do not decode. Any error of a read.
   public func value(
     policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal
   ) async throws(BothyError) -> ResourceValue<Value> {
@@ -53,7 +60,14 @@ public struct Resource<Value: Sendable>: Sendable {
 
   /// Requests the resource if the cache has no fresh entry, and does nothing else.
   ///
-  /// All simultaneous calls share one request.
+  /// ```swift
+  /// let menu = try Resource<Menu>(try api.key(path: "menu.json"), in: cache)
+  /// if try await menu.updateIfNeeded() == .changed { show("The menu is new.") }
+  /// ```
+  ///
+  /// All simultaneous calls share one request. It is conditional if the stored bytes have a validator, and a 304 brings
+  /// no body. A fresh entry that says that the resource does not exist counts as fresh too.
+  ///
   /// - Throws: the failure of the request. The stored value and its time are unchanged, and the next call tries again.
   @discardableResult
   public func updateIfNeeded(priority: LoadPriority = .normal) async throws(BothyError) -> ResourceUpdate {
@@ -68,7 +82,13 @@ public struct Resource<Value: Sendable>: Sendable {
 
   /// The later values, one after each commit that changed the bytes. A confirmation sends none.
   ///
-  /// The stream never fails and never ends by itself. It skips a value that is gone again or of another type.
+  /// ```swift
+  /// for await change in menu.changes { show(change.value.dishes.joined(separator: ", ")) }
+  /// ```
+  ///
+  /// The stream never fails, and ends only when the cache is closed. It skips a value that is gone again or of another
+  /// type. A listener that falls behind keeps the newest 16. Each access makes a stream of its own, which listens from
+  /// then on. Downloads of other processes don't arrive.
   public var changes: AsyncStream<ResourceValue<Value>> {
     let events = cache.events
     let (stream, continuation) = AsyncStream<ResourceValue<Value>>.makeStream(
@@ -87,6 +107,13 @@ public struct Resource<Value: Sendable>: Sendable {
   }
 
   /// Returns the stored value at once, if one exists, then the network's value if it is different.
+  ///
+  /// Sends at most one request. Work begins with the call, and stops when the iteration's task is cancelled or the
+  /// stream is dropped.
+  ///
+  /// - Throws: on iteration, the errors of `value(policy:priority:)`. After a stored value, the error of the refresh
+  ///   ends the stream. A stored entry that says that the resource does not exist ends it with `.absent`, without the
+  ///   refreshed value.
   public func values(priority: LoadPriority = .normal) -> AsyncThrowingStream<ResourceValue<Value>, any Error>
   {
     let (stream, continuation) = AsyncThrowingStream<ResourceValue<Value>, any Error>.makeStream()
@@ -111,6 +138,8 @@ public struct Resource<Value: Sendable>: Sendable {
   }
 
   /// Removes the resource from the cache.
+  ///
+  /// Costs and throws as `ResourceCache.remove(_:)`. Pins stay, and `changes` posts nothing.
   public func remove() async throws { try await cache.remove(key) }
 
   func options(_ policy: ReadPolicy, _ priority: LoadPriority) -> ReadOptions {
@@ -136,6 +165,13 @@ public struct Resource<Value: Sendable>: Sendable {
 
 extension Resource where Value: Decodable {
   /// Describes a download of JSON.
+  ///
+  /// `JSONDecoder` reads it with its defaults. The parameters and errors are those of
+  /// `init(_:in:expirationInterval:version:decode:)`.
+  ///
+  /// ```swift
+  /// let menu = try Resource<Menu>(try api.key(path: "menu.json"), in: cache, expirationInterval: .seconds(3600))
+  /// ```
   public init(
     _ key: ResourceKey, in cache: ResourceCache, expirationInterval: Duration? = nil, version: Int = 0
   ) throws(BothyError) {
@@ -146,22 +182,30 @@ extension Resource where Value: Decodable {
 }
 
 /// A value and the bytes it was decoded from.
+///
+/// Both are of one response, also if a newer one has come since.
 public struct ResourceValue<Value: Sendable>: Sendable {
-  /// The decoded value.
+  /// The decoded value, shared by all readers of these bytes.
   public let value: Value
-  /// The bytes, with their origin and metadata.
+  /// The bytes, with their origin and metadata. `resource.age` is in milliseconds.
   public let resource: CachedResource
 
   /// True if a request to the server isn't needed, because the entry is fresh.
+  ///
+  /// False means that the value may be outdated, and `resource.staleReason` says why it was returned.
   public var isFresh: Bool { resource.isFresh }
 }
 
 /// The result of an update.
+///
+/// A failed update has none: `Resource.updateIfNeeded` throws.
 public enum ResourceUpdate: String, Sendable, Hashable {
   /// The stored value is fresh, so the cache sent no request.
   case notNeeded
-  /// The server confirmed the stored value.
+  /// The server confirmed the stored value, with a 304 or with equal bytes. It is fresh again.
   case confirmed
-  /// The server sent other bytes, which are stored now.
+  /// The server sent other bytes, or said that the resource no longer exists.
+  ///
+  /// They are stored, unless the server forbids it or the disk has no room. They are in memory in the latter case.
   case changed
 }

@@ -15,6 +15,9 @@ extension ResourceCache {
   }
 
   /// Returns the totals on disk for each source. The cost does not grow with the number of entries.
+  ///
+  /// Sources without entries are missing, and sources that aren't registered have theirs. Pinned entries are included.
+  /// Empty without a disk. Reads one row for each source.
   public func totals() async throws -> [SourceID: StoreTotals] {
     guard let disk else { return [:] }
     return try await disk.read { try $0.totals() }

@@ -4,18 +4,35 @@ public import Foundation
 extension ResourceCache {
   /// Pins the resources on disk for the holder, stored already or not, in all their variants. Loads nothing.
   ///
+  /// ```swift
+  /// let map = try api.key(path: "rannoch/map.pdf")
+  /// try await cache.pin([map], by: "trip 7")
+  /// let copy = try await cache.value(map)
+  /// ```
+  ///
   /// Pinned entries do not count against the limits. They are served without a network whatever their fields say. Each
-  /// 512 keys take one transaction.
+  /// 512 keys take one transaction. Pins outlive the process. A second call with the same keys changes nothing. Without
+  /// a disk the call does nothing.
+  ///
+  /// - Parameter holder: any name. A resource stays pinned while any holder has pinned it.
+  /// - Throws: `BothyError`, such as `.busy` or `.diskFull`. Earlier parts of 512 keys are pinned then.
   public func pin(_ keys: [ResourceKey], by holder: String) async throws {
     try await disk?.write { try $0.pin(keys, by: holder) }
   }
 
   /// Removes the holder's pins of the keys, or all its pins for `nil`. The limits are enforced before this returns.
+  ///
+  /// The entries stay while the limits allow it, unless another holder has pinned them. An unknown holder or key is
+  /// skipped. Each 512 keys take one transaction, and evictions take more.
+  ///
+  /// - Throws: `BothyError`, such as `.busy` while another process writes.
   public func unpin(_ keys: [ResourceKey]? = nil, by holder: String) async throws {
     try await disk?.write { try $0.unpin(keys, by: holder) }
   }
 
   /// Returns the totals of the holder's pinned entries on disk. Reads the record of each entry, but not its bytes.
+  ///
+  /// An unknown holder, and a cache without a disk, has totals of zero. Pins without a stored entry do not count.
   public func totals(heldBy holder: String) async throws -> StoreTotals {
     try await disk?.read { try $0.totals(heldBy: holder) } ?? StoreTotals()
   }
@@ -70,14 +87,22 @@ extension ResourceCache {
 
   /// Writes all entries on disk into a new file, which can ship with an app. See `BundledResources.file`.
   ///
-  /// Copies every byte, while other calls continue. Large entries are in a folder beside the file.
+  /// Copies every byte on one of the cache's two threads for reading. Writes wait until it is done, and those of other
+  /// processes throw `.busy` after 5 seconds. Large entries are in a folder beside the file, which must ship with it.
+  /// Without a disk no file is written.
   ///
-  /// - Throws: `BothyError`, with `.alreadyExists` if a file is there.
+  /// - Throws: `BothyError`, with `.alreadyExists` if a file is there, or `invalidConfiguration` if the store is of an
+  ///   app's own kind.
   public func export(to file: URL) async throws {
     try await disk?.read { try $0.export(to: file.path) }
   }
 
   /// Sets other limits for the disk. They are enforced before this returns.
+  ///
+  /// Posts `CacheEvent.evicted` for each entry that no longer fits. The limits aren't stored, and the next opening has
+  /// those of its settings. Without a disk the call does nothing.
+  ///
+  /// - Throws: `BothyError`, such as `.busy` while another process writes.
   public func setDiskLimits(_ limits: BlobStoreLimits) async throws {
     guard let disk else { return }
     noteEvictedFromDisk(try await disk.write { try $0.apply(limits) })

@@ -4,11 +4,19 @@ internal import Synchronization
 extension ResourceCache {
   /// Returns the resource from the first place that the policy allows.
   ///
+  /// ```swift
+  /// let now = try await cache.value(try tiles.key(zoom: 16, x: 10472, y: 22982), priority: .visible)
+  /// draw(now)
+  /// ```
+  ///
   /// A read from memory costs less than a microsecond and does not suspend. A read from disk runs on a thread of the
-  /// cache's. Otherwise the cache sends one request, which all simultaneous readers of the resource share.
+  /// cache's. Otherwise the cache sends one request, which all simultaneous readers of the resource share. A cancelled
+  /// reader leaves, and the last one cancels the request.
   ///
   /// - Returns: exactly one result. It may say that the resource does not exist (`isAbsent`), and says if it is fresh.
-  /// - Throws: `BothyError`. A failure isn't stored, and the next read tries again.
+  /// - Throws: `BothyError`: `.notCached` under `.local` without an entry, `.offline` without a network, `.unreachable`
+  ///   or `.timedOut` without a response. `.refused` for a status that isn't a resource. `unknownSource` for a key of
+  ///   no registered source. A failure isn't stored, and the next read tries again.
   public func value(
     _ key: ResourceKey, policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal
   ) async throws(BothyError) -> CachedResource {
@@ -16,6 +24,13 @@ extension ResourceCache {
   }
 
   /// Returns the resource, with all options of one read.
+  ///
+  /// Costs and throws as `value(_:policy:priority:)`. Readers with different `fields` do not share a request.
+  ///
+  /// ```swift
+  /// let options = ReadOptions(priority: .visible, expiresAt: 1_800_000_000_000)
+  /// let now = try await cache.value(try api.key(path: "menu.json"), options)
+  /// ```
   public func value(_ key: ResourceKey, _ options: ReadOptions) async throws(BothyError) -> CachedResource {
     try await read(try demand(key, options)).resource
   }
@@ -36,8 +51,12 @@ extension ResourceCache {
 
   /// Returns the stored entry at once, if one exists, then the network's response if it is better.
   ///
-  /// The sequence has one or two values. After a 304, the second value has the stored bytes again, as fresh. If the
-  /// network fails after the first value, the sequence ends with the error.
+  /// Nothing is read before the first iteration. The sequence has one or two values: a fresh entry is the only one.
+  /// After a 304, the second value has the stored bytes again, as fresh. If the network fails after the first value,
+  /// the sequence ends with the error. Cancelling the task while it waits cancels the refresh. Each iteration reads
+  /// again.
+  ///
+  /// - Throws: on iteration, the errors of `value(_:policy:priority:)`.
   public func values(
     _ key: ResourceKey, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .normal
   ) -> some AsyncSequence<CachedResource, BothyError> & Sendable {
@@ -49,6 +68,15 @@ extension ResourceCache {
   }
 
   /// Returns the states to show for the resource: loading, then the values of `values` or the failure.
+  ///
+  /// `loading` is left out if memory has the resource. The sequence never throws and ends after the last state. A
+  /// failed refresh repeats the loaded resource, whose `staleReason` has the error.
+  ///
+  /// ```swift
+  /// for await state in cache.states(try api.key(path: "photo.jpg")) {
+  ///   if case .loaded(let photo) = state { draw(photo) }
+  /// }
+  /// ```
   public func states(
     _ key: ResourceKey, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .visible
   ) -> some AsyncSequence<ResourceState, Never> & Sendable {

@@ -3,15 +3,28 @@ public import Foundation
 /// Removal of stored entries. A response in flight during a removal is returned to its readers and not stored.
 extension ResourceCache {
   /// Removes one resource from memory and disk.
+  ///
+  /// Costs and throws as `remove(_:)` of several. A pin of the key stays, so a later copy is pinned again.
   public func remove(_ key: ResourceKey) async throws { try await remove([key]) }
 
   /// Removes resources from memory and disk with all their variants, pinned or not; one transaction for 512 entries.
+  ///
+  /// A key without an entry is skipped. Each key posts `CacheEvent.removed`. Memory is cleared before the disk, so a
+  /// failed call may have removed a part.
+  ///
+  /// - Throws: `BothyError`, such as `.busy` while another process writes, or `.diskFull`.
   public func remove(_ keys: [ResourceKey]) async throws {
     try await dropStored(keys)
     for key in keys { hub.send(.removed(key)) }
   }
 
   /// Removes all entries of one source, or all entries, from memory and disk, pinned or not.
+  ///
+  /// Pins stay, so later copies are pinned again. Takes time in proportion to the entries of the store, on the cache's
+  /// thread for writes. The room on disk is freed.
+  ///
+  /// - Parameter source: the source, registered or not. `nil` removes the entries of all sources.
+  /// - Throws: `BothyError`, such as `.busy` while another process writes.
   public func removeAll(_ source: SourceID? = nil) async throws {
     generations.removeAll(source)
     hold.forget(nil)
@@ -22,6 +35,11 @@ extension ResourceCache {
   }
 
   /// Removes entries from before the date, of one source or of all. Pinned entries and responses in flight stay.
+  ///
+  /// The time at which an entry's bytes came counts; a later confirmation by a 304 does not. Reads every entry of the
+  /// source. Posts one `CacheEvent.removedAll`.
+  ///
+  /// - Throws: `BothyError`, such as `.busy` while another process writes.
   public func remove(before date: Date, source: SourceID? = nil) async throws {
     let time = Int64((date.timeIntervalSince1970 * 1000).rounded(.up))
     try await disk?.write { try $0.remove(receivedBefore: time, source) }

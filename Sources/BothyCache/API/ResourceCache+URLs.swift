@@ -13,9 +13,12 @@ public import Foundation
 extension ResourceCache {
   /// Returns the bytes at a URL, from the first place that the policy allows.
   ///
-  /// - Parameter maxAge: How long a copy is fresh, or `nil` to follow the server.
-  /// - Throws: `BothyError` `.absent` if the server says that nothing is there, `.notCached` under `.local` without a copy,
-  ///   and the errors of a download.
+  /// Costs as `value(_:policy:priority:)` of a key. A web page in place of an address with another extension, such as
+  /// `.json`, is rejected.
+  ///
+  /// - Parameter maxAge: How long a copy is fresh, or `nil` to follow the server. A negative time counts as `nil`.
+  /// - Throws: `BothyError` `.absent` if the server says that nothing is there, `.notCached` under `.local` without a
+  ///   copy, `invalidKey` for a URL that isn't http or https, and the errors of a download.
   public func data(
     at url: URL, policy: ReadPolicy = .localElseRemote, maxAge: Duration? = nil
   ) async throws -> Data {
@@ -26,8 +29,14 @@ extension ResourceCache {
     return bytes
   }
 
-  /// Returns the JSON value at a URL, like `data(at:policy:maxAge:)`. Bytes are decoded once for each version of them, and
-  /// never stored if they don't decode. Throws `BothyError` `undecodable` then.
+  /// Returns the JSON value at a URL, like `data(at:policy:maxAge:)`. Bytes are decoded once for each version of them,
+  /// and never stored if they don't decode.
+  ///
+  /// `JSONDecoder` decodes them with its defaults. For other formats and strategies use `Resource` with a `decode`
+  /// closure.
+  ///
+  /// - Throws: `BothyError` `undecodable` if the bytes do not decode, `invalidConfiguration` for a negative `maxAge`,
+  ///   and the errors of `data(at:policy:maxAge:)`.
   public func value<Value: Decodable & Sendable>(
     _ type: Value.Type, at url: URL, policy: ReadPolicy = .localElseRemote, maxAge: Duration? = nil
   ) async throws -> Value {
@@ -35,8 +44,15 @@ extension ResourceCache {
       .value
   }
 
-  /// Returns the stored JSON value at once, if there is one, then each newer one. Sends one request; later downloads of
-  /// the URL are delivered too. Ends when its task is cancelled, or with the error of the first read.
+  /// Returns the stored JSON value at once, if there is one, then each newer one.
+  ///
+  /// ```swift
+  /// for try await menu in cache.values(Menu.self, at: menuURL) { show(menu.dishes.joined(separator: ", ")) }
+  /// ```
+  ///
+  /// Sends one request, unless the copy is fresh. Later downloads of the URL in this process are delivered too. A value
+  /// with the same bytes isn't repeated. Ends when its task is cancelled, or with the error of that request, even after
+  /// a stored value.
   public func values<Value: Decodable & Sendable>(
     _ type: Value.Type, at url: URL
   ) -> AsyncThrowingStream<Value, any Error> {
@@ -62,7 +78,11 @@ extension ResourceCache {
     return stream
   }
 
-  /// Deletes the copy of a URL.
+  /// Deletes the copy of a URL, in memory and on disk, pinned or not.
+  ///
+  /// A URL without a copy is skipped.
+  ///
+  /// - Throws: `BothyError` `invalidKey` for a URL that isn't http or https, or `.busy` while another process writes.
   public func remove(_ url: URL) async throws { try await remove(try key(at: url)) }
 
   /// Returns the key of a URL, in the registered source that has it, or in the one for any address.

@@ -51,8 +51,12 @@ public final class ResourceCache: Sendable {
 
   /// Opens a cache. Blocks while the store on disk is opened.
   ///
+  /// The time does not depend on the number of entries, unless the limits are lower than before or the index is lost.
+  /// Open one cache for each folder in a process and share it. Opening sends no request.
+  ///
   /// - Parameters:
   ///   - sources: the sources that are known from the start. `register` adds more later.
+  ///   - settings: the limits in memory and on disk.
   ///   - disk: the place for entries beyond this process, or `nil` for memory alone.
   ///   - bundled: the readers of the resources that came with the app, in the order of look-up.
   ///   - loader: the way to the network, or `nil` for a cache without one. The cache follows the conditions that it
@@ -60,7 +64,8 @@ public final class ResourceCache: Sendable {
   ///   - downloads: a folder for the beginnings of large downloads, so that even a killed process resumes them. `nil`
   ///     uses the one in the disk's folder, if it has one.
   ///   - clock: the clock of the cache. Tests pass their own.
-  /// - Throws: `BothyError.sourceConflict`. `BothyError` if the store on disk can't be opened.
+  /// - Throws: `BothyError` `sourceConflict` for two different sources of one id. `.newerFile` if a newer version wrote
+  ///   the folder, which is left as it is. `.readOnly`, or `.busy` if another process holds the folder for 5 seconds.
   public convenience init(
     sources: [ResourceSource] = [], settings: CacheSettings = CacheSettings(), disk: DiskTier? = nil,
     bundled: [any BlobReader] = [], loader: (any ResourceLoader)? = nil, downloads: URL? = nil,
@@ -107,7 +112,11 @@ public final class ResourceCache: Sendable {
 
   /// Registers a source. A registered source gets the new rule, limits, headers and names at once.
   ///
-  /// - Throws: `BothyError.sourceConflict` if another source has its id.
+  /// Costs a short lock, and neither reads nor writes the disk. Entries that an earlier run stored under the id are
+  /// found again. The registration itself isn't stored, so each launch repeats it.
+  ///
+  /// - Throws: `BothyError` `sourceConflict` if a source with another address, other ignored query items or other names
+  ///   of secrets has its id. That source stays.
   public func register(_ source: ResourceSource) throws(BothyError) { try registry.register(source) }
 
   /// Forgets a source. Its stored entries stay until they are removed.
@@ -122,7 +131,8 @@ public final class ResourceCache: Sendable {
   /// Returns the resource if it is in memory, at any age. Its freshness says if it is stale.
   ///
   /// Looks only in memory, posts no event and allocates nothing. With the key of a tile it takes well under a
-  /// microsecond.
+  /// microsecond. It may be called from any thread, such as the main one. `nil` means that memory lacks the resource or
+  /// its source isn't registered; the disk may still have it.
   public func peek(_ key: ResourceKey) -> CachedResource? {
     guard let box = registry[key.source] else { return nil }
     let now = clock.wall()
@@ -136,11 +146,21 @@ public final class ResourceCache: Sendable {
 
   /// The later events, and a replacement of the store's file even if it happened while the cache was opened.
   ///
-  /// Every event names its resource, so an event of one source never concerns another. A slow listener loses the oldest
-  /// events.
+  /// ```swift
+  /// for await event in cache.events {
+  ///   if case .failed(let key, let error) = event { show("\(key): \(error.message)") }
+  /// }
+  /// ```
+  ///
+  /// Every event names its resource, so an event of one source never concerns another. Each access makes a stream of
+  /// its own, which ends when the cache is closed. A slow listener loses the oldest events beyond 4096. Events of other
+  /// processes don't arrive.
   public var events: AsyncStream<CacheEvent> { hub.stream() }
 
   /// The counters of each source since the cache was opened.
+  ///
+  /// A source without a count may be missing. Takes a few short locks and reads no disk. Other processes that use the
+  /// folder don't count.
   public var counters: [SourceID: CacheCounters] {
     var all = board.all
     let tally = memory.tally
@@ -156,7 +176,9 @@ public final class ResourceCache: Sendable {
 
   /// Releases memory down to a part of its limits, from 0 to 1. The disk keeps its entries.
   ///
-  /// On Apple's platforms the cache releases all of it when the system is short of memory. Elsewhere the app calls this.
+  /// On Apple's platforms the cache releases all of it when the system is short of memory. Elsewhere the app calls
+  /// this. Decoded values are released too, down to the same part of their own limit. Takes time in proportion to the
+  /// released entries.
   public func releaseMemory(keeping share: Double = 0) {
     let before = memory.cost + decoded.cost
     noteEvicted(memory.evict(to: share))
@@ -167,6 +189,9 @@ public final class ResourceCache: Sendable {
   package func relieve(_ level: MemoryPressure) { releaseMemory(keeping: level.share) }
 
   /// Serves stored entries alone until `resumeNetwork`. No request begins, and nothing counts as loaded without a load.
+  ///
+  /// Requests that wait for their turn fail at once with `BothyError` `.offline`, and running ones complete. Returns at
+  /// once. The state isn't stored, so a new cache has its network.
   public func suspendNetwork() {
     let changed = state.withLock { state in
       defer { state.isSuspended = true }
@@ -177,6 +202,8 @@ public final class ResourceCache: Sendable {
   }
 
   /// Ends the effect of `suspendNetwork`. Loads nothing by itself: the next reads send requests again.
+  ///
+  /// Without a suspension it does nothing and posts no event.
   public func resumeNetwork() {
     let changed = state.withLock { state in
       defer { state.isSuspended = false }
@@ -218,6 +245,12 @@ public final class ResourceCache: Sendable {
   }
 
   /// Closes the cache. Refreshes are cancelled, collected uses are written, the store is closed. Later reads throw.
+  ///
+  /// The error of later reads is `BothyError` `closed`, and `peek` still finds entries in memory. Waits until the
+  /// refreshes have ended and earlier writes are done. Bytes of a request that is still running are returned to its
+  /// readers, and not stored on disk. Streams of `events` end. A second call does nothing.
+  ///
+  /// - Throws: `BothyError` if the store can't be closed. The cache is closed all the same.
   public func close() async throws {
     let refreshes = state.withLock { state in
       state.isClosed = true
