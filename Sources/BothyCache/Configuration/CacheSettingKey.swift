@@ -3,18 +3,22 @@
 /// They are part of the API, so that settings panels and launch arguments may use them.
 package enum CacheSettingKey: String, Sendable, Hashable, CaseIterable {
   /// The most bytes in memory: a whole number, not negative.
+  ///
+  /// Zero keeps nothing in memory.
   case memoryBytes = "bothy.cache.memory.bytes"
-  /// The most entries in memory: a whole number from one on.
+  /// The most entries in memory: a whole number from one on. Without it any number is kept.
   case memoryCount = "bothy.cache.memory.count"
-  /// `scanResistant`, `leastRecentlyUsed` or `firstIn`.
+  /// `scanResistant`, `leastRecentlyUsed` or `firstIn`. Case does not count.
   case memoryOrder = "bothy.cache.memory.order"
-  /// The most bytes of decoded values.
+  /// The most bytes of decoded values: a whole number, not negative.
   case decodedBytes = "bothy.cache.decoded.bytes"
-  /// The most bytes on disk.
+  /// The most bytes on disk: a whole number, not negative.
+  ///
+  /// Pinned entries do not count.
   case diskBytes = "bothy.cache.disk.bytes"
-  /// The most entries on disk.
+  /// The most entries on disk: a whole number from one on. Pinned entries do not count.
   case diskCount = "bothy.cache.disk.count"
-  /// `leastRecentlyUsed` or `firstIn`.
+  /// `leastRecentlyUsed` or `firstIn`. Case does not count.
   case diskOrder = "bothy.cache.disk.order"
 }
 
@@ -23,10 +27,15 @@ package enum CacheSettingValue: Sendable, Hashable {
   /// A whole number. `CacheSettings.set` checks its range.
   case number(Int)
   /// A word, or a number in decimal digits as in environments and launch arguments.
+  ///
+  /// A text that isn't a whole number is refused for a setting that is one.
   case text(String)
 }
 
 /// A setting that was ignored, with the reason. The next place of the setting or the default counts instead.
+///
+/// It is reported and never thrown by a cache, which opens with the rest of its settings. `description` has all of it
+/// in one line, for logs.
 public struct CacheSettingProblem: Error, Sendable, Hashable, CustomStringConvertible {
   /// The name of the setting, `CacheSettingKey.rawValue`, or a key of route-me's list.
   package var key: String
@@ -42,6 +51,7 @@ public struct CacheSettingProblem: Error, Sendable, Hashable, CustomStringConver
     self.reason = reason
   }
 
+  /// The name, the place and the reason in one line, for logs.
   public var description: String { "\(key) in \(place): \(reason)" }
 }
 

@@ -1,4 +1,11 @@
 /// The limits of a cache, passed to it when it is opened.
+///
+/// ```swift
+/// let settings = CacheSettings(memory: MemoryLimits(bytes: 32 << 20), disk: BlobStoreLimits(bytes: 200 << 20))
+/// let small = try ResourceCache(settings: settings, disk: .database(in: folder), loader: .system)
+/// ```
+///
+/// They aren't stored. A lower limit on disk than at the last opening evicts entries while the cache is opened.
 public struct CacheSettings: Sendable, Hashable {
   /// The limits in memory. The default is 64 MiB.
   package var memory: MemoryLimits
@@ -11,8 +18,8 @@ public struct CacheSettings: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - memory: the limits in memory, by default 64 MiB.
-  ///   - decodedBytes: the largest estimated number of bytes of decoded values in memory, which have their own budget. A
-  ///     negative number counts as zero.
+  ///   - decodedBytes: the largest estimated number of bytes of decoded values in memory, which have their own budget.
+  ///     A negative number counts as zero. The default is 16 MiB.
   ///   - disk: the limits on disk, by default 512 MiB. Pinned entries do not count.
   public init(
     memory: MemoryLimits = MemoryLimits(), decodedBytes: Int = 16 << 20,

@@ -4,6 +4,9 @@
 /// entry is whole, as it was before the call or after it. A call with many entries may be interrupted between two of
 /// them. Several processes may use one directory. Keys with different variants have separate entries, but are pinned
 /// together. Errors are `BothyError`s of BothyStore.
+///
+/// A store of an app's own is passed to a cache by `DiskTier.init(_:)`. A failure of a write never fails a read: the
+/// cache returns the bytes and reports `CacheEvent.notStored`.
 public protocol BlobStore: BlobReader {
   /// Writes entries, replacing those of equal keys. Evicts entries first if the limits require it.
   ///
@@ -58,6 +61,8 @@ public protocol BlobStore: BlobReader {
 }
 
 /// A source of entries: a store, or the resources that came with the app, which are never written.
+///
+/// Its methods block, and the cache calls them on threads of its own, several at a time.
 public protocol BlobReader: Sendable {
   /// Returns the entry with its bytes, checked against their checksum, or `nil` if it is missing or damaged.
   ///

@@ -1,22 +1,34 @@
 /// The result of storing entries.
+///
+/// A store of an app's own fills it. An entry is in `refused`, or it was stored.
 public struct StoreReport: Sendable, Hashable {
   /// The number of stored entries, including those with unchanged bytes.
   package var stored = 0
-  /// The keys whose bytes did not change.
+  /// The keys whose bytes did not change. The cache reports them as confirmed.
   public var unchanged: Set<ResourceKey> = []
   /// The keys that were not written, with the reasons. An earlier entry under such a key may be gone or still exist.
+  ///
+  /// Empty if all entries were stored.
   public var refused: [ResourceKey: StorageObstacle] = [:]
-  /// The keys that were evicted.
+  /// The keys that were evicted, to keep the limits or to free a full disk. Variants are named apart.
   public var evicted: [ResourceKey] = []
   /// Creates an empty report.
+  ///
+  /// It states that all entries were stored, and nothing was evicted.
   public init() {}
 }
 
 /// The totals of one source.
+///
+/// A crash may leave them too high by what it interrupted, and never too low.
 public struct StoreTotals: Sendable, Hashable {
   /// The number of entries. Each variant of a key counts.
+  ///
+  /// Pinned entries and those that say that nothing exists count too.
   public var count = 0
   /// The counted bytes: bodies, metadata, and the rounding of the disk.
+  ///
+  /// Bytes that several entries share in a `database` count once.
   public var bytes: Int64 = 0
   /// The number of pinned entries, which is included in `count`.
   package var pinnedCount = 0

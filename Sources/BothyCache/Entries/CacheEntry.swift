@@ -2,13 +2,24 @@ public import Foundation
 public import HTTPTypes
 
 /// The cache's entry for one resource: the bytes and their metadata.
+///
+/// A value, which shares its bytes when it is copied.
 public struct CacheEntry: Sendable, Hashable {
   /// The status, the stored fields, the times, and the values computed from them.
   public var metadata: EntryMetadata
   /// The bytes without content coding, empty in negative entries.
+  ///
+  /// A store may pack them, and returns them unpacked.
   public var body: Data
 
   /// Creates an entry from known parts, for importers, bundles and tests that fill a store without a server.
+  ///
+  /// ```swift
+  /// let now = Int64(Date().timeIntervalSince1970 * 1000)
+  /// let entry = CacheEntry(metadata: EntryMetadata(receivedAt: now), body: jpeg)
+  /// let files = try DiskTier.files(in: folder).open()
+  /// try files.store([(key: try api.key(path: "hut.jpeg"), entry: entry)])
+  /// ```
   public init(metadata: EntryMetadata, body: Data) {
     self.metadata = metadata
     self.body = body
@@ -17,9 +28,12 @@ public struct CacheEntry: Sendable, Hashable {
 
 /// The metadata of stored bytes. Times are milliseconds since 1970 by the device's clock.
 ///
-/// A store of an app's own keeps `encoded` beside the bytes, and creates the metadata from it again.
+/// A store of an app's own keeps `encoded` beside the bytes, and creates the metadata from it again. A clock that is
+/// set back by more than five minutes makes entries stale, and loses none.
 public struct EntryMetadata: Sendable, Hashable {
   /// The status of the response, which mostly is 200. 204, 404 and 410 are negative entries, without a body.
+  ///
+  /// A confirmation by a 304 doesn't change it.
   public var status: Int
   /// The stored fields of the response, without those that concern one connection only.
   ///
@@ -31,9 +45,11 @@ public struct EntryMetadata: Sendable, Hashable {
   package var storedFields: StoredFields
   /// The time of the request that brought these bytes, or last confirmed them.
   package var requestedAt: Int64
-  /// The time at which the bytes came.
+  /// The time at which the bytes came, in milliseconds since 1970. A confirmation leaves it.
   public var receivedAt: Int64
-  /// The time at which the bytes came or were last confirmed by a 304.
+  /// The time at which the bytes came or were last confirmed by a 304, in milliseconds since 1970.
+  ///
+  /// The lifetime under a `fixed` rule counts from it, unless the rule names another stamp.
   public var validatedAt: Int64
   /// The values computed from the fields when the bytes came. A read only compares numbers.
   package var freshness: FreshnessMetadata
@@ -71,7 +87,14 @@ public struct EntryMetadata: Sendable, Hashable {
 
   /// Creates the metadata of a response that is known to an app, such as a resource that it brings along.
   ///
-  /// The fields decide how long it is fresh, unless its source has a rule.
+  /// The fields decide how long it is fresh, unless its source has a rule. `Last-Modified` and `ETag` make later
+  /// requests conditional.
+  ///
+  /// - Parameters:
+  ///   - status: the status of the response.
+  ///   - fields: its fields. Empty ones give it no lifetime under `FreshnessRule.http`.
+  ///   - receivedAt: the time at which the bytes came, in milliseconds since 1970. It counts as the time of
+  ///     confirmation too.
   public init(status: Int = 200, fields: HTTPFields = [:], receivedAt: Int64) {
     self.init(
       status: status, fields: fields, requestedAt: receivedAt, receivedAt: receivedAt,
@@ -81,12 +104,16 @@ public struct EntryMetadata: Sendable, Hashable {
   }
 
   /// Creates metadata from `encoded`. Returns `nil` if the bytes are damaged or from a newer version.
+  ///
+  /// A store then treats the entry as missing.
   public init?(encoded: Data) {
     guard let metadata = encoded.withUnsafeBytes({ MetadataCoding.decode($0, seed: 0) }) else { return nil }
     self = metadata
   }
 
   /// All of the metadata in a form for disks, closed by a checksum.
+  ///
+  /// It is computed at each access, and has some 100 bytes besides the fields.
   public var encoded: Data { Data(MetadataCoding.encode(self, seed: 0)) }
 
   /// Creates metadata of an entry that is read from disk.

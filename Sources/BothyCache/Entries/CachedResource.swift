@@ -3,14 +3,19 @@ package import HTTPTypes
 
 /// The result of a read: the bytes, their origin, and their freshness.
 ///
-/// Creating and passing one copies no bytes and allocates nothing.
+/// Creating and passing one copies no bytes and allocates nothing. It holds its bytes in memory, also if the cache has
+/// evicted or replaced them. It may be passed to any thread.
 public struct CachedResource: Sendable {
   /// The requested key.
   package let key: ResourceKey
   /// The place where the resource was found.
+  ///
+  /// `network` and `confirmed` mean that the read waited for a request.
   public let origin: ResourceOrigin
   package let freshness: ResourceFreshness
   /// Milliseconds since the server created or last confirmed the bytes, as far as is known. Never negative.
+  ///
+  /// It is that of the moment of the read and does not grow.
   public let age: Int64
   package let storage: StorageOutcome
   package let stored: StoredEntry
@@ -33,24 +38,36 @@ public struct CachedResource: Sendable {
   package var isShared: Bool { request?.isJoined ?? false }
 
   /// The bytes, or `nil` if the server has said that the resource does not exist.
+  ///
+  /// They are without content coding, and may be empty.
   public var bytes: Data? { isAbsent ? nil : stored.entry.body }
 
   /// True if the server has said that the resource does not exist, with 204, 404 or 410.
+  ///
+  /// Such a response is stored too, and has a lifetime of its own.
   public var isAbsent: Bool { stored.isAbsent }
 
   /// The status, fields and times of the response that brought or confirmed the resource.
+  ///
+  /// Its `fields` are decoded at each access.
   public var metadata: EntryMetadata { stored.entry.metadata }
 
   /// True if a request to the server isn't needed, because the entry is fresh.
+  ///
+  /// It is that of the moment of the read. A response that just came is fresh in any case.
   public var isFresh: Bool { freshness == .fresh }
 
   /// The reason why the resource was returned although it is stale, or `nil` if it is fresh.
+  ///
+  /// The bytes may be used, and an app can mark them as old.
   public var staleReason: StaleReason? {
     guard case .stale(let reason) = freshness else { return nil }
     return reason
   }
 
   /// The reason why a response from the network isn't on disk, or `nil` if it is, or was found in the cache.
+  ///
+  /// The bytes are valid in any case. Without a disk each response has a reason.
   public var notStored: StorageObstacle? {
     guard case .notStored(let obstacle) = storage else { return nil }
     return obstacle
@@ -66,16 +83,20 @@ public struct CachedResource: Sendable {
 }
 
 /// The place where a resource was found.
+///
+/// It is that of the bytes. See `CachedResource.isFresh` for their use.
 public enum ResourceOrigin: String, Sendable, Hashable, CaseIterable {
   /// The memory of this process. Nothing was read.
   case memory
   /// The store on disk. The resource is now in memory too, if it fits.
   case disk
-  /// The resources that came with the app.
+  /// The resources that came with the app, or an archive on this device. It is now in memory too, if it fits.
   case bundled
-  /// The network, just now.
+  /// The network, just now. The response had the bytes.
   case network
   /// The cache. The server confirmed the entry just now.
+  ///
+  /// The request cost a round trip, and no body came.
   case confirmed
 }
 
@@ -91,20 +112,25 @@ package enum ResourceFreshness: Sendable, Hashable {
 }
 
 /// The reason why a read returned a stale resource.
+///
+/// Only a stale resource has one. An app can show it beside the content.
 public enum StaleReason: Sendable, Hashable {
-  /// The read was limited to the cache.
+  /// The read was limited to the cache, by `ReadPolicy.local` or `ResourceCache.peek`.
   case notChecked
   /// A request is running, and the next read may return a newer version.
+  ///
+  /// `ResourceCache.values` returns its result as the second value.
   case refreshing
-  /// The network is suspended, or the cache has none.
+  /// The network is suspended, or the loader reports that the device is offline, or the cache has no network. No
+  /// request was sent.
   case noNetwork
-  /// The request failed or its response wasn't usable.
+  /// The request failed or its response wasn't usable. The error says why, and the next read tries again.
   case refreshFailed(BothyError)
 }
 
 /// The outcome of storing a resource.
 package enum StorageOutcome: Sendable, Hashable {
-  /// The resource is on disk.
+  /// The resource is on disk, or was found in the cache.
   case stored
   /// The resource is on a stage. An earlier version is stored until the stage replaces it.
   case staged

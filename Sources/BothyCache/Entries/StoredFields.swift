@@ -7,6 +7,8 @@ package struct StoredFields: Sendable, Hashable {
   private enum Content: Sendable {
     case whole([UInt8])
     /// The names and common values of a frame, and the values of this entry alone.
+    ///
+    /// Entries of one server share a frame, which saves memory.
     case framed(MetadataFrame, values: [UInt8], receivedAt: Int64)
   }
 

@@ -1,17 +1,19 @@
 /// The meaning of a response's status for the cache.
 package enum AnswerKind: Sendable, Hashable {
-  /// The requested bytes.
+  /// The requested bytes (200, 203).
   case body
-  /// The resource does not exist.
+  /// The resource does not exist (204, 404, 410). Stored without a body.
   case negative
   /// The stored entry is current (304).
+  ///
+  /// Without a stored entry the request is repeated without a condition.
   case notModified
   /// A part of the bytes (206), used to resume a download and never stored as an entry.
   case partial
   case redirect
-  /// A temporary failure of the server.
+  /// A temporary failure of the server (408, 425, 429, 500, 502 to 504). The request may be repeated.
   case retry
-  /// Any other error, which another request does not change.
+  /// Any other error, which another request does not change. The stored entry stays.
   case error
   /// An interim response (1xx), which another response follows.
   case interim

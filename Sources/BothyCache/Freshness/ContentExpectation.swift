@@ -2,6 +2,14 @@ public import Foundation
 package import HTTPTypes
 
 /// The expected content of a source, so that the sign-in page of a hotel's network isn't stored as a map.
+///
+/// ```swift
+/// let pdf = ContentExpectation(mediaTypes: ["application/pdf"], beginnings: [Data("%PDF".utf8)], allowsEmpty: false)
+/// let forms = try ResourceSource(
+///   "forms", template: "https://huts.example.org/forms", userAgent: "Hut/1.0", content: pdf)
+/// ```
+///
+/// Other content fails with `BothyError` `.unexpectedContent`, or the read returns the stored copy.
 public struct ContentExpectation: Sendable, Hashable {
   /// Media types in lower case and without parameters. `image/*` covers all images. An empty list accepts any type.
   package var mediaTypes: [String]
@@ -13,8 +21,10 @@ public struct ContentExpectation: Sendable, Hashable {
   /// Creates an expectation, which accepts anything by default. Without `Content-Type` only the bytes are checked.
   ///
   /// - Parameters:
-  ///   - mediaTypes: media types without parameters. `image/*` covers all images. An empty list accepts any type.
-  ///   - beginnings: the accepted beginnings of the bytes. An empty list accepts any beginning.
+  ///   - mediaTypes: media types without parameters, in any case. `image/*` covers all images. An empty list accepts
+  ///     any type.
+  ///   - beginnings: the accepted beginnings of the bytes. White space and a byte order mark before them are skipped.
+  ///     An empty list accepts any beginning.
   ///   - allowsEmpty: true if an empty body is accepted.
   public init(mediaTypes: [String] = [], beginnings: [Data] = [], allowsEmpty: Bool = true) {
     self.mediaTypes = mediaTypes.map { $0.lowercased() }
@@ -23,6 +33,9 @@ public struct ContentExpectation: Sendable, Hashable {
   }
 
   /// PNG, JPEG, GIF or WebP.
+  ///
+  /// The media type may be any of images or `application/octet-stream`. Other formats, such as AVIF or SVG, need an
+  /// expectation of their own. An empty body is refused.
   public static let image = ContentExpectation(
     mediaTypes: ["image/*", "application/octet-stream"],
     beginnings: [
@@ -30,6 +43,8 @@ public struct ContentExpectation: Sendable, Hashable {
     ], allowsEmpty: false)
 
   /// JSON of any kind, even if the server calls it plain text.
+  ///
+  /// The content must begin with an object or an array; the rest is not parsed. An empty body is refused.
   public static let json = ContentExpectation(
     mediaTypes: ["application/json", "application/*", "text/json", "text/plain"],
     beginnings: [Data("{".utf8), Data("[".utf8)], allowsEmpty: false)
@@ -66,14 +81,17 @@ package enum ContentMismatch: Error, Sendable, Hashable {
   case empty
   /// The response has another media type, in lower case and without parameters.
   case mediaType(String)
-  /// The bytes do not belong to the source.
+  /// The bytes do not belong to the source, whatever their media type is.
   case bytes
   /// A picture of another format or size than the stored one. The text describes it, such as `png 300x80`.
   case otherPicture(String)
   /// A redirect over plain HTTP led to another host, which is given, as in networks that require a sign-in.
+  ///
+  /// A response to a resource that isn't stored may come from there.
   case otherHost(String)
   /// The connection was closed before the end of the content. Another request may succeed.
   case cut
-  /// The server says that the resource is gone, but the stored entry is pinned.
+  /// The server says that the resource is gone, but the stored entry is pinned. It stays until it is unpinned or
+  /// removed.
   case gone
 }

@@ -6,14 +6,16 @@ internal import HTTPTypes
 enum ContentKind: Sendable, Hashable {
   /// A picture, by its first bytes or its media type.
   case picture
-  /// A vector tile, by its structure.
+  /// A vector tile, by its structure. The whole body is checked.
   case vectorTile
   case json
-  /// HTML, or a script instead of it.
+  /// HTML, or a script instead of it. Sign-in pages are of this kind.
   case page
   /// Bytes that aren't text, or a text whose media type isn't that of a page.
+  ///
+  /// Packed bytes that can't be unpacked to 64 MiB count as such.
   case data
-  /// Text of an unknown kind.
+  /// Text of an unknown kind, without a media type or with one of text.
   case text
 
   /// Determines the kind. Bytes that the server packed with gzip are unpacked first, even if its fields do not say so.

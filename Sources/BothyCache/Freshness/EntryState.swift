@@ -6,15 +6,18 @@ internal import BothyStore
 package struct EntryState: Sendable, Hashable {
   /// The permitted use before a request to the server or instead of it, from best to worst.
   package enum State: UInt8, Sendable, Hashable, CaseIterable {
-    /// It may be used without a request.
+    /// It may be used without a request. Its `freshFor` is positive.
     case fresh
     /// It may be used at once, with a refresh in the background.
     case staleWhileRevalidate
     /// The request comes first. If the server fails or is unreachable, the entry may be used, marked as stale.
+    ///
+    /// A pinned entry is never worse than this.
     case staleIfError
-    /// It is too stale for use, but good for a conditional request.
+    /// It is too stale for use, but good for a conditional request. `ReadPolicy.local` returns it nevertheless.
     case stale
-    /// The server demands that it isn't used without a request.
+    /// The server demands that it isn't used without a request. `ReadPolicy.local` and `.localThenRemote` return it
+    /// nevertheless.
     case mustRevalidate
   }
 

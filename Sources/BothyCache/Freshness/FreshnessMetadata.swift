@@ -19,11 +19,11 @@ package struct FreshnessMetadata: Sendable, Hashable {
 
   /// The origin of a lifetime.
   package enum Origin: UInt8, Sendable, Hashable {
-    /// The fields have no lifetime, so it is zero.
+    /// The fields have no lifetime, so it is zero. The rule may give another.
     case none
     /// `max-age` in `Cache-Control`, or `s-maxage` in a shared cache (RFC 9111 §5.2.2.10).
     case maxAge
-    /// `Expires`, counted from the response's own `Date`.
+    /// `Expires`, counted from the response's own `Date`. A date that can't be read counts as past.
     case expires
     /// A tenth of the time since `Last-Modified` (RFC 9111 §4.2.2), up to the rule's limit.
     case heuristic

@@ -5,7 +5,8 @@ public import HTTPTypes
 /// The rule that decides how long the resources of a source, or one resource, are fresh.
 ///
 /// A rule is a value. It is applied when an entry is read, so a changed rule applies to stored entries too. An entry's
-/// own `expiresAt` overrides the rule, and the rule overrides the response's fields.
+/// own `expiresAt` overrides the rule, and the rule overrides the response's fields. A stale entry isn't deleted: it
+/// makes requests conditional and may replace a failed response.
 ///
 /// ```swift
 /// let rules: [FreshnessRule] = [
@@ -59,10 +60,13 @@ public struct FreshnessRule: Sendable {
 
   /// Returns a rule with the lifetime by the response's fields, within bounds.
   ///
+  /// Negative durations count as zero. Fractions of a millisecond are dropped.
+  ///
   /// - Parameters:
   ///   - min: the shortest lifetime, even if the response has `no-cache`.
-  ///   - max: the longest lifetime. A bound below `min` becomes `min`.
+  ///   - max: the longest lifetime. A bound below `min` becomes `min`. `nil` means no bound.
   ///   - otherwise: the lifetime of responses without a lifetime in their fields.
+  ///   - negative: the lifetime of responses that say that the resource does not exist. `nil` uses their fields.
   public static func http(
     min: Duration = .zero, max: Duration? = nil, otherwise: Duration = .zero, negative: Duration? = nil
   ) -> FreshnessRule {
@@ -74,6 +78,14 @@ public struct FreshnessRule: Sendable {
   }
 
   /// Returns a rule with this lifetime from the stamp, whatever the fields are. At an age of exactly this it is stale.
+  ///
+  /// Neither `no-cache` nor `must-revalidate` counts then. A response with `no-store` isn't stored all the same.
+  ///
+  /// - Parameters:
+  ///   - lifetime: the time that an entry is fresh. A negative one counts as zero.
+  ///   - stamp: the time from which it counts.
+  ///   - negative: the lifetime of responses that say that the resource does not exist, by default ten minutes. `nil`
+  ///     gives them `lifetime`.
   public static func fixed(_ lifetime: Duration, stamp: Stamp = .receipt, negative: Duration? = .seconds(600))
     -> FreshnessRule
   {
@@ -81,6 +93,14 @@ public struct FreshnessRule: Sendable {
   }
 
   /// Returns a rule by which entries are fresh unless their stamp is before a cut-off, which the app can move.
+  ///
+  /// Such entries never become stale by age alone.
+  ///
+  /// - Parameters:
+  ///   - cutOff: the time, which several rules may share.
+  ///   - stamp: the time of an entry that is compared with it.
+  ///   - negative: the lifetime of responses that say that the resource does not exist, by default ten minutes. `nil`
+  ///     treats them like others.
   public static func notBefore(
     _ cutOff: InvalidationDate, stamp: Stamp = .receipt, negative: Duration? = .seconds(600)
   )
@@ -91,10 +111,16 @@ public struct FreshnessRule: Sendable {
     return rule
   }
 
-  /// Resources that never change and are never requested again, even when the user reloads.
+  /// Resources that never change and are requested once, even under `ReadPolicy.remote`.
+  ///
+  /// `ReadOptions.reload` and `ReadPolicy.remoteElseLocal` request them again. Responses that say that nothing exists
+  /// are fresh for ten minutes.
   public static let immutable = FreshnessRule(.immutable, negative: .minutes(10))
 
   /// Resources that are fresh until the app requests them again.
+  ///
+  /// `ReadPolicy.remote` and `.remoteElseLocal` do so, by a conditional request. Responses that say that nothing exists
+  /// are fresh for ten minutes.
   public static let manual = FreshnessRule(.manual, negative: .minutes(10))
 
   /// Creates the rule of an expiration interval. Without one it is `http`. Returns `nil` for a negative one.
@@ -129,14 +155,22 @@ public struct FreshnessRule: Sendable {
   }
 
   /// The time from which an entry's age counts.
+  ///
+  /// The times of `field` and `computed` are taken when a response is stored or confirmed.
   public enum Stamp: Sendable {
-    /// The time of its arrival or last confirmation.
+    /// The time of its arrival or last confirmation, by the device's clock.
     case receipt
     /// The time of its creation by `Last-Modified`. If that is missing or later than the receipt, the receipt.
+    ///
+    /// A confirmation doesn't make such an entry younger.
     case lastModified
     /// The time of its creation by another field with an HTTP date.
+    ///
+    /// If that is missing, unreadable or later than the receipt, the receipt.
     case field(HTTPField.Name)
     /// The time of its creation, computed from the fields of the response.
+    ///
+    /// Called once for each response that is stored or confirmed, on any thread. `nil` means the receipt.
     case computed(@Sendable (HTTPFields) -> Date?)
   }
 }

@@ -51,7 +51,7 @@ package struct AnswerFailure: Sendable, Hashable {
 package enum ResponseEvaluator: Sendable, Hashable {
   /// The response replaces the entry. A negative entry has no body, except under a rule that keeps every status.
   case store(EntryMetadata)
-  /// The stored bytes are confirmed and get this metadata.
+  /// The stored bytes are confirmed and get this metadata. The time of their arrival stays.
   case renew(EntryMetadata)
   /// The stored bytes are confirmed, but the response forbids storing them. They are returned with this metadata and
   /// removed.
@@ -60,7 +60,7 @@ package enum ResponseEvaluator: Sendable, Hashable {
   case askAnew
   /// A good response that must not be stored. If `dropsStored` is true, the outdated entry is removed.
   case handOut(EntryMetadata, NotStoredReason, dropsStored: Bool)
-  /// The response isn't usable, and the stored entry stays.
+  /// The response isn't usable, and the stored entry stays. It may be returned in place of the response.
   case fail(AnswerFailure)
 
   /// Decides on the effect of a response.

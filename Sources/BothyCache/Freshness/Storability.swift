@@ -4,9 +4,9 @@ package import HTTPTypes
 package enum NotStoredReason: Sendable, Hashable {
   /// Only responses to GET are stored.
   case method
-  /// The request has `no-store`.
+  /// The request has `no-store`. The stored entry stays.
   case requestForbids
-  /// The response has `no-store`, or `private` in a shared cache.
+  /// The response has `no-store`, or `private` in a shared cache. An entry that isn't pinned is removed.
   case answerForbids
   /// The response is a part (206), or a 304 without a stored entry.
   case incomplete

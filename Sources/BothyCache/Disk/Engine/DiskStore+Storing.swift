@@ -5,11 +5,11 @@ internal import GRDB
 extension DiskStore {
   /// The place of an entry's bytes.
   enum Place: Sendable {
-    /// A page of the index.
+    /// A page of the index, for a body of at most 96 KB.
     case row
-    /// A file that several entries may share.
+    /// A file that several entries may share, written before the commit that names it.
     case bodyFile
-    /// A file of the entry's own, with the metadata.
+    /// A file of the entry's own, with the metadata at its end.
     case ownFile
   }
 

@@ -23,6 +23,8 @@ package final class DiskStore: BlobStore {
     /// A hit takes one open, one read and one close. The disk rounds each file up to a block of 4 KB, which is counted.
     case files
     /// Equal bytes once, in pages of the index, or in a file from 96 KB on.
+    ///
+    /// A hit reads one row, and one file more for a large body.
     case pages
   }
 

@@ -12,8 +12,10 @@ enum IndexSchema {
     case new
     case known
     /// Of an earlier format, or of this one while the entries of an earlier one are being taken over.
+    ///
+    /// Opening the store converts it.
     case older
-    /// Not usable, for the given reason.
+    /// Not usable, for the given reason. Opening the store renames the file and creates a new one.
     case foreign(String)
   }
 

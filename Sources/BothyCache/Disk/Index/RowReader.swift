@@ -7,7 +7,7 @@ enum RowReader {
   /// The place where an entry was found.
   enum Place<Content: Sendable>: Sendable {
     case here(Content)
-    /// The metadata is in the row, and the bytes are in the body's file.
+    /// The metadata, and the name of the file that has the body. The caller reads that file.
     case large(EntryMetadata, BodyName)
     /// The entry is in a file of its own.
     case inFile
