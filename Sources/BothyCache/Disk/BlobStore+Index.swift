@@ -105,7 +105,7 @@ extension BlobStore {
     try index?.verify(progress: progress) ?? VerifyReport()
   }
 
-  /// Writes all entries into a new file at `path`. Copies everything, while other calls continue.
+  /// Writes all entries into a new file at `path`. Copies everything, while reads continue and writes wait.
   package func export(to path: String) throws {
     guard let index else {
       throw BothyError(.invalidConfiguration, "This kind of store can't be exported. Use files or database.")

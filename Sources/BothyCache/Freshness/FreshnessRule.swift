@@ -32,8 +32,9 @@ public struct FreshnessRule: Sendable {
   package var cutOff: InvalidationDate?
   /// The time after its end at which an entry is still used if the server fails or is unreachable.
   ///
-  /// `nil`, the default, is any time. The response's `stale-if-error` may allow more. Responses with `must-revalidate` or
-  /// `no-cache` aren't used under `http` rules, unless they are pinned.
+  /// `nil`, the default, is any time. The response's `stale-if-error` may allow more. Responses with `must-revalidate`
+  /// or `no-cache` aren't used under `http` rules, unless they are pinned. `ReadPolicy.local` and `.localThenRemote`
+  /// return entries of any age.
   public var staleUse: Duration?
   /// True if responses are stored even if they have `no-store`. The response to a request with it is never stored.
   package var ignoresNoStore = false

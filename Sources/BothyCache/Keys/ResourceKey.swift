@@ -1,11 +1,13 @@
 /// The name of one resource in the cache: its source, and its path or tile within that source.
 ///
 /// The host of the resource is never part of the key, so alias hosts share one copy. Comparing and hashing a tile's key
-/// allocates nothing.
+/// allocates nothing. `ResourceSource.key(path:)` and its relatives make keys in canonical form.
 ///
 /// It is `Codable` for stores of an app's own, with the variant.
 public struct ResourceKey: Hashable, Sendable, Codable {
   /// The source of the resource. It must be registered with the cache that reads the key.
+  ///
+  /// Otherwise reads throw `BothyError` `unknownSource`.
   public let source: SourceID
   /// The variant of the response, 0 to 3. Responses under one key differ if they depend on the request (`Vary`).
   ///
@@ -20,12 +22,23 @@ public struct ResourceKey: Hashable, Sendable, Codable {
   }
 
   /// Creates a key from a path.
-  /// - Parameter path: the path within the source with its query, in the canonical form of the source's rules.
+  ///
+  /// Checks and changes nothing, so two spellings of a path are two keys. `ResourceSource.key(path:)` normalizes the
+  /// path.
+  ///
+  /// - Parameter path: the path within the source with its query, in the canonical form of the source's rules. It has
+  ///   no slash at its beginning.
   public init(_ source: SourceID, path: String) {
     self.init(source, .path(path))
   }
 
   /// Creates the key of a tile. The caller passes a zoom from 0 to 29, and x and y within that zoom.
+  ///
+  /// Nothing is checked, and bits beyond are cut off. `ResourceSource.key(zoom:x:y:)` checks the numbers.
+  ///
+  /// - Parameters:
+  ///   - x: the column, counted from the west.
+  ///   - y: the row, counted from the north.
   public init(_ source: SourceID, zoom: Int, x: Int, y: Int) {
     let mask: UInt64 = (1 << 29) - 1
     self.init(
@@ -53,6 +66,7 @@ public struct ResourceKey: Hashable, Sendable, Codable {
 }
 
 extension ResourceKey: CustomStringConvertible {
+  /// The source and the path with a slash between them, for logs. Secrets of the source aren't in it.
   public var description: String { variant == 0 ? "\(source)/\(path)" : "\(source)/\(path) (\(variant))" }
 }
 

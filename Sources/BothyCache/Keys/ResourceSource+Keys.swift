@@ -3,7 +3,9 @@ extension ResourceSource {
   /// Returns the key of a path below the source's base, with its query.
   ///
   /// Percent-encoding gets one form, and dot segments and a fragment are removed. Ignored and secret query items are
-  /// left out.
+  /// left out. A slash at the beginning does not count, and one at the end does. Reads and sends nothing.
+  ///
+  /// - Throws: `BothyError` `invalidKey` only for a source of any address, if the text isn't an address.
   public func key(path: String) throws(BothyError) -> ResourceKey {
     if case .anywhere = address.form { return try key(url: path) }
     let (path, query) = CanonicalPath.split(path)
@@ -12,7 +14,11 @@ extension ResourceSource {
 
   /// Returns the key of a whole address, which must be below the source's own.
   ///
-  /// - Throws: `BothyError.invalidKey` if the text isn't an address or belongs to another server.
+  /// Any of the source's hosts will do, and all give the same key. The scheme must be that of the source. Ignored and
+  /// secret query items are left out.
+  ///
+  /// - Throws: `BothyError` `invalidKey` if the text isn't an address or belongs to another server, or if the source
+  ///   has tiles or an address rule of the app's own.
   public func key(url: String) throws(BothyError) -> ResourceKey {
     guard let given = AbsoluteAddress(url) else {
       throw BothyError(.invalidKey, "\"\(url.prefix(200))\" isn't an address of a web server.")
@@ -39,8 +45,9 @@ extension ResourceSource {
 
   /// Returns the key of a tile. Columns wrap around the world, so x is taken modulo 2^zoom.
   ///
-  /// - Throws: `BothyError.zoomOutOfRange` outside the source's zooms. `BothyError.invalidKey` for a row that isn't on
-  ///   the map.
+  /// Rows count from the north, whatever the address does. The work is arithmetic alone, without an allocation.
+  ///
+  /// - Throws: `BothyError` `zoomOutOfRange` outside the source's zooms. `invalidKey` for a row that isn't on the map.
   public func key(zoom: Int, x: Int, y: Int) throws(BothyError) -> ResourceKey {
     guard zooms.contains(zoom) else {
       throw BothyError(.zoomOutOfRange, "Source \(id) has the zooms \(zooms), not \(zoom).")

@@ -12,6 +12,8 @@ public import HTTPTypes
 /// A source is a value. Creating one opens nothing and only parses the address.
 public struct ResourceSource: Sendable, Identifiable {
   /// The id that the developer chooses and never changes, because stored entries are found by it.
+  ///
+  /// With another id they stay on disk unread, until they are evicted or removed by the old id.
   public let id: SourceID
   /// The rule that turns keys into addresses.
   package let address: SourceAddress
@@ -34,39 +36,50 @@ public struct ResourceSource: Sendable, Identifiable {
   /// Names of query items that do not identify a resource. They are left out of keys and requests.
   package var ignoredQueryItems: Set<String>
   /// Query items such as access tokens, which are in every request, but not in keys, events, logs or files.
+  ///
+  /// Names map to values. After a change, register the source again. New values keep the stored entries, and new names
+  /// are another source, which needs another id.
   public var secrets: [String: String]
   /// The zooms that have tiles.
   package var zooms: ClosedRange<Int>
-  /// The names of the source and its attribution.
+  /// The names of the source and its attribution. They are part of no key.
   public var names: SourceNames
   /// True if the owner allows bulk downloads, as for regions and prefetching. The default is false.
   package var allowsBulkDownload: Bool
   /// True if requests must identify the app. False only for the app's own server.
+  ///
+  /// While true, a request without a user agent isn't sent, and its read throws `BothyError` `.refused`.
   public var requiresUserAgent = true
   /// The file that all resources of the source lie in, or `nil` if each has an address of its own.
   package var container: (any SourceContainer)?
 
   /// Describes a source.
   ///
+  /// Nothing is opened, sent or registered. A cache knows the source after its `init` or `register`.
+  ///
   /// - Parameters:
   ///   - id: any text that isn't empty and has no control characters.
   ///   - template: an address with `{z}`, `{x}` and `{y}`, and optionally `{s}` for one of `hosts` and `{r}` for `@2x`.
   ///     `{-y}` (counted from the south) or `{q}` (the quadkey) can replace the row or the coordinates. A template
   ///     without placeholders is a base, below which paths are read.
-  ///   - hosts: the values of `{s}` in the address, or whole host names that replace the address's own. All hosts return
-  ///     the same bytes.
+  ///   - hosts: the values of `{s}` in the address, or whole host names that replace the address's own. All hosts
+  ///     return the same bytes.
+  ///   - highResolution: true if `{r}` is `@2x`, and false if it is empty.
   ///   - freshness: the rule for the freshness of resources, by default HTTP's, by the server's fields.
-  ///   - headers: fields that every request sends.
+  ///   - headers: fields that every request sends. They aren't sent to other servers after a redirect, except for the
+  ///     user agent and the accepted types and languages.
   ///   - userAgent: the identification of the app that map servers require. It replaces the one in `headers`.
   ///   - limits: the limits for requests to the servers and for the length of a response.
   ///   - content: the expected content. `nil` rejects a web page in place of a tile, of a resource with another file
   ///     extension, or of one that was stored as something else. `ContentExpectation()` accepts all.
   ///   - ignoredQueryItems: names of query items that do not identify a resource, left out of keys and requests.
-  ///   - secrets: query items such as access tokens, which are in every request, but not in keys, events, logs or files.
-  ///   - zooms: the zooms that have tiles.
+  ///   - secrets: query items such as access tokens, which are in every request, but not in keys, events, logs or
+  ///     files.
+  ///   - zooms: the zooms that have tiles, within 0 to 29.
   ///   - names: the names of the source and its attribution.
   ///   - allowsBulkDownload: true if the owner allows bulk downloads, as for regions and prefetching.
-  /// - Throws: `BothyError.invalidSource` with the reason.
+  /// - Throws: `BothyError` `invalidSource` with the reason: an address without http or https, an unknown placeholder,
+  ///   a missing coordinate, `{s}` without `hosts`, or an invalid id or zoom.
   public init(
     _ id: SourceID, template: String, hosts: [String] = [], highResolution: Bool = false,
     freshness: FreshnessRule = .http, headers: HTTPFields = [:], userAgent: String? = nil,
@@ -84,6 +97,8 @@ public struct ResourceSource: Sendable, Identifiable {
   }
 
   /// Describes a source with an address of any kind. The other parameters are those of `init(_:template:)`.
+  ///
+  /// - Throws: `BothyError` `invalidSource` for an invalid id or zoom, or `{s}` without `hosts`.
   public init(
     _ id: SourceID, address: SourceAddress, hosts: [String] = [], freshness: FreshnessRule = .http,
     headers: HTTPFields = [:], userAgent: String? = nil, limits: SourceLimits = SourceLimits(),
@@ -116,13 +131,17 @@ public struct ResourceSource: Sendable, Identifiable {
   }
 }
 
-/// The names of a source and its attribution, stored with the source for display without a network.
+/// The names of a source and its attribution, for display without a network.
+///
+/// The cache does not use them. A registered source gets other names by `ResourceCache.register`.
 public struct SourceNames: Sendable, Hashable, Codable {
   /// The name for a list or a button, empty by default.
   public var short: String
   /// The name for a heading or a page of credits, empty by default.
   public var long: String
   /// The text that the owner requires beside the map.
+  ///
+  /// Plain text, empty by default. Showing it is the app's task.
   public var attribution: String
 
   /// Creates names, which are empty by default.

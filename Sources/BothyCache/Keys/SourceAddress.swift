@@ -1,9 +1,14 @@
 /// The rule of a source that turns keys into addresses, where no template can express it.
+///
+/// ```swift
+/// let address = SourceAddress.custom("photos 1") { key, host in "https://\(host)/photos/\(key.path)?size=large" }
+/// let photos = try ResourceSource("photos", address: address, hosts: ["a.example.org"], userAgent: "Hut/1.0")
+/// ```
 public struct SourceAddress: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
-    /// Paths below one address.
+    /// Paths below one address. The key's path follows it after a slash.
     case base(String)
-    /// Tiles, by a template.
+    /// Tiles, by a template. Paths of such a source begin at the server's root.
     case tiles(AddressTemplate)
     case anywhere
     case custom(AddressRule)
@@ -12,15 +17,21 @@ public struct SourceAddress: Sendable, Hashable {
   package let form: Form
 
   /// Any address. Each key is a whole address.
+  ///
+  /// `ResourceSource.key(url:)` makes the keys. `ResourceCache.data(at:)` uses such a source for URLs of no other
+  /// source.
   public static let anywhere = SourceAddress(form: .anywhere)
 
   /// Returns a rule of the app's own.
+  ///
+  /// A read whose rule returns no address of http or https throws `BothyError` `.refused`. Secrets are added to the
+  /// address as query items.
   ///
   /// - Parameters:
   ///   - name: identifies the rule. Rules with equal names are equal, and a rule that creates other addresses needs
   ///     another name.
   ///   - address: returns the address of a key. `host` is one of the source's hosts, or empty if it has none. It is
-  ///     called from any thread, once for each request.
+  ///     called from any thread, for each of the hosts and several times for a request, so it should be quick.
   public static func custom(
     _ name: String, address: @escaping @Sendable (_ key: ResourceKey, _ host: String) -> String
   ) -> SourceAddress {
@@ -57,7 +68,7 @@ package struct AddressRule: Sendable, Hashable {
   /// Returns the address of a key. `host` is one of the source's hosts, or empty if it has none.
   package let address: @Sendable (_ key: ResourceKey, _ host: String) -> String
 
-  /// Creates a rule with a name. `address` is called from any thread, once for each request.
+  /// Creates a rule with a name. `address` is called from any thread, for each host and several times for a request.
   package init(_ name: String, address: @escaping @Sendable (_ key: ResourceKey, _ host: String) -> String) {
     self.name = name
     self.address = address

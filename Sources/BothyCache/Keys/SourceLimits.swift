@@ -1,4 +1,6 @@
 /// The limits for requests to a source and for the length of its responses.
+///
+/// They hold for one cache. Besides them, a cache has at most 16 requests at a time to all hosts together.
 public struct SourceLimits: Sendable, Hashable {
   /// The number of simultaneous requests to one host. If sources share a host, the stricter number applies to all.
   package var requestsPerHost: Int
@@ -27,7 +29,7 @@ public struct SourceLimits: Sendable, Hashable {
 
   /// Creates limits. The defaults are polite to a foreign server.
   ///
-  /// They allow 6 requests at a time, three attempts, and bodies up to 64 MiB.
+  /// They allow 6 requests at a time, three attempts, and bodies up to 64 MiB. Counts below one count as one.
   ///
   /// - Parameters:
   ///   - requestsPerHost: the number of simultaneous requests to one host. If sources share a host, the stricter number
@@ -35,11 +37,14 @@ public struct SourceLimits: Sendable, Hashable {
   ///   - requestsPerSecond: the number of requests a second to one host, on average, or `nil` for no limit.
   ///   - burst: the number of requests that may be sent at once after a quiet time, if a rate is set.
   ///   - parallelHosts: the number of the source's hosts that share the resources. The others replace one that fails.
-  ///   - bodyBytes: the longest accepted body in bytes, without content coding.
-  ///   - attempts: the total of requests, if each ends in a temporary error.
+  ///   - bodyBytes: the longest accepted body in bytes, without content coding. A longer one throws `BothyError`
+  ///     `.tooLarge`.
+  ///   - attempts: the total of requests, if each ends in a temporary error. With more hosts than attempts, each host
+  ///     may be tried once. A read that can return a stored copy tries each host once at most.
   ///   - firstDelay: the bound of the random wait after the first error. It doubles after each.
   ///   - longestDelay: the highest bound of a wait.
-  ///   - patience: the longest wait of a read for a host that requested a pause (`Retry-After`) or counts as down.
+  ///   - patience: the longest wait of a read for a host that requested a pause (`Retry-After`) or counts as down. A
+  ///     longer pause throws at once, with `retryAfter`.
   ///   - timeout: the longest time until the head of a response, and the longest time without a byte of its body.
   public init(
     requestsPerHost: Int = 6, requestsPerSecond: Double? = nil, burst: Int = 10, parallelHosts: Int = 2,

@@ -2,13 +2,14 @@
 package struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of a failure.
   package enum Reason: Sendable, Hashable {
-    /// The connection failed or broke. The network may come back.
+    /// The connection failed or broke. The network may come back, so the request is tried again.
     case unreachable
-    /// The response did not begin or continue within the time that the source allows.
+    /// The response did not begin or continue within the time that the source allows. The request is tried again.
     case timedOut
     /// The task was cancelled, because all readers have left.
     case cancelled
-    /// The response broke off. It had fewer bytes than announced.
+    /// The response broke off. It had fewer bytes than announced. The request is tried again, and continues the body if
+    /// it can.
     case truncated
     /// The request can't be sent at all, because of a broken address or a forbidden scheme.
     case invalidRequest
@@ -16,10 +17,12 @@ package struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case tooLarge(limit: Int)
     /// The redirect was not followed. It was one too many, led away from https, or had no target.
     case redirectRefused
-    /// The body is of an unexpected kind, such as a portal's page instead of a tile.
+    /// The body is of an unexpected kind, such as a portal's page instead of a tile. Its media type is given.
     case unexpectedType(String)
     /// The host requested a pause longer than the caller's wait, or failed so often that it counts as down for this
     /// long.
+    ///
+    /// No request was sent to it. Another host of the source may have been tried.
     case notBefore(Duration)
     /// The network of the cache is suspended.
     case suspended

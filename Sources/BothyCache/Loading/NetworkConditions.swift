@@ -1,4 +1,7 @@
 /// The conditions of the network that matter for prefetching: its presence and its cost for the user.
+///
+/// A loader reports them by `ResourceLoader.conditions()`. While they are offline, reads return usable copies at once,
+/// except under `ReadPolicy.remote`.
 public struct NetworkConditions: Sendable, Hashable {
   /// True if a network exists. A server may still not respond.
   package var isOnline: Bool

@@ -23,16 +23,20 @@ public protocol ResourceLoader: Sendable {
 
 extension ResourceLoader {
   /// Returns `nil`: the conditions are unknown, so every load is tried.
+  ///
+  /// Prefetching takes the network for present and free of cost then.
   public func conditions() -> AsyncStream<NetworkConditions>? { nil }
 }
 
-/// One request for a resource.
+/// One request for a resource, as a loader receives it.
+///
+/// A value. The cache has applied limits of hosts before.
 public struct ResourceRequest: Sendable, Hashable {
   /// The method. The cache reads with GET.
   public var method: HTTPRequest.Method
   /// The whole address, with its query and secrets. Do not log it.
   public var url: String
-  /// The fields to send.
+  /// The fields to send. They may have credentials, validators and a range.
   public var fields: HTTPFields
   /// The bytes to send, empty for reads.
   public var body: Data
@@ -49,10 +53,14 @@ public struct ResourceRequest: Sendable, Hashable {
 }
 
 /// The head of a response, and its body in pieces, without content coding.
+///
+/// A loader returns it once the head is there, and the body follows while the cache reads it.
 public struct ResourceResponse: Sendable {
-  /// The status.
+  /// The status. Any is valid, also a redirect or an error.
   public var status: Int
   /// The fields of the head, without those that name a coding that was undone.
+  ///
+  /// `Content-Length` must be that of the body in pieces, or be missing.
   public var fields: HTTPFields
   /// True if the connection carries several requests at a time, so that one host is enough.
   package var isMultiplexed: Bool
@@ -66,6 +74,8 @@ public struct ResourceResponse: Sendable {
   /// have been cut off without notice.
   package var endsByClosing: Bool
   /// The body, which ends with the response. Throws if the response breaks off before its declared end.
+  ///
+  /// The cache reads it once, and may stop early, such as for a body beyond the limit.
   public var body: AsyncThrowingStream<Data, any Error>
 
   /// Creates a response in a custom loader.

@@ -1,4 +1,7 @@
 /// The limits of entries in memory, and the order of their eviction.
+///
+/// Entries that were read only once are evicted first, so a pan across the map spares the places of every day. An
+/// evicted entry is still on disk.
 public struct MemoryLimits: Sendable, Hashable {
   /// The largest number of bytes, including the object around each entry. Zero stores nothing.
   package var bytes: Int { didSet { bytes = max(0, bytes) } }
@@ -23,10 +26,13 @@ public struct MemoryLimits: Sendable, Hashable {
   }
 
   /// Creates limits.
+  ///
   /// - Parameters:
-  ///   - bytes: the largest number of bytes, including the object around each entry. Zero stores nothing.
+  ///   - bytes: the largest number of bytes, including the object around each entry. Zero stores nothing. From 16 MiB
+  ///     on, and without a small `count`, memory has four parts with a quarter each.
   ///   - count: the largest number of entries, or `nil` for no limit. Less than one counts as one.
-  ///   - largestShare: the part of `bytes` that one entry may use. Larger entries are read from disk each time.
+  ///   - largestShare: the part of `bytes` that one entry may use, from 0 to 1. Larger entries are read from disk each
+  ///     time. An entry must fit one of the four parts too.
   public init(bytes: Int = 64 << 20, count: Int? = nil, largestShare: Double = 0.1) {
     self.init(bytes: bytes, count: count, largestShare: largestShare, order: .scanResistant)
   }

@@ -1,10 +1,10 @@
 /// The urgency with which the system or the app needs memory.
 package enum MemoryPressure: Sendable, Hashable, CaseIterable, Comparable {
-  /// The app reduces its caches while it does something large.
+  /// The app reduces its caches while it does something large. Half of the limits stays.
   case elevated
-  /// The app is not on the screen.
+  /// The app is not on the screen. A tenth of the limits stays.
   case background
-  /// The system is short of memory.
+  /// The system is short of memory. Memory is emptied, and the disk keeps its entries.
   case warning
 
   /// The part of its limits that the memory tier keeps.

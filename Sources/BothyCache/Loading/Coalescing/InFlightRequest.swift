@@ -56,10 +56,16 @@ package final class InFlightRequest: Sendable {
 }
 
 /// The progress of a load.
+///
+/// It is reported for each piece of the body, and once for a reader that joins later.
 public struct LoadProgress: Sendable, Hashable {
   /// The number of bytes of the body that have come, including those of an earlier, broken attempt.
+  ///
+  /// It falls if an attempt must begin from the start.
   public internal(set) var received: Int64
-  /// The length of the whole body, or `nil` if the server did not report it.
+  /// The length of the whole body in bytes, or `nil` if the server did not report it.
+  ///
+  /// It is `nil` too for a body whose content coding was undone.
   public internal(set) var expected: Int64?
 
   package init(received: Int64, expected: Int64? = nil) {

@@ -18,7 +18,7 @@ struct InFlightTable<Key: Hashable & Sendable>: ~Copyable {
   enum Joining: Equatable {
     /// The caller is the first, and its work must be started.
     case start(flight: Int)
-    /// A load is running and now has this priority.
+    /// A load is running and now has this priority, the highest of its callers.
     case join(flight: Int, LoadPriority)
     /// A cancelled load is still ending. Its result or a new load follows it.
     case queue(behind: Int)
@@ -28,7 +28,7 @@ struct InFlightTable<Key: Hashable & Sendable>: ~Copyable {
     case nothing
     /// Other callers still wait, and the load now has this priority.
     case settle(flight: Int, LoadPriority)
-    /// No caller waits for the load, so cancel it.
+    /// No caller waits for the load, so cancel it. It keeps its place until it has ended.
     case callOff(flight: Int)
   }
 

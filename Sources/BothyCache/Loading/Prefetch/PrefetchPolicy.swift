@@ -1,4 +1,9 @@
 /// The conditions and the amount of prefetching.
+///
+/// ```swift
+/// let everywhere = PrefetchPolicy(onMeteredNetworks: true, concurrentLoads: 4)
+/// let ahead = ResourcePrefetcher(cache, policy: everywhere)
+/// ```
 public struct PrefetchPolicy: Sendable, Hashable {
   /// True if prefetching is on.
   package var isEnabled: Bool
@@ -31,18 +36,20 @@ public struct PrefetchPolicy: Sendable, Hashable {
   }
 
   /// The reason why prefetching does not run at present.
+  ///
+  /// Of several reasons the first in this order is given, and `paused` before all. Waiting resources stay.
   public enum Obstacle: Sendable, Hashable {
     /// The policy forbids it.
     case switchedOff
-    /// The device is offline.
+    /// The device is offline, or the loader has not reported its first conditions yet.
     case offline
     /// Bytes may cost money, and the policy forbids that.
     case metered
-    /// The user asked for restraint, and the policy does not override that.
+    /// The user asked for restraint, and the policy does not override that by `onMeteredNetworks`.
     case constrained
     /// The device saves power, and the policy respects that.
     case lowPower
-    /// `pause` was called.
+    /// `pause` was called, and `resume` was not called since.
     case paused
   }
 

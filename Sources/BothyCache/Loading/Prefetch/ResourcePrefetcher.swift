@@ -6,9 +6,9 @@
 /// ahead.want(keys)  // the most likely first; again with each move
 /// ```
 ///
-/// Requests of readers run before it, and it never takes a host's last free connection. A reader of a resource that is
-/// being prefetched joins its load. Resources that are stored and fresh cost no request. Sources that do not allow bulk
-/// downloads are ignored.
+/// Requests of readers run before it, and it never takes a host's last free connection, unless the source allows a
+/// single one. A reader of a resource that is being prefetched joins its load. Resources that are stored and fresh cost
+/// no request. Sources that do not allow bulk downloads are ignored. Releasing the prefetcher cancels its loads.
 public final class ResourcePrefetcher: Sendable {
   private let prefetcher: Prefetcher<ResourceKey>
   private let cache: ResourceCache
@@ -35,18 +35,27 @@ public final class ResourcePrefetcher: Sendable {
 
   /// Adds resources that are needed soon, the most important first.
   ///
-  /// They precede earlier ones. The oldest beyond the policy's number are forgotten.
+  /// They precede earlier ones, and one that waits already moves up. The oldest beyond the policy's number are
+  /// forgotten. Returns at once, and loads as the conditions allow. A load that fails isn't repeated. With `pause`, or
+  /// offline, they wait.
   ///
-  /// - Returns: the number of these resources that will be loaded, without those whose sources forbid it.
+  /// - Returns: the number of these resources that will be loaded, without those whose sources forbid it and those
+  ///   whose load is running. Sources that aren't registered forbid it.
   @discardableResult
   public func want(_ keys: [ResourceKey]) -> Int { prefetcher.want(keys).accepted }
 
   /// Forgets all waiting resources and cancels running loads, unless a reader waits for them.
+  ///
+  /// Returns at once. Later calls of `want` start loads again.
   public func cancelAll() { prefetcher.cancelAll() }
 
-  /// Stops starting loads until `resume`.
+  /// Stops starting loads until `resume`. Running loads complete.
+  ///
+  /// Calls of `want` still add resources.
   public func pause() { prefetcher.pause() }
   /// Starts loads of the waiting resources again, the newest first.
+  ///
+  /// Without a pause it does nothing.
   public func resume() { prefetcher.resume() }
 
   /// Sets the network's conditions, for loaders that do not report them. A report of the loader replaces them.
