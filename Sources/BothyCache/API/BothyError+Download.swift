@@ -21,7 +21,8 @@ extension BothyError {
   ///
   /// ```swift
   /// do {
-  ///   draw(try await cache.value(try api.key(path: "menu.json")))
+  ///   let menu = try await cache.data(at: menuURL)
+  ///   show("\(menu.count) bytes")
   /// } catch let error as BothyError {
   ///   if let pause = error.retryAfter { show("Try again in \(pause).") }
   /// }

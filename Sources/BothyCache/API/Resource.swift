@@ -83,6 +83,7 @@ public struct Resource<Value: Sendable>: Sendable {
   /// The later values, one after each commit that changed the bytes. A confirmation sends none.
   ///
   /// ```swift
+  /// let menu = try Resource<Menu>(try api.key(path: "menu.json"), in: cache)
   /// for await change in menu.changes { show(change.value.dishes.joined(separator: ", ")) }
   /// ```
   ///

@@ -16,9 +16,9 @@ extension ResourceCache {
   /// Costs as `value(_:policy:priority:)` of a key. A web page in place of an address with another extension, such as
   /// `.json`, is rejected.
   ///
-  /// - Parameter maxAge: How long a copy is fresh, or `nil` to follow the server. A negative time counts as `nil`.
-  /// - Throws: `BothyError` `.absent` if the server says that nothing is there, `.notCached` under `.local` without a
-  ///   copy, `invalidKey` for a URL that isn't http or https, and the errors of a download.
+  /// - Parameter maxAge: The time that a copy is fresh, or `nil` to follow the server. A negative time counts as `nil`.
+  /// - Throws: `BothyError` `.absent` if the server says that nothing is there, and `.notCached` under `.local` without
+  ///   a copy. `invalidKey` for a URL that isn't http or https, and the errors of a download.
   public func data(
     at url: URL, policy: ReadPolicy = .localElseRemote, maxAge: Duration? = nil
   ) async throws -> Data {

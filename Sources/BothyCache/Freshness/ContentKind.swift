@@ -6,7 +6,7 @@ internal import HTTPTypes
 enum ContentKind: Sendable, Hashable {
   /// A picture, by its first bytes or its media type.
   case picture
-  /// A vector tile, by its structure. The whole body is checked.
+  /// A vector tile, by its structure. Geometry isn't checked.
   case vectorTile
   case json
   /// HTML, or a script instead of it. Sign-in pages are of this kind.

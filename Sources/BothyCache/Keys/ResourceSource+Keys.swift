@@ -17,8 +17,8 @@ extension ResourceSource {
   /// Any of the source's hosts will do, and all give the same key. The scheme must be that of the source. Ignored and
   /// secret query items are left out.
   ///
-  /// - Throws: `BothyError` `invalidKey` if the text isn't an address or belongs to another server, or if the source
-  ///   has tiles or an address rule of the app's own.
+  /// - Throws: `BothyError` `invalidKey` if the text isn't an address or belongs to another server. A source of tiles,
+  ///   or with an address rule of the app's own, throws it for any address.
   public func key(url: String) throws(BothyError) -> ResourceKey {
     guard let given = AbsoluteAddress(url) else {
       throw BothyError(.invalidKey, "\"\(url.prefix(200))\" isn't an address of a web server.")

@@ -78,8 +78,8 @@ public struct ResourceSource: Sendable, Identifiable {
   ///   - zooms: the zooms that have tiles, within 0 to 29.
   ///   - names: the names of the source and its attribution.
   ///   - allowsBulkDownload: true if the owner allows bulk downloads, as for regions and prefetching.
-  /// - Throws: `BothyError` `invalidSource` with the reason: an address without http or https, an unknown placeholder,
-  ///   a missing coordinate, `{s}` without `hosts`, or an invalid id or zoom.
+  /// - Throws: `BothyError` `invalidSource` with the reason. It may be an address without http or https, an unknown
+  ///   placeholder or a missing coordinate. It may also be `{s}` without `hosts`, or an invalid id or zoom.
   public init(
     _ id: SourceID, template: String, hosts: [String] = [], highResolution: Bool = false,
     freshness: FreshnessRule = .http, headers: HTTPFields = [:], userAgent: String? = nil,

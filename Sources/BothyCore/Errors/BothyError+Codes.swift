@@ -88,7 +88,7 @@ extension BothyError.Code {
 // MARK: syncing
 
 extension BothyError.Code {
-  /// The server did not answer. What was asked for isn't on this device, or the policy doesn't allow the local copy.
+  /// The server did not answer, and the local copy is missing or not allowed by the policy.
   ///
   /// A request that was sent may have reached the server. Pending changes stay, and sending them again does nothing
   /// twice. A download sets `retryAfter` if its host gets no requests for a time.
@@ -340,7 +340,7 @@ extension BothyError.Code {
   package static let invalidRegion = BothyError.Code("invalidRegion")
   /// A source whose owner forbids loading tiles in bulk before they are viewed.
   ///
-  /// Nothing was loaded. Choose another source. Where the owner has agreed, create the source with
+  /// Nothing was loaded. Choose another source. With the owner's agreement, create the source with
   /// `allowsBulkDownload`.
   public static let bulkForbidden = BothyError.Code("bulkForbidden")
   /// A region of this name exists already.
