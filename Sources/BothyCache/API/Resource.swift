@@ -48,7 +48,8 @@ public struct Resource<Value: Sendable>: Sendable {
 
   /// Returns the value from the first place that the policy allows. See `ResourceCache.value`.
   ///
-  /// A value that was decoded before costs no decoding. Stored bytes that no longer decode count as missing.
+  /// A value that was decoded before costs no decoding, if it fits the limit of decoded values. Stored bytes that no
+  /// longer decode count as missing.
   ///
   /// - Throws: `BothyError` `.absent` if the server has said that the resource does not exist. `undecodable` if its
   ///   bytes do not decode. Any error of a read.
