@@ -125,7 +125,7 @@ struct OnlineSave: Sendable {
       return .again
     }
     // A row that shows the answer has told the change already.
-    if last.change.entry.awaited?.keeping == .here {
+    if last.isShownHere {
       if last.isTold { return .ready }
       proceed(from: last, made.goesOn(last, schema))
       sent.tell(id)
@@ -137,25 +137,39 @@ struct OnlineSave: Sendable {
 
   /// Sends an earlier save without an answer again.
   ///
-  /// - Parameter last: the earlier save, or `nil` if another process has sent it.
+  /// - Parameter last: the earlier save, or `nil` if this process has not sent it.
   private func sendAgain(before made: OnlineChange, _ last: SentValues.Sent?) async throws -> Step {
     let id = change.id
-    let resumed = try await store.store.write(origin: .remote) { try OutboxQueue.resume(id, in: $0) }
-    guard let revision = resumed else { return .again }
+    let resumed = try await store.store.write(origin: .remote) { transaction -> Outbox.Entry? in
+      guard try OutboxQueue.resume(id, in: transaction) != nil else { return nil }
+      return try OutboxQueue.entry(id, in: transaction)
+    }
+    guard let resumed else { return .again }
+    let last = try last ?? noted(resumed)
+    let revision = resumed.revision
     let error = try await sendHidden()
     let isOpen = try await store.store.read { try hidden(revision, in: $0) != nil }
     if isOpen && !isQueued {
       if let undone = try await undo(revision, isInDoubt: true) {
         return .ended(.unreachable(error.after(undone)))
       }
-    } else if isOpen || sent.last(of: id)?.answer != nil, let last {
+    } else if isOpen || sent.last(of: id)?.answer != nil {
       proceed(from: last, made.goesOn(last, store.store.schema[id.type]))
     }
     // Both changes are pending from then on.
     if isOpen && isQueued { return .ended(.pending(change)) }
-    // It was made, or not: then the change has all of it.
-    if sent.last(of: id)?.answer == nil { sent.forget(id) } else { sent.tell(id) }
+    // It was made, or not: then the change has all of it. The app hasn't seen what others have in the answer.
+    if sent.last(of: id)?.answer == nil { sent.forget(id) } else if last.isShownHere { sent.tell(id) }
     return .again
+  }
+
+  /// Notes a save of an earlier process like one of this process.
+  private func noted(_ entry: Outbox.Entry) throws -> SentValues.Sent {
+    var change = OnlineChange(entry: entry)
+    change.value = try SavedValue(sent: entry)
+    let last = SentValues.Sent(change: change)
+    sent.note(entry.id, last)
+    return last
   }
 
   /// Sends the hidden entry and says what became of it.

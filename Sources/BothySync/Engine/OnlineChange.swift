@@ -1,5 +1,4 @@
 package import BothyStore
-import Synchronization
 
 /// One change that the app requests.
 enum LocalChange: Sendable {
@@ -190,6 +189,14 @@ struct SavedValue: Sendable {
     for (name, value) in given { fields[name] = value.isNull ? nil : value }
     reading = record.origin.mark.reading
   }
+
+  /// The content of a save that an earlier process has sent. Returns `nil` for one without content.
+  init?(sent entry: Outbox.Entry) throws {
+    guard entry.change != .delete, let awaited = entry.awaited else { return nil }
+    fields = try awaited.fields.members()
+    given = fields
+    reading = 0
+  }
 }
 
 extension OnlineChange {
@@ -214,22 +221,25 @@ extension OnlineChange {
     let now = told ?? answer
     let isBased = told == nil && (entry.base != nil || entry.change == .insert)
     guard !now.isDeleted, goesOn || isBased, var awaited = entry.awaited else { return }
-    let (fields, base) = try (now.fields.members(), entry.base?.fields.members() ?? [:])
+    let (theirs, isUntold) = (try now.fields.members(), last?.isTold == false)
     let isMoved = awaited.container ?? entry.id.type != entry.container ?? entry.id.type
-    if let value, let earlier = last?.change.value, goesOn {
-      awaited.fields = FieldsDocument(value.fields.laid(on: fields, since: earlier.fields, schema))
-    } else if entry.change == .update {
-      // A value that is new here replaces what the save left.
-      awaited.fields = FieldsDocument(
-        try awaited.fields.members().laid(on: fields, since: base, schema))
+    let sent = last?.change.value?.fields
+    var (mine, known) = try (awaited.fields.members(), entry.base?.fields.members() ?? [:])
+    // A record that is new here was made without knowing more than what was sent.
+    let isOnSent = goesOn || isUntold && entry.change == .insert
+    if isOnSent, let value, let sent { (mine, known) = (value.laid(over: sent), sent) }
+    // Otherwise a value that is new here replaces what the save left.
+    if entry.change == .update || isOnSent {
+      awaited.fields = FieldsDocument(mine.laid(on: theirs, since: known, schema))
     }
     if !isMoved { awaited.container = now.container }
     entry.awaited = awaited
     entry.container = now.container
     entry.base = Outbox.Entry.Base(now)
     entry.remoteVersion = nil
-    if let value, let earlier = last?.change.value, goesOn {
-      try decide(value.changes(since: earlier, over: fields, schema), from: earlier, now)
+    if goesOn || isUntold {
+      let unseen = mine.conflicts(with: theirs, since: known, schema).filter { theirs[$0] != sent?[$0] }
+      try decide(unseen, from: known, now)
     }
     if entry.change != .delete { entry.change = .update }
     entry.sharing = entry.sharing?.rest(over: told == nil ? answer.sharing : knownSharing)
@@ -272,23 +282,19 @@ extension OnlineChange {
 }
 
 extension SavedValue {
-  /// Returns the fields that were changed again since `earlier` and whose value on the server isn't the sent one.
-  fileprivate func changes(
-    since earlier: SavedValue, over server: [String: JSONValue], _ schema: TypeSchema
-  ) -> [String] {
-    Set(fields.keys).union(earlier.fields.keys).filter { name in
-      let sent = earlier.fields[name]
-      return fields[name] != sent && server[name] != sent && server[name] != fields[name]
-        && schema[name]?.merge.ofOnePerson ?? .local == .local
-    }
+  /// Returns the fields of an earlier save with those that the app gave in this one.
+  fileprivate func laid(over earlier: [String: JSONValue]) -> [String: JSONValue] {
+    given.reduce(into: earlier) { $0[$1.key] = $1.value.isNull ? nil : $1.value }
   }
 }
 
 extension OnlineChange {
   /// Dates the base before the server's version, so that the server answers with a conflict.
-  fileprivate mutating func decide(_ names: [String], from earlier: SavedValue, _ now: ServerRecord) throws {
+  fileprivate mutating func decide(
+    _ names: [String], from known: [String: JSONValue], _ now: ServerRecord
+  ) throws {
     guard !names.isEmpty, var members = try entry.base?.fields.members() else { return }
-    for name in names { members[name] = earlier.fields[name] }
+    for name in names { members[name] = known[name] }
     entry.base?.fields = FieldsDocument(members)
     entry.base?.version = OutboxQueue.agedVersion
     entry.remoteVersion = now
@@ -307,86 +313,12 @@ extension [String: JSONValue] {
       return isRead || !rule.combines ? rule.ofOnePerson : rule
     }
   }
-}
 
-/// The values that online-first saves have sent and that the app may still hold, while the process runs. The next save
-/// of such a value is a change of the sent one, and not of the row that the value was read from.
-///
-/// If no answer came, the file has the operation, see `OutboxQueue+Doubt`.
-final class SentValues: Sendable {
-  struct Sent: Sendable {
-    var change: OnlineChange
-    /// The server's version after the operation.
-    var answer: ServerRecord?
-    var decided: Decided?
-    /// True if the app knows the answer. Each field of a value without a mark is then taken literally.
-    var isTold = false
-  }
-
-  private struct State {
-    var values: [RecordID: (sent: Sent, number: Int)] = [:]
-    var nextNumber = 0
-  }
-
-  private let state = Mutex(State())
-  /// The largest number of remembered values. Each may be as large as a record.
-  private static let limit = 16
-
-  func note(_ record: RecordID, _ sent: Sent) {
-    state.withLock { state in
-      state.nextNumber += 1
-      state.values[record] = (sent, state.nextNumber)
-      guard state.values.count > Self.limit else { return }
-      // Values with an answer are dropped first, the oldest before the others.
-      let first = state.values.min {
-        ($0.value.sent.answer == nil ? 1 : 0, $0.value.number)
-          < ($1.value.sent.answer == nil ? 1 : 0, $1.value.number)
-      }
-      if let first { state.values[first.key] = nil }
+  /// Returns the fields that these and the server's both changed since, each in another way, and that no rule combines.
+  fileprivate func conflicts(with server: Self, since known: Self, _ schema: TypeSchema) -> [String] {
+    Set(keys).union(known.keys).filter { name in
+      self[name] != known[name] && server[name] != known[name] && server[name] != self[name]
+        && schema[name]?.merge.ofOnePerson ?? .local == .local
     }
   }
-
-  /// The outcome of a save, by the revision of its entry.
-  struct Decided: Sendable {
-    var revision: Int64
-    var outcome: SaveOutcome
-  }
-
-  /// Stores the outcome of the noted save of a record.
-  func decide(_ record: RecordID, _ decided: Decided, _ answer: ServerRecord?) {
-    state.withLock { state in
-      state.values[record]?.sent.decided = decided
-      state.values[record]?.sent.answer = answer
-    }
-  }
-
-  /// Returns the outcome of a save that was decided in this process.
-  func outcome(of record: RecordID, _ revision: Int64) -> SaveOutcome? {
-    state.withLock { state in
-      state.values[record]?.sent.decided.flatMap { $0.revision == revision ? $0.outcome : nil }
-    }
-  }
-
-  /// Notes that the app knows the outcome of a save. A save without a version of the server is forgotten.
-  func tell(_ record: RecordID) {
-    state.withLock { state in
-      if state.values[record]?.sent.answer == nil {
-        state.values[record] = nil
-      } else {
-        state.values[record]?.sent.isTold = true
-      }
-    }
-  }
-
-  func forget(_ record: RecordID) { state.withLock { $0.values[record] = nil } }
-
-  /// Returns the result of a save that was made while the file could not be written, with the version of the row. The
-  /// next transaction marks the row with it, as `StaleRows` has the results of other saves.
-  func left(_ record: RecordID) -> (version: String?, answer: ServerRecord)? {
-    guard let last = last(of: record), last.decided == nil, let answer = last.answer, !answer.isDeleted
-    else { return nil }
-    return (last.change.before?.version, answer)
-  }
-
-  func last(of record: RecordID) -> Sent? { state.withLock { $0.values[record]?.sent } }
 }

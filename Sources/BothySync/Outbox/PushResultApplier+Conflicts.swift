@@ -206,6 +206,7 @@ extension PushResultApplier {
   /// or containers doesn't decide about it.
   private mutating func become(_ live: ServerRecord, _ entry: Outbox.Entry, _ noted: Journal.Noted) throws {
     guard entry.sharing?.rest(over: live.sharing) != nil, entry.change != .delete else {
+      if entry.isHidden { answers[entry.id] = live }
       return try end(entry, live, noted)
     }
     if entry.awaited == nil {

@@ -258,4 +258,26 @@ struct WidePinnedTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A new record saved after an unanswered one writes over nothing unseen")
+  func newAfterUnanswered() async throws {
+    let found = try await WideRunner.problems(
+      seed: 4281,
+      [
+        .init(policy: .fieldByField, refusals: .discard, batch: 4, page: 5, scopes: [""]),
+        .init(
+          policy: .fieldByField, refusals: .discard, batch: 3, page: 4, skew: 24_564_337,
+          scopes: ["Sheet", "box/1"]),
+        .init(
+          policy: .fieldByField, refusals: .quarantine, batch: 1, page: 2, skew: -85_169_042, scopes: [""]),
+        .init(
+          policy: .fieldByField, refusals: .quarantine, batch: 1, page: 6, skew: 25_807_582, scopes: [""]),
+      ],
+      [
+        .sync(2, .both, [], during: act(.title, place: 2)),
+        .online(1, act(.note, place: 0), only: true, [.late, .duplicated, .busy]),
+        .online(1, act(.note, place: 1), only: false, []),
+      ])
+    #expect(found == [])
+  }
 }
