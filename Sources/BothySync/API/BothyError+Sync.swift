@@ -23,7 +23,8 @@ extension BothyError {
     get { self[SyncDetails.self].rejection }
     set { self[SyncDetails.self].rejection = newValue }
   }
-  /// The number of pending changes that kept `Account.signOut` from ending; `nil` for other errors.
+  /// The number of pending changes that kept `Account.signOut` or `StoreMaintenance.reset` from ending; `nil` for other
+  /// errors.
   ///
   /// With the code `pendingSecrets` it counts only the changes that have sensitive values.
   public var pendingCount: Int? {

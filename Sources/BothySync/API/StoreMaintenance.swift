@@ -84,11 +84,12 @@ public struct StoreMaintenance: Sendable {
     try await synced.engine.exclusively {
       let count = try synced.pendingCounts().total
       guard count == 0 || discardingPending else {
-        throw BothyError(
+        var error = BothyError(
           .pendingChanges,
           "\(count) changes are not on the server; a reset loses them. Release drafts and sync first, or pass "
-            + "discardingPending: true."
-        )
+            + "discardingPending: true.")
+        error.pendingCount = count
+        throw error
       }
       try synced.purge(includingPending: true)
     }

@@ -23,9 +23,8 @@ public struct StoreSubscriptions: Sendable {
   /// the first complete pull `isComplete(_:)` returns false. Throws `BothyError` for a file that can't be
   /// written.
   public func add(_ scope: SyncScope) async throws {
-    let current = current
     guard !current.contains(scope) else { return }
-    try await set(current + [scope])
+    try await synced.follow { $0.contains(scope) ? $0 : $0 + [scope] }
   }
 
   /// Removes a scope and its records. Records of other scopes stay, and so do records with pending changes
@@ -34,7 +33,9 @@ public struct StoreSubscriptions: Sendable {
   /// Waits for a running sync. One transaction with a scan of the tables. Returns the number of deleted local
   /// records. A scope that isn't among the present ones changes nothing.
   @discardableResult
-  public func remove(_ scope: SyncScope) async throws -> Int { try await set(current.filter { $0 != scope }) }
+  public func remove(_ scope: SyncScope) async throws -> Int {
+    try await synced.follow { $0.filter { $0 != scope } }
+  }
 
   /// Replaces all subscriptions. The file keeps them.
   ///
@@ -43,7 +44,7 @@ public struct StoreSubscriptions: Sendable {
   /// sync. One transaction with a scan of the tables, and no request. Throws `BothyError`. Returns the number of deleted
   /// local records.
   @discardableResult
-  public func set(_ scopes: [SyncScope]) async throws -> Int { try await synced.follow(scopes) }
+  public func set(_ scopes: [SyncScope]) async throws -> Int { try await synced.follow { _ in scopes } }
 
   /// Returns true if the scope was downloaded in full, by itself or as a part of another. One scan of the
   /// scopes.
@@ -106,8 +107,13 @@ extension SyncedStore {
   /// written: they are sent, and stay as they were last known here. Waits for a sync that is running. One transaction,
   /// with a scan of the tables; no request. Throws `BothyError`. Returns the number of records removed.
   @discardableResult
-  package func follow(_ scopes: [SyncScope]) async throws -> Int {
+  package func follow(_ scopes: [SyncScope]) async throws -> Int { try await follow { _ in scopes } }
+
+  /// Follows the scopes that `change` makes of the present ones. Changes that are made at once come one after another.
+  @discardableResult
+  func follow(_ change: @Sendable ([SyncScope]) -> [SyncScope]) async throws -> Int {
     let removed = try await engine.exclusively { () -> Int in
+      let scopes = change(followed.current)
       let removed = try await store.write(origin: .remote) {
         try SubscriptionTable.change(to: scopes, in: $0)
       }

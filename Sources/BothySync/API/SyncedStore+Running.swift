@@ -168,7 +168,7 @@ extension SyncedStore {
     await tick(every: configuration.timerInterval, clock) {
       // Unreadable: the pass will say why.
       let needed = try? await self.scopesToSend()
-      if needed?.isEmpty ?? false { return }
+      if needed?.isEmpty == true { return }
       self.engine.ask(only: needed)
     }
   }
@@ -209,10 +209,11 @@ extension SyncedStore {
   }
 
   /// The followed scopes that hold containers in which anything waits to be sent; such a container itself where no
-  /// scope holds it.
-  private func scopesToSend() async throws -> [SyncScope] {
+  /// scope holds it. Nil if something waits and no scope is followed.
+  private func scopesToSend() async throws -> [SyncScope]? {
     let followed = followed.current
     let containers = try await store.read { try OutboxQueue.containersToSend(in: $0) }
+    if followed.isEmpty, !containers.isEmpty { return nil }
     var scopes: [SyncScope] = []
     for container in containers {
       let holding = followed.filter { $0.contains(container) }

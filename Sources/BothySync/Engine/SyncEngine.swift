@@ -18,13 +18,12 @@ final class SyncEngine: Sendable {
   let reports: ReportFeed
   private let diary: SyncHistoryWriter
   private let state: Mutex<State>
+  private let syncs = JoinedSyncs()
   /// Rings for each event that the run loop must handle.
   private let bell = Signal()
 
   private struct State: ~Copyable {
     var status = SyncStatus()
-    /// The syncs that run or wait for their turn, by their requests. Others join them.
-    var passes: [SyncRunner.Request: Joined] = [:]
     /// The scopes that the running syncs pull, by the numbers of the syncs.
     var running: [Int: [SyncScope]] = [:]
     var lastNumber = 0
@@ -40,9 +39,6 @@ final class SyncEngine: Sendable {
     case only([SyncScope])
   }
 
-  /// The callers that joined a sync.
-  private typealias Joined = [@Sendable (SyncReport) -> Void]
-
   /// - Parameter decided: the number of the journal's newest entry when the store was opened.
   init(runner: SyncRunner, decided: Int64) {
     self.runner = runner
@@ -55,14 +51,14 @@ final class SyncEngine: Sendable {
   var status: SyncStatus { state.withLock { $0.status } }
   private var governor: SyncConditions { runner.governor }
   /// True if a sync runs or waits for its turn.
-  var isBusy: Bool { state.withLock { !$0.passes.isEmpty } }
+  var isBusy: Bool { !syncs.isEmpty }
   /// True if `run()` is running.
   var isLooping: Bool { state.withLock { $0.isLooping } }
   /// True if the loop waits after failures, and tries again by itself.
   var isWaitingToRetry: Bool { isLooping && retries.end != nil }
 
   /// The number of callers that wait for the reports of others' syncs.
-  var joinedCount: Int { state.withLock { $0.passes.values.reduce(0) { $0 + $1.count } } }
+  var joinedCount: Int { syncs.waitingCount }
 
   func update(_ change: (inout SyncStatus) -> Void) {
     let status = state.withLock { state in
@@ -110,18 +106,7 @@ final class SyncEngine: Sendable {
   func sync(_ request: SyncRunner.Request) async -> SyncReport {
     if isInside { return SyncReport(stop: .alreadyRunning) }
     if locks.areHeldHere(request.pulls ?? [.everything]) { return await begin(request, isJoined: false) }
-    let joined: SyncReport? = await withCheckedContinuation { continuation in
-      let isFirst = state.withLock { state -> Bool in
-        guard state.passes[request] != nil else {
-          state.passes[request] = []
-          return true
-        }
-        state.passes[request]?.append { continuation.resume(returning: $0) }
-        return false
-      }
-      if isFirst { continuation.resume(returning: nil) }
-    }
-    if let joined {
+    if let joined = await syncs.join(request) {
       // The caller that ran it was cancelled; those that joined it were not.
       if joined.stop == .cancelled && !Task.isCancelled { return await sync(request) }
       return joined
@@ -144,8 +129,7 @@ final class SyncEngine: Sendable {
         error is ContainerLocks.Held ? .refused(code: "\(BothyError.Code.locked)", "\(error)") : .cancelled
       let report = SyncReport(stop: reason)
       guard isJoined else { return report }
-      let joined = state.withLock { $0.passes.removeValue(forKey: request) } ?? []
-      for deliver in joined { deliver(report) }
+      for deliver in syncs.end(request) ?? [] { deliver(report) }
       return report
     }
   }
@@ -164,13 +148,13 @@ final class SyncEngine: Sendable {
     var report = await runner.run(request, running)
     var mayGoOn = true
     while true {
-      let joined = isJoined ? state.withLock { $0.passes[request]?.count ?? 0 } : 0
+      let joined = isJoined ? syncs.total(request) : 0
       if mayGoOn, report.stop == nil, joined > 0, await hasNewWork(request, report) {
         running.goOn(after: report)
         let further = await runner.run(request, running)
         report.append(further)
         mayGoOn = further.pushed > 0
-      } else if let joined = isJoined ? end(request, unlessMoreThan: mayGoOn ? joined : .max) : [] {
+      } else if let joined = isJoined ? syncs.end(request, unlessMoreThan: mayGoOn ? joined : .max) : [] {
         await note(report, began: began, running.row)
         finish(report, number, joined)
         return report
@@ -189,15 +173,6 @@ final class SyncEngine: Sendable {
       ?? false  // unreadable: the next sync reports why
   }
 
-  /// Ends the sync and returns the callers that joined it. Returns `nil`, with nothing done, if more than `known`
-  /// callers have joined, because their new writes must be checked.
-  private func end(_ request: SyncRunner.Request, unlessMoreThan known: Int) -> Joined? {
-    state.withLock { state in
-      guard state.passes[request]?.count ?? 0 <= known else { return nil }
-      return state.passes.removeValue(forKey: request) ?? []
-    }
-  }
-
   /// Notes in the file how a sync ended, also one that did not begin. `SyncLogRule` decides how much is kept.
   func note(_ report: SyncReport, began: Int64, _ row: SyncHistoryWriter.Row? = nil) async {
     let (end, process) = (runner.clock.now(), runner.lease.process)
@@ -212,7 +187,7 @@ final class SyncEngine: Sendable {
   }
 
   /// Notifies all listeners of a sync that has ended.
-  private func finish(_ report: SyncReport, _ number: Int, _ joined: Joined) {
+  private func finish(_ report: SyncReport, _ number: Int, _ joined: [JoinedSyncs.Delivery]) {
     let now = runner.clock.now()
     if report.stop == nil { governor.completed() }
     retry(after: report)

@@ -111,4 +111,17 @@ struct FollowingTests {
     await store.sync()
     #expect(try pair.a.noteIDs() == ["O1", "O2"])
   }
+
+  @Test("Scopes that are added at once are all followed")
+  func addedAtOnce() async throws {
+    let pair = try Pair()
+    try pair.a.restart(configuration: .following([]))
+    let store = pair.a.store
+    let names = (0..<8).map { "trips/\($0)" }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for name in names { group.addTask { try await store.subscriptions.add(.container(name)) } }
+      try await group.waitForAll()
+    }
+    #expect(Set(store.subscriptions.current.map(\.container)) == Set(names))
+  }
 }

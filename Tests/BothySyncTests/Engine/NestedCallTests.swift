@@ -148,4 +148,23 @@ struct NestedCallTests {
     telling.cancel()
     await telling.value
   }
+
+  @Test("A cancelled caller that joined a sync doesn't wait for it")
+  func cancelledJoin() async throws {
+    let pair = try await Pair.sharing { $0.clock = VirtualClock() }
+    let store = pair.a.store
+    let latch = Latch()
+    let holder = Task { try await store.withSyncLock("Note") { await latch.pass() } }
+    await latch.reached()
+    let (first, joined) = (Task { await store.sync() }, Task { await store.sync() })
+    try await until { store.joinedCount == 1 }
+    first.cancel()
+    joined.cancel()
+    try await ends {
+      for sync in [first, joined] { #expect(await sync.value.stop == .cancelled) }
+    }
+    latch.open()
+    try await holder.value
+    #expect(await store.sync().stop == nil)
+  }
 }

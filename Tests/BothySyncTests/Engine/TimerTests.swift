@@ -135,4 +135,17 @@ struct TimerTests {
       try store.store.close()
     }
   }
+
+  @Test("The timer sends pending changes of a device that follows nothing")
+  func followsNothing() async throws {
+    let running = try await running()
+    let a = running.pair.a
+    try await a.store.subscriptions.set([])
+    a.remote.forgetRequests()
+    try a.change { try $0.insert(Note(id: "R1", "n"), in: "trips/rome") }
+    await running.advance(by: .seconds(600))
+    try await until { try a.store.outboxEntries().isEmpty }
+    #expect(try await running.pair.serverTitle("R1") == "n")
+    await running.stop()
+  }
 }
