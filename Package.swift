@@ -254,7 +254,7 @@ if isDevelopment {
       name: "BothyTestSupport", dependencies: ["BothyStore"], path: "Tests/BothyTestSupport",
       swiftSettings: strict),
     .testTarget(
-      name: "BothyStoreTests", dependencies: ["BothyStore", "BothyTestSupport"], swiftSettings: strict),
+      name: "BothyStoreTests", dependencies: ["BothyStore", "BothyTestSupport", grdb], swiftSettings: strict),
     .testTarget(
       name: "BothyUITests",
       dependencies: [

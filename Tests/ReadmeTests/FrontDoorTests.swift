@@ -169,6 +169,17 @@ import Testing
     #expect(counts.map(\.related) == [3, 0])
   }
 
+  @Test("Children are fetched for any number of parents") func manyParents() async throws {
+    let lists = (0..<10_001).map { TodoList(id: "\($0)", name: "") }
+    try await store.save(lists)
+    try await store.save(["0", "9999", "10000"].map { Todo(id: $0, title: "a", list: Reference(id: $0)) })
+    let parents = try await store.fetch(TodoList.all.with(Todo.all, by: \.list))
+    #expect(parents.count == 10_001)
+    #expect(Set(parents.flatMap(\.related).map(\.id)) == ["0", "9999", "10000"])
+    let counts = try await store.fetch(TodoList.all.withCount(of: Todo.all, by: \.list))
+    #expect(Set(counts.filter { $0.related == 1 }.map(\.id)) == ["0", "9999", "10000"])
+  }
+
   @Test("Places are found by distance, nearest first") func nearby() async throws {
     let here = Coordinate(latitude: 59.91, longitude: 10.75)
     try await store.save([
@@ -222,6 +233,17 @@ import Testing
       }
     }
     #expect(try await store.count(Todo.self) == 3)
+  }
+
+  @Test("A coordinate is bound as its latitude and longitude") func sqlCoordinate() async throws {
+    let here = Coordinate(latitude: 60, longitude: 10.75)
+    try await store.save([
+      Stop(id: "here", name: "", place: here),
+      Stop(id: "there", name: "", place: Coordinate(latitude: 60, longitude: 11)),
+    ])
+    let rows = try await store.fetch(
+      SQLQuery("SELECT _id AS id FROM Stop WHERE (place_lat, place_lon) = (\(here))", reading: Stop.self))
+    #expect(rows.map { $0["id"] ?? "" } == ["here"])
   }
 
   @Test("Requests of every kind are observed, and report only what changed") func observing() async throws {

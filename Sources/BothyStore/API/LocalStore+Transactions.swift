@@ -207,8 +207,11 @@ extension LocalStore {
     eventHub.send(done.events)
   }
 
-  /// Returns the error as a `BothyError` if the store knows it. The app's own errors stay unchanged.
-  private func known(_ error: any Error) -> any Error {
+  private func known(_ error: any Error) -> any Error { Self.known(error, path, fileCheck) }
+
+  /// Returns the error as a `BothyError` if the store knows it. The app's own errors stay unchanged. Damage has the file
+  /// checked.
+  static func known(_ error: any Error, _ path: String, _ fileCheck: FileCheck?) -> any Error {
     guard error is DatabaseError || error is CancellationError else { return error }
     let known = BothyError(error, path: path)
     if known.code == .corrupt { fileCheck?.meetDamage() }

@@ -111,7 +111,8 @@ public final class LocalStore: Sendable {
       file = OpenedFile(path)
       catalog = Catalog(known)
       notices = CommitNotices(
-        catalog: catalog, connections: connections, running: running, path: self.path, signals: signals)
+        catalog: catalog, connections: connections, running: running, signals: signals,
+        known: { [path = self.path] in Self.known($0, path, fileCheck) })
       if hasConcealed {
         // Empties the log. If another process that reads prevents it, a later checkpoint empties the log.
         try? connections.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }

@@ -94,7 +94,7 @@ struct Migrator {
         sql: "UPDATE bothy_link SET target_type = ?2 WHERE target_type = ?1", arguments: [from, to])
       if schema.types[position].isSynced { schema.types[position].wire = schema.types[position].wireName }
       schema.types[position].name = to
-      for type in schema.types where type.name != from && type.name != to {
+      for type in schema.types where type.isSynced && type.name != to {
         try database.execute(
           sql: "UPDATE \(type.name.quotedIdentifier) SET _container = ?2 WHERE _container = ?1",
           arguments: [from, to])
@@ -105,8 +105,14 @@ struct Migrator {
         }
       }
       try installer.createIndexes(of: schema.types[position])
+      try moveSecrets { key in
+        key.record.type == from ? SecretKey(RecordID(type: to, id: key.record.id), field: key.field) : nil
+      }
     case .renameField(let type, let from, let to):
       try renameField(type, from, to, on: &schema, installer)
+      try moveSecrets { key in
+        key.record.type == type && key.field == from ? SecretKey(key.record, field: to) : nil
+      }
     case .dropType(let name):
       let position = try Self.position(of: name, in: schema)
       try installer.drop(schema.types[position])
@@ -165,6 +171,15 @@ struct Migrator {
     try database.execute(sql: "UPDATE \(table) SET \(column) = NULL WHERE \(column) IS NOT NULL")
     schema.types[position].fields[index] = wanted
     try installer.createIndexes(of: schema.types[position])
+  }
+
+  /// Copies the pending values of sensitive fields to their new keys. Those under the former ones stay if the
+  /// transaction rolls back. Otherwise they are removed like all that no pending change needs.
+  private func moveSecrets(_ new: (SecretKey) -> SecretKey?) throws {
+    guard let secrets else { return }
+    for key in try secrets.keys() {
+      if let moved = new(key) { try secrets.set(secrets.secret(key), for: moved) }
+    }
   }
 
   private func renameField(

@@ -66,14 +66,10 @@ final class AnswerSubscription<Value: Sendable>: CommitSubscriber {
 
   var isDue: Bool { state.withLock { $0.isDirty && $0.waiter != nil } }
 
-  func refresh(_ transaction: ReadTransaction) {
+  func refresh(_ transaction: ReadTransaction) throws {
     state.withLock { $0.isDirty = false }
-    do {
-      guard let value = try read(transaction) else { return }
-      takeWaiter()?.resume(returning: value)
-    } catch {
-      fail(error)
-    }
+    guard let value = try read(transaction) else { return }
+    takeWaiter()?.resume(returning: value)
   }
 
   func fail(_ error: any Error) { end(error) }

@@ -21,20 +21,21 @@ final class CommitNotices: Sendable {
   let catalog: Catalog
   private let connections: Connections
   private let running: RunningTransactions
-  private let path: String
+  /// Returns the errors of SQLite as those of the store.
+  private let known: @Sendable (any Error) -> any Error
   private let signals: CommitSignals?
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "bothy.notices")
 
   init(
-    catalog: Catalog, connections: Connections, running: RunningTransactions, path: String,
-    signals: CommitSignals?
+    catalog: Catalog, connections: Connections, running: RunningTransactions,
+    signals: CommitSignals?, known: @escaping @Sendable (any Error) -> any Error
   ) {
     self.catalog = catalog
     self.connections = connections
     self.running = running
-    self.path = path
     self.signals = signals
+    self.known = known
   }
 
   /// Announces a commit of this store, in this process and to others.
@@ -118,11 +119,13 @@ final class CommitNotices: Sendable {
       try connections.writer.read { database in
         let transaction = ReadTransaction(database, catalog)
         running.marking(transaction) {
-          for subscriber in due { subscriber.refresh(transaction) }
+          for subscriber in due {
+            do { try subscriber.refresh(transaction) } catch { subscriber.fail(known(error)) }
+          }
         }
       }
     } catch {
-      let failure = BothyError(error, path: path)
+      let failure = known(error)
       for subscriber in due { subscriber.fail(failure) }
     }
   }
@@ -146,7 +149,7 @@ package protocol CommitSubscriber: AnyObject, Sendable {
   /// True if a consumer waits for a value that may have changed.
   var isDue: Bool { get }
   /// Reads the value and delivers it if it differs from the last. Runs on the dispatcher.
-  func refresh(_ transaction: ReadTransaction)
+  func refresh(_ transaction: ReadTransaction) throws
   /// Ends the sequence with an error.
   func fail(_ error: any Error)
   /// Ends the sequence.

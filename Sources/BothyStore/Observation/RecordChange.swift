@@ -92,6 +92,7 @@ final class EventHub: Sendable {
   private struct State {
     var listeners: [Int: AsyncStream<[RecordChange]>.Continuation] = [:]
     var nextID = 0
+    var isFinished = false
   }
 
   private let state = Mutex(State())
@@ -105,11 +106,13 @@ final class EventHub: Sendable {
 
   func stream() -> AsyncStream<[RecordChange]> {
     AsyncStream { continuation in
-      let id = state.withLock { state in
+      let id: Int? = state.withLock { state in
+        if state.isFinished { return nil }
         state.nextID += 1
         state.listeners[state.nextID] = continuation
         return state.nextID
       }
+      guard let id else { return continuation.finish() }
       continuation.onTermination = { [weak self] _ in
         self?.state.withLock { _ = $0.listeners.removeValue(forKey: id) }
       }
@@ -117,7 +120,11 @@ final class EventHub: Sendable {
   }
 
   func finish() {
-    for listener in state.withLock({ Array($0.listeners.values) }) { listener.finish() }
+    let listeners = state.withLock { state in
+      state.isFinished = true
+      return Array(state.listeners.values)
+    }
+    for listener in listeners { listener.finish() }
   }
 }
 
@@ -126,7 +133,8 @@ extension LocalStore {
   /// call on. Commits of other processes are left out; `commits` reports those.
   ///
   /// While a listener exists, each write costs a note, and a write from the server one more look-up. A slow listener
-  /// receives all events later, so consume them or cancel. Ends when the store is closed.
+  /// receives all events later, so consume them or cancel. Ends when the store is closed, and
+  /// at once after that.
   ///
   /// Each access makes a stream of its own. It keeps all events until they are consumed, without a limit.
   public var events: AsyncStream<[RecordChange]> { eventHub.stream() }

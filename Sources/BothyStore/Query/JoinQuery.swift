@@ -6,8 +6,7 @@
 /// for list in try await store.fetch(TodoList.all.with(open, by: \.list)) { print(list.name, list.related.count) }
 /// ```
 ///
-/// A join of children takes up to 10,000 records, because their ids are a list of values. More throw `BothyError`
-/// `invalidQuery`: limit the query.
+/// A join of children reads them with one query for each 10,000 records.
 public struct JoinQuery<Row: Sendable>: ReadRequest {
   /// The steps by which a store reads the rows, in one transaction. An observation reads again after each commit that
   /// touches one of the two types.
@@ -71,7 +70,6 @@ extension RecordQuery {
   /// - Parameters:
   ///   - children: A query of the records that refer to this one, with its own condition and order.
   ///   - reference: The field of the children that refers to this one.
-  /// - Throws: `BothyError` `invalidQuery` at the fetch for more than 10,000 records.
   public func with<C: Entity, Parent>(
     _ children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Parent>>
   ) -> JoinQuery<Joined<E, [C]>> where Parent.Unwrapped == Reference<E> {
@@ -80,8 +78,7 @@ extension RecordQuery {
 
   /// Fetches each record with the number of records that refer to it. Two queries. A limit of `children` cuts nothing.
   ///
-  /// A record without children has 0. No child is made, and children that this app can't read are counted. More than
-  /// 10,000 records throw `BothyError` `invalidQuery` at the fetch.
+  /// A record without children has 0. No child is made, and children that this app can't read are counted.
   ///
   /// ```swift
   /// let lists = try await store.fetch(TodoList.all.withCount(of: Todo.where { !$0.done }, by: \.list))
@@ -128,13 +125,13 @@ extension RecordQuery {
       ) { [plan] transaction, fingerprint in
         let records = try plan.run(transaction, &fingerprint)
         let position = try transaction.catalog.table(C.typeName).position(of: field)
-        var all = children.where(.oneOf(field: field, records.map { .text($0.id) }))
-        let (limit, offset) = (all.recordQuery.limit ?? .max, all.recordQuery.offset)
-        (all.recordQuery.limit, all.recordQuery.offset) = (nil, 0)
+        let (limit, offset) = (children.recordQuery.limit ?? .max, children.recordQuery.offset)
         var lists: [RecordID: [C]] = [:]
-        for child in try all.plan.run(transaction, &fingerprint) {
-          guard let parent = child.value(at: position).text else { continue }
-          lists[RecordID(type: E.typeName, id: parent), default: []].append(child)
+        for some in children.of(records.map(\.id), by: field) {
+          for child in try some.plan.run(transaction, &fingerprint) {
+            guard let parent = child.value(at: position).text else { continue }
+            lists[RecordID(type: E.typeName, id: parent), default: []].append(child)
+          }
         }
         return records.map { record in
           let found = lists[RecordID(record), default: []].dropFirst(offset).prefix(limit)
@@ -150,14 +147,27 @@ extension RecordQuery {
         ReadIdentity(recordQuery, children.recordQuery, words: ["count", field])
       ) { [plan] transaction, fingerprint in
         let records = try plan.run(transaction, &fingerprint)
-        var all = children.where(.oneOf(field: field, records.map { .text($0.id) })).recordQuery
-        (all.limit, all.offset) = (nil, 0)
-        let groups = try Aggregate("count", nil, of: all, by: field, in: transaction)
-          .groups(String.self, Int.self, in: transaction, &fingerprint)
-        let counts = Dictionary(
-          groups.map { (RecordID(type: E.typeName, id: $0.key), $0.value) }, uniquingKeysWith: { $1 })
+        var counts: [RecordID: Int] = [:]
+        for some in children.of(records.map(\.id), by: field) {
+          let groups = try Aggregate("count", nil, of: some.recordQuery, by: field, in: transaction)
+            .groups(String.self, Int.self, in: transaction, &fingerprint)
+          for group in groups { counts[RecordID(type: E.typeName, id: group.key)] = group.value }
+        }
         return records.map { Joined(record: $0, related: counts[RecordID($0)] ?? 0) }
       })
+  }
+}
+
+extension RecordQuery {
+  /// Returns the queries of those of the records that refer to one of these, without a limit. A query takes only so many
+  /// ids.
+  fileprivate func of(_ parents: [String], by field: String) -> [Self] {
+    stride(from: 0, to: Swift.max(parents.count, 1), by: ConditionTree.maximumTerms).map { start in
+      let ids = parents[start...].prefix(ConditionTree.maximumTerms)
+      var some = self.where(.oneOf(field: field, ids.map { .text($0) }))
+      (some.recordQuery.limit, some.recordQuery.offset) = (nil, 0)
+      return some
+    }
   }
 }
 

@@ -79,7 +79,7 @@ public struct SQLText: Sendable, ExpressibleByStringInterpolation {
 
   /// Creates a text without values.
   public init(stringLiteral value: String) { fragment = SQLFragment(value) }
-  /// Creates a text with a `?` in the place of each value.
+  /// Creates a text with a `?` in the place of each value, and with `?, ?` in that of a coordinate.
   public init(stringInterpolation: StringInterpolation) { fragment = stringInterpolation.fragment }
 
   /// Collects the text and the values. Values of the types of fields can be interpolated. Names of tables and columns
@@ -98,9 +98,14 @@ public struct SQLText: Sendable, ExpressibleByStringInterpolation {
     /// Binds the value at its place in the SQL.
     ///
     /// Dates are bound as milliseconds since 1970, UUIDs as lower-case text, references as their id, `nil` as null.
-    /// Interpolate the latitude and the longitude of a coordinate by themselves.
+    /// A coordinate is bound as two values, its latitude and its longitude: `(place_lat, place_lon) = (\(here))`.
     public mutating func appendInterpolation(_ value: some FieldConvertible) {
-      fragment += SQLFragment("?", [value.fieldValue])
+      let value = value.fieldValue
+      if case .coordinate = value {
+        fragment += SQLFragment("?, ?", [value])
+      } else {
+        fragment += SQLFragment("?", [value])
+      }
     }
   }
 }

@@ -141,6 +141,14 @@ public struct FieldEncoder {
     check(statement.bind(text, at: parameter))
   }
 
+  /// Writes null in place of a value that the field can't have. The write that follows throws `BothyError`
+  /// `.invalidValue`.
+  mutating func refuse(_ value: FieldValue) {
+    guard statement != nil else { return values.append(value) }
+    refused = (value, parameter)
+    encodeNull()
+  }
+
   /// Writes a field of the kind `references`, stored as a JSON array of the ids.
   @usableFromInline package mutating func encode(list ids: [String]) {
     guard let statement else { return values.append(.list(ids)) }

@@ -21,9 +21,8 @@ public protocol JSONField: FieldConvertible, Codable {}
 extension JSONField {
   /// Stores one column of text, of the kind `json`.
   ///
-  /// Dates are milliseconds since 1970, and keys are sorted. JSON of 33 to 64 levels throws `BothyError`
-  /// `.invalidValue` at the write. A value that `Codable` can't encode, such as NaN, or one of more levels, is stored
-  /// as JSON null. Stored JSON that the type can't decode throws `.invalidValue` at the read.
+  /// Dates are milliseconds since 1970, and keys are sorted. JSON of more than 32 levels throws `BothyError`
+  /// `.invalidValue` at the write, and so does a value that `Codable` can't encode, such as NaN. Stored JSON that the type can't decode throws `.invalidValue` at the read.
   public static var fieldCoding: FieldKind.Coding<Self> {
     JSONFieldCoding.coding(FieldKind(Self.self == Blob.self ? .blob : .json))
   }
@@ -36,9 +35,8 @@ enum JSONFieldCoding {
     FieldKind.Coding(
       kind,
       encode: { value, fields in
-        // A value that `Codable` can't encode (NaN, for example) is stored as JSON null.
-        let data = (try? encode(value)) ?? Data("null".utf8)
-        fields.encode(json: String(decoding: data, as: UTF8.self))
+        // A number in a field of JSON is refused.
+        do { fields.encode(json: try text(of: value)) } catch { fields.refuse(.double(.nan)) }
       },
       decode: { (fields: inout FieldDecoder) throws(BothyError) in
         let text = try fields.json()
@@ -48,12 +46,17 @@ enum JSONFieldCoding {
       })
   }
 
-  static func encode(_ value: some Encodable) throws -> Data {
+  /// Returns canonical JSON, or unchanged one that is nested too deep to be stored.
+  static func text(of value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .millisecondsSince1970
-    let text = try JSONValue(parsing: try encoder.encode(value)).canonicalText
-    return Data(text.utf8)
+    let data = try encoder.encode(value)
+    do { return try JSONValue(parsing: data).canonicalText } catch {
+      let text = String(decoding: data, as: UTF8.self)
+      guard text.utf8.nests(deeperThan: JSONReader.maximumValueDepth) else { throw error }
+      return text
+    }
   }
 
   static func decode<Value: Decodable>(_ type: Value.Type, from text: String) throws -> Value {

@@ -41,6 +41,10 @@ extension TypeTable {
       return BothyError(
         .invalidValue,
         "\(place) can't be \(number) seconds from 1970: a date has whole milliseconds, in 64 bits.")
+    case .double where [.json, .blob].contains(schema.fields[position].kind):
+      return BothyError(
+        .invalidValue,
+        "\(place) can't be written as JSON: it has a number that isn't finite, or its encoding fails.")
     case .double(let number):
       return BothyError(
         .invalidValue,

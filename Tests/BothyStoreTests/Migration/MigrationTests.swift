@@ -193,4 +193,16 @@ struct MigrationTests {
     #expect(store.schema == schema(7, title))
     #expect(try note(store)?["title"] == "old")
   }
+
+  @Test("A type is renamed beside a type that isn't synced")
+  func renameBesideLocal() throws {
+    let own = TypeSchema("Draft", fields: [title], synced: false)
+    var first = schema(1, title)
+    first.types.append(own)
+    try seed(first)
+    var second = schema(2, title, type: "Memo")
+    second.types.append(own)
+    let store = try open(second, [Migration(to: 2, .renameType(from: "Note", to: "Memo"))])
+    #expect(try note(store, "Memo")?["title"] == "old")
+  }
 }

@@ -23,4 +23,11 @@ import Testing
     for await event in events { told += event.compactMap { Int($0.record.id) } }
     #expect(told == Array(1...threads * writes))
   }
+
+  @Test("The events of a closed store end at once")
+  func closed() async throws {
+    let store = try LocalStore(inMemory: todoSchema)
+    try store.close()
+    for await _ in store.events { Issue.record("A closed store reports a commit.") }
+  }
 }

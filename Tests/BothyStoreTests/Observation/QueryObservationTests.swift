@@ -1,4 +1,6 @@
 import BothyStore
+import BothyTestSupport
+import GRDB
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))
@@ -37,5 +39,20 @@ struct QueryObservationTests {
     try await store.write { try $0.update(Todo.self, id: "a") { $0.title = "2" } }
     try await store.write { try $0.insert(Todo("b", "1")) }
     #expect(try await counts.next() == 2)
+  }
+
+  @Test("An error of the file reaches an observation as the store's own")
+  func broken() async throws {
+    let folder = try TemporaryFolder()
+    let store = try LocalStore(at: folder.database, schema: todoSchema)
+    let second = try LocalStore(at: folder.database, schema: todoSchema)
+    var values = store.values(of: AnyQuery("Tag")).makeAsyncIterator()
+    #expect(try await values.next() == [])
+    try await DatabaseQueue(path: folder.database).write { try $0.execute(sql: "DROP TABLE Tag") }
+    try await second.write { try $0.insert(Todo("a", "1")) }
+    let error = await #expect(throws: BothyError.self) {
+      while try await values.next(isolation: nil) != nil {}
+    }
+    #expect(error?.message.contains("Tag") == true, "\(error?.message ?? "")")
   }
 }

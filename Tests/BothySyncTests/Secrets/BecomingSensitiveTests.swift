@@ -121,4 +121,32 @@ struct BecomingSensitiveTests {
     #expect(Set(try await world.serverRecords().keys.map(\.id)) == ["plain", "theirs"])
     #expect(try store.inbox().map(\.id.id) == ["secret"])
   }
+
+  @Test("A pending secret is sent after its type and its field were renamed")
+  func renamed() async throws {
+    let taken = Mutex<[String: String]>([:])
+    var rules = AccessRules()
+    rules.receiveSecrets = { _, record, secrets in
+      taken.withLock { $0[record.id] = secrets.values.values.first }
+    }
+    let world = try SimulatedWorld(rules: rules)
+    let device = try world.addDevice(schema: Self.second)
+    try device.put(user("U1"))
+    let renamed = StoreSchema(
+      version: 3,
+      types: [
+        TypeSchema(
+          "Member",
+          fields: [FieldSchema("name", .text), FieldSchema("word", .text, optional: true, sensitive: true)])
+      ])
+    try device.restart(
+      schema: renamed,
+      migrations: [
+        Migration(to: 3, .renameType(from: "User", to: "Member")),
+        Migration(to: 3, .renameField(type: "Member", from: "password", to: "word")),
+      ])
+    #expect(await device.store.sync().pushed == 1)
+    #expect(taken.withLock { $0 } == ["U1": Self.word + "U1"])
+    #expect(try FileSecretStore(folder: device.path + "-secrets").keys().isEmpty)
+  }
 }
