@@ -49,6 +49,18 @@ extension BothyError {
       .absent, "The server says that \(key) does not exist.", status: found.metadata.status)
   }
 
+  /// The error of a read from a closed cache.
+  static func closed(_ key: ResourceKey) -> BothyError {
+    BothyError(.closed, "The cache is closed. Open it again to read \(key).")
+  }
+
+  /// The error of a time that is negative.
+  static func negative(_ key: ResourceKey) -> BothyError {
+    BothyError(
+      .invalidConfiguration,
+      "\(key): an expiration interval is not negative. Leave it out to follow the server.")
+  }
+
   /// True if the error is one of downloads already, rather than one of the file below.
   package var isOfDownloads: Bool {
     [

@@ -36,7 +36,7 @@ package enum ReadPlan: Equatable, Sendable {
     }
     switch (policy, stored) {
     case (.local, _): self = .ask(isConditional: false, mayFallBack: false)
-    case (.remote, let stored?) where stored.isFresh && stored.isImmutable: self = .serve(nil)
+    case (_, let stored?) where stored.isFresh && stored.isImmutable: self = .serve(nil)
     case (.remote, let stored): self = .ask(isConditional: stored != nil, mayFallBack: false)
     case (_, nil): self = .ask(isConditional: false, mayFallBack: false)
     case (.remoteElseLocal, let stored?), (.syncThenLocal, let stored?):

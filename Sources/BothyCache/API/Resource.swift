@@ -35,11 +35,7 @@ public struct Resource<Value: Sendable>: Sendable {
     _ key: ResourceKey, in cache: ResourceCache, expirationInterval: Duration? = nil, version: Int = 0,
     decode: @escaping @Sendable (Data) throws -> Value
   ) throws(BothyError) {
-    if let expirationInterval, expirationInterval < .zero {
-      throw BothyError(
-        .invalidConfiguration,
-        "\(key): an expiration interval is not negative. Leave it out to follow the server.")
-    }
+    if let expirationInterval, expirationInterval < .zero { throw .negative(key) }
     self.key = key
     self.cache = cache
     self.expirationInterval = expirationInterval
@@ -114,8 +110,7 @@ public struct Resource<Value: Sendable>: Sendable {
   /// stream is dropped.
   ///
   /// - Throws: on iteration, the errors of `value(policy:priority:)`. After a stored value, the error of the refresh
-  ///   ends the stream. A stored entry that says that the resource does not exist ends it with `.absent`, without the
-  ///   refreshed value.
+  ///   ends the stream. It ends with `.absent` if the last answer says that the resource does not exist.
   public func values(priority: LoadPriority = .normal) -> AsyncThrowingStream<ResourceValue<Value>, any Error>
   {
     let (stream, continuation) = AsyncThrowingStream<ResourceValue<Value>, any Error>.makeStream()
@@ -123,14 +118,17 @@ public struct Resource<Value: Sendable>: Sendable {
     let task = Task {
       do {
         var last: CachedResource?
+        var absent: BothyError?
         let readings = ResourceReadings(
           cache: resource.cache, key: resource.key, options: resource.options(.localThenRemote, priority))
         for try await reading in readings {
-          if let last, last.bytes == reading.bytes { continue }
+          // The refresh of such an entry may find the resource.
+          absent = reading.isAbsent ? .absent(resource.key, reading) : nil
+          if reading.isAbsent || last?.bytes == reading.bytes { continue }
           last = reading
           continuation.yield(try await resource.decoded(reading))
         }
-        continuation.finish()
+        continuation.finish(throwing: absent)
       } catch {
         continuation.finish(throwing: error)
       }

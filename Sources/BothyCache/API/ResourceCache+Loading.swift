@@ -27,6 +27,7 @@ extension ResourceCache {
   }
 
   func askOutcome(_ demand: Demand) async throws(BothyError) -> FetchOutcome {
+    if state.withLock({ $0.isClosed }) { throw .closed(demand.key) }
     guard let fetcher else {
       throw BothyError(.offline, "The cache has no network to load \(demand.key) from.")
     }
@@ -244,6 +245,7 @@ extension ResourceCache {
       // If the disk fails here, it keeps the outdated entry. The response itself is good, and the next read requests it
       // again.
       if dropsStored { try? await dropStored([key]) }
+      board.count(key.source) { $0.bytesLoaded += Int64(answer.body.count) }
       return handOut(key, CacheEntry(metadata: metadata, body: answer.body), .forbidden(reason))
     case .fail(let failure): return .failed(BothyError(failure, key))
     }
@@ -275,7 +277,6 @@ extension ResourceCache {
         counters.confirmed += 1
       } else {
         counters.loaded += 1
-        counters.bytesLoaded += Int64(entry.body.count)
       }
     }
     hub.send(.notStored(key, obstacle))

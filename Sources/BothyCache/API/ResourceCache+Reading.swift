@@ -92,7 +92,7 @@ extension ResourceCache {
 
   func read(_ demand: Demand) async throws(BothyError) -> Reading {
     let (isClosed, isSuspended) = state.withLock { ($0.isClosed, $0.isSuspended) }
-    if isClosed { throw BothyError(.closed, "The cache is closed. Open it again to read \(demand.key).") }
+    if isClosed { throw .closed(demand.key) }
     let policy = demand.options.policy
     var found: Found?
     var failure: (any Error)?

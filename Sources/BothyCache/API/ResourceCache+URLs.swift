@@ -16,13 +16,14 @@ extension ResourceCache {
   /// Costs as `value(_:policy:priority:)` of a key. A web page in place of an address with another extension, such as
   /// `.json`, is rejected.
   ///
-  /// - Parameter maxAge: The time that a copy is fresh, or `nil` to follow the server. A negative time counts as `nil`.
+  /// - Parameter maxAge: The time that a copy is fresh, or `nil` to follow the server.
   /// - Throws: `BothyError` `.absent` if the server says that nothing is there, and `.notCached` under `.local` without
-  ///   a copy. `invalidKey` for a URL that isn't http or https, and the errors of a download.
+  ///   a copy. `invalidConfiguration` for a negative `maxAge`, `invalidKey` for a URL that isn't http or https, and the errors of a download.
   public func data(
     at url: URL, policy: ReadPolicy = .localElseRemote, maxAge: Duration? = nil
   ) async throws -> Data {
     let key = try key(at: url)
+    if let maxAge, maxAge < .zero { throw BothyError.negative(key) }
     let found = try await value(
       key, ReadOptions(policy: policy, freshness: maxAge.flatMap { FreshnessRule(expirationInterval: $0) }))
     guard let bytes = found.bytes else { throw BothyError.absent(key, found) }

@@ -112,10 +112,9 @@ public struct FreshnessRule: Sendable {
     return rule
   }
 
-  /// Resources that never change and are requested once, even under `ReadPolicy.remote`.
+  /// Resources that never change and are requested once, under every `ReadPolicy`.
   ///
-  /// `ReadOptions.reload` and `ReadPolicy.remoteElseLocal` request them again. Responses that say that nothing exists
-  /// are fresh for ten minutes.
+  /// `ReadOptions.reload` requests them again. Responses that say that nothing exists are fresh for ten minutes.
   public static let immutable = FreshnessRule(.immutable, negative: .minutes(10))
 
   /// Resources that are fresh until the app requests them again.

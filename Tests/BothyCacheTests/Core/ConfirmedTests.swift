@@ -113,4 +113,14 @@ struct ConfirmedTests {
     #expect(rig.bodies().prefix(2).allSatisfy { $0?.hasSuffix("v2") == true })
     try await rig.cache.close()
   }
+
+  @Test("The bytes of a held response count once")
+  func counted() async throws {
+    let rig = try Rig(scheme: "http")
+    try await rig.fill()
+    let before = rig.cache.counters["hills"]?.bytesLoaded ?? 0
+    rig.page.change { $0 = "sign in" }
+    #expect(try await !rig.read(rig.keys[0]))
+    #expect((rig.cache.counters["hills"]?.bytesLoaded ?? 0) - before == 7)
+  }
 }

@@ -83,7 +83,9 @@ struct ReadPlanTests {
   @Test("Only a reload requests an immutable entry again")
   func immutable() {
     let stored = EntryState(state: .fresh, age: 0, freshFor: 1, origin: .maxAge, isImmutable: true)
-    #expect(ReadPlan(.remote, stored: stored, hasNetwork: true) == .serve(nil))
+    for policy in ReadPolicy.allCases {
+      #expect(ReadPlan(policy, stored: stored, hasNetwork: true) == .serve(nil))
+    }
     for policy in ReadPolicy.allCases where policy != .local {
       #expect(
         ReadPlan(policy, stored: stored, hasNetwork: true, ignoresStored: true)

@@ -236,4 +236,28 @@ struct TypedResourceTests {
       ($0 as? BothyError)?.code == .absent && ($0 as? BothyError)?.status == 404
     }
   }
+
+  @Test("A value that exists again comes after an answer that it doesn't")
+  func existsAgain() async throws {
+    let status = Locked(404)
+    let rig = try CacheRig { _ in .init(status.value, Self.json("soup")) }
+    let menu = try Resource<Menu>(
+      try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1))
+    func all() async throws -> [String] {
+      try await menu.values().reduce(into: []) { $0.append($1.value.dish) }
+    }
+    await #expect { try await all() } throws: { ($0 as? BothyError)?.code == .absent }
+    status.change { $0 = 200 }
+    rig.pass(.days(30))
+    #expect(try await all() == ["soup"])
+  }
+
+  @Test("A closed cache sends no request for an update")
+  func closed() async throws {
+    let rig = try CacheRig { _ in .init(200, Self.json("soup")) }
+    let menu = try Resource<Menu>(try api(rig).key(path: "menu"), in: rig.cache)
+    try await rig.cache.close()
+    await #expect { try await menu.updateIfNeeded() } throws: { ($0 as? BothyError)?.code == .closed }
+    #expect(rig.loader.requests.isEmpty)
+  }
 }

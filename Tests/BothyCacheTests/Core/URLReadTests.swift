@@ -72,4 +72,17 @@ struct URLReadTests {
     let folder = URL(fileURLWithPath: "/tmp/menu.json")
     await #expect(throws: BothyError.self) { try await rig.cache.data(at: folder) }
   }
+
+  @Test("A negative age is rejected for bytes and for values")
+  func negativeAge() async throws {
+    let rig = try CacheRig()
+    let url = try #require(URL(string: "https://huts.example/list.json"))
+    await #expect { try await rig.cache.data(at: url, maxAge: .seconds(-1)) } throws: {
+      ($0 as? BothyError)?.code == .invalidConfiguration
+    }
+    await #expect { try await rig.cache.value([String].self, at: url, maxAge: .seconds(-1)) } throws: {
+      ($0 as? BothyError)?.code == .invalidConfiguration
+    }
+    #expect(rig.loader.requests.isEmpty)
+  }
 }
