@@ -87,6 +87,8 @@ public final class LiveModel<Value: Sendable> {
   }
 
   private static func follow(_ values: LiveValues<Value>, for model: @MainActor () -> LiveModel?) async {
+    // Another call may have ended this one before it began.
+    guard !Task.isCancelled else { return }
     model()?.error = nil
     model()?.isLoading = true
     do {

@@ -105,4 +105,32 @@ import Testing
     #expect(try pack.record(RecordID(type: "Note", id: "a")) != nil)
     try pack.verify()
   }
+
+  @Test("A name that can't be shown is refused before the build", arguments: ["a\u{7}", "\u{202E}b"])
+  func unprintable(name: String) throws {
+    let builder = PackBuilder(name: name, version: "1", schema: StoreSchema(City.self))
+    let error = #expect(throws: BothyError.self) { try builder.build(at: folder.url("pack")) { _ in } }
+    #expect(error?.code == .invalidInput)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
+  @Test("A build gives a pack its name back that a killed build was replacing")
+  func killedWhileReplacing() throws {
+    let files = FileManager.default
+    let whole = try TemporaryFolder.contents(of: Times.build(folder, "pack", note: "x"))
+    // A process that has ended.
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = ["-c", "exit 0"]
+    try process.run()
+    process.waitUntilExit()
+    let left = folder.url(".pack.building-\(process.processIdentifier)").path
+    try files.createDirectory(atPath: left, withIntermediateDirectories: true)
+    try files.moveItem(atPath: folder.url("pack").path, toPath: left + "/old")
+    let builder = PackBuilder(name: "times", version: "2", schema: StoreSchema(City.self))
+    struct Stopped: Error {}
+    #expect(throws: Stopped.self) { try builder.build(at: folder.url("pack")) { _ in throw Stopped() } }
+    #expect(try files.contentsOfDirectory(atPath: folder.path) == ["pack"])
+    #expect(try TemporaryFolder.contents(of: folder.url("pack")) == whole)
+  }
 }

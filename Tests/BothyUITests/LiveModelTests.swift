@@ -123,4 +123,13 @@ struct LiveModelTests {
     try await until { gone == nil }
     try await store.insert(Item("a", "one"))
   }
+
+  @Test("A request that fails at once after it began isn't read")
+  func failsAtOnce() async throws {
+    let model = LiveModel<[Item]>()
+    model.show(Item.named("one"), of: store)
+    model.fail(BothyError(.closed, "There is no store."))
+    for _ in 0..<20 { await Task.yield() }
+    #expect((model.error as? BothyError)?.code == .closed && !model.isLoading)
+  }
 }

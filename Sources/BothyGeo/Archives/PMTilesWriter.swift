@@ -59,10 +59,11 @@ package final class PMTilesWriter: TileArchiveWriter {
         let file = try contents.output(path + ".partial")
         try file.write(contentsOf: header.encoded + root + metadata + leaves)
         try contents.copy(layout.order, to: file)
+        try file.synchronize()
         try file.close()
-        try contents.remove()
         try FileManager.default.moveItem(atPath: path + ".partial", toPath: path)
         state.contents = nil
+        try contents.remove()
       } catch { throw PMTilesContents.failure(error, path) }
     }
   }

@@ -16,6 +16,7 @@ extension NearbyMap {
   }
 
   func noteKept() {
+    guard !isClosed else { return }
     let all = required.values.reduce(into: shown.tiles) { $0.formUnion($1) }
     places.keep(covers.values.reduce(into: all) { $0.formUnion($1) }, for: ObjectIdentifier(self))
   }

@@ -36,6 +36,8 @@ public actor NearbyMap {
   var covers: [Int: [Tile]] = [:]
   var coverNumber = 0
   private var runNumber = 0
+  /// True after `close`: the cancelled loads of a run then neither are tried again nor keep tiles.
+  private(set) var isClosed = false
   private var snapshotNumber = 0
   private var known: (basis: SnapshotBasis, snapshot: PlaceSnapshot)?
   private var delay = RetryDelay()
@@ -240,15 +242,14 @@ public actor NearbyMap {
     return try await refresh()
   }
 
-  /// Requests the tile of a position from the server, once. An unchanged tile counts as success.
-  ///
-  /// - Throws: `BothyError` `.refused` if the server has no tile, and the errors of a request.
+  /// Requests the tile of a position once. An unchanged tile is a success. Throws `BothyError`, `.refused` without a tile.
   public func checkServer(at position: Coordinate) async throws {
     try await loading.check(Tile(containing: position, zoom: settings.zoom))
   }
 
   /// Ends the streams and cancels loads. The places and the cache stay open.
   public func close() {
+    isClosed = true
     recovery?.cancel()
     holding?.cancel()
     for flight in flights.values { flight.task.cancel() }
@@ -360,7 +361,7 @@ extension NearbyMap {
   }
 
   private func scheduleRecovery() {
-    guard hasHoles, hasNetwork else { return delay.reset() }
+    guard hasHoles, hasNetwork, !isClosed else { return delay.reset() }
     var generator = SystemRandomNumberGenerator()
     let wait = delay.next(using: &generator)
     let clock = clock

@@ -19,6 +19,7 @@ struct BuildPlace {
     }
     let url = URL(filePath: name)
     path = url.deletingLastPathComponent().path + "/.\(url.lastPathComponent).building-\(getpid())"
+    Self.removeLeft(of: name)
     remove()
     do {
       try FileManager.default.createDirectory(atPath: path + "/pack", withIntermediateDirectories: true)
@@ -35,13 +36,39 @@ struct BuildPlace {
     return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty == true
   }
 
-  /// Gives the new pack its name.
+  /// Gives the new pack its name. An earlier pack gets it back if that fails.
   func finish() throws {
-    if FileManager.default.fileExists(atPath: target) { try DurableFile.rename(target, to: path + "/old") }
-    try DurableFile.rename(pack, to: target)
+    let isReplacing = FileManager.default.fileExists(atPath: target)
+    if isReplacing { try DurableFile.rename(target, to: path + Self.old) }
+    do { try DurableFile.rename(pack, to: target) } catch {
+      if isReplacing { try DurableFile.rename(path + Self.old, to: target) }
+      throw error
+    }
     try DurableFile.sync(URL(filePath: target).deletingLastPathComponent().path)
   }
 
   // The next build removes the rest.
   func remove() { try? FileManager.default.removeItem(atPath: path) }
+
+  private static let old = "/old"
+
+  /// Removes the folders that killed builds of this pack have left. A pack that one of them was replacing gets its name
+  /// back.
+  private static func removeLeft(of target: String) {
+    let files = FileManager.default
+    let url = URL(filePath: target)
+    let parent = url.deletingLastPathComponent().path
+    let prefix = ".\(url.lastPathComponent).building-"
+    // An unreadable folder is reported when this build makes its own in it.
+    for name in (try? files.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(prefix) {
+      guard let builder = pid_t(name.dropFirst(prefix.count)), builder > 0, kill(builder, 0) != 0,
+        errno == ESRCH
+      else { continue }
+      let left = parent + "/" + name
+      if !files.fileExists(atPath: target), files.fileExists(atPath: left + old) {
+        guard (try? DurableFile.rename(left + old, to: target)) != nil else { continue }
+      }
+      try? files.removeItem(atPath: left)
+    }
+  }
 }

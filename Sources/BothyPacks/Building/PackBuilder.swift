@@ -83,6 +83,10 @@ public struct PackBuilder: Sendable {
     guard !name.isEmpty, !version.isEmpty, !schema.types.isEmpty else {
       throw BothyError(.invalidInput, "A pack needs a name, a version and at least one type.")
     }
+    guard PackManifest.isPrintable(name), PackManifest.isPrintable(version) else {
+      throw BothyError(
+        .invalidInput, "The name or version of the pack has characters that can't be shown. Remove them.")
+    }
     for (type, field) in shardBy {
       guard let found = schema[type] else {
         throw BothyError(

@@ -44,6 +44,11 @@ extension Pack {
       }
     } catch is CancellationError {
       throw BothyError(.cancelled, "The check was cancelled; nothing was changed.")
+    } catch let error where !(error is BothyError) {
+      throw BothyError(
+        .damagedFile,
+        "The file \(path) of a pack can't be read. Check its permissions, or get the pack again.",
+        underlying: error)
     }
   }
 

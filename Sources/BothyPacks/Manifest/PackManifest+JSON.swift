@@ -112,7 +112,7 @@ extension PackManifest {
   private static let mostFiles = 1 << 20
 
   /// Returns true if a text can be printed safely: it doesn't control the terminal.
-  private static func isPrintable(_ text: String) -> Bool {
+  static func isPrintable(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       switch scalar.properties.generalCategory {
       case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: false

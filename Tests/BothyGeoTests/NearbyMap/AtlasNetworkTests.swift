@@ -108,4 +108,23 @@ struct AtlasNetworkTests {
     #expect(try rig.places.held(rig.cover).count == rig.cover.count)
     await rig.atlas.close()
   }
+
+  @Test("A map that is closed while it loads sends nothing later")
+  func closed() async throws {
+    let rig = try AtlasRig()
+    rig.server.set(isDown: true)
+    rig.server.holdBack()
+    let update = Task { try await rig.atlas.update(rig.start) }
+    while rig.server.requests.isEmpty { await Task.yield() }
+    await rig.atlas.close()
+    rig.server.letGo()
+    _ = try await update.value
+    let sent = rig.server.requests.count
+    rig.pass(.seconds(3600))
+    for _ in 0..<20 {
+      rig.clock.advance(by: .seconds(600))
+      await Task.yield()
+    }
+    #expect(rig.server.requests.count == sent && rig.clock.sleepers.isEmpty)
+  }
 }
