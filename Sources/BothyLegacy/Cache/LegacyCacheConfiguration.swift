@@ -3,29 +3,42 @@ public import Foundation
 
 /// The cache configuration of route-me's property list, read with route-me's rules.
 ///
-/// The list has `caches`, an array of `memory-cache` and `db-cache`.
+/// The list has `caches`, an array of `memory-cache` and `db-cache`. Of several caches of one type the last
+/// counts.
 ///
 /// - A memory cache has a `capacity` in tiles, which is 32 by default. Less than one counts as one.
-/// - A database cache has a `capacity` in tiles, which is 1000 by default. 0 means unlimited, and a negative one is
-///   ignored. Its `strategy` is `LRU` or `FIFO` in upper or lower case, by default FIFO. `minimalPurge` is the number
-///   of entries that are evicted at a time: from one to the capacity, by default a tenth of it.
-/// - An unknown type is ignored. Without the array, the configuration has a memory cache and a database cache with
-///   default settings.
+/// - A database cache has a `capacity` in tiles, which is 1000 by default. 0 means unlimited, and a negative
+///   one is ignored. Its `strategy` is `LRU` or `FIFO` in upper or lower case, by default FIFO.
+///   `minimalPurge` is the number of entries that are evicted at a time: from one to the capacity, by default
+///   a tenth of it.
+/// - A number may also be text in decimal digits. An invalid number or an unknown word leaves the default,
+///   and `problems` has it.
+/// - An unknown type is ignored. Without the array, the configuration has a memory cache and a database cache
+///   with default settings.
 ///
-/// Bothy's own limits in bytes apply as well.
+/// Bothy's own limits in bytes apply as well. Pass `settings` to a `ResourceCache`.
 public struct LegacyCacheConfiguration: Sendable, Hashable {
   /// The limits in memory, or `nil` without a memory cache.
   package var memory: MemoryLimits?
   /// The limits on disk, or `nil` without a database cache.
   package var disk: BlobStoreLimits?
-  /// True if the list places the file in the folder for caches. Bothy's file always is in a folder without backup.
+  /// True if the list places the file in the folder for caches. False without a database cache.
+  ///
+  /// It is the key `useCachesDirectory`, and has no effect by itself. The app chooses the folder when it
+  /// opens its cache. On Apple's platforms the files of a cache are excluded from backups in every folder.
   public var wantsCachesDirectory: Bool
-  /// The settings that were ignored, with the reasons.
+  /// The settings that were ignored, with the reasons, in the order of the list's caches.
+  ///
+  /// Empty if all settings were valid. Each has a `description` in one line, for logs.
   public var problems: [CacheSettingProblem]
 
   /// Reads the configuration of a property list file.
   ///
-  /// - Throws: the error from reading the file, or `BothyError` `invalidConfiguration` if it isn't a dictionary.
+  /// Reads the whole file and blocks the calling thread. A dictionary without `caches` gives the default
+  /// caches.
+  ///
+  /// - Throws: the error from reading or parsing the file, or `BothyError` `invalidConfiguration` if it isn't
+  ///   a dictionary.
   public init(contentsOf file: URL) throws {
     let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
     guard let dictionary = list as? [String: Any] else {
@@ -35,7 +48,10 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
     self.init(propertyList: dictionary)
   }
 
-  /// Reads the configuration of a property list.
+  /// Reads the configuration of a property list that is in memory.
+  ///
+  /// Throws nothing: `problems` has the settings that aren't valid. Other keys than `caches` are ignored
+  /// without a problem. An empty array of caches gives neither of them.
   public init(propertyList: [String: Any]) {
     memory = nil
     disk = nil
@@ -65,7 +81,10 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
     }
   }
 
-  /// The settings for a cache. A cache that the list does not have is switched off.
+  /// The settings for a `ResourceCache`. Memory that the list doesn't have is switched off.
+  ///
+  /// Entries in memory also have the limit of 64 MiB, and entries on disk that of 512 MiB. Without a database
+  /// cache the limit on disk is 512 MiB alone. Open the `ResourceCache` without a disk tier then.
   public var settings: CacheSettings {
     CacheSettings(memory: memory ?? MemoryLimits(bytes: 0), disk: disk ?? BlobStoreLimits())
   }

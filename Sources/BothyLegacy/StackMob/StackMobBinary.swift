@@ -14,17 +14,25 @@ public import Foundation
 ///     iVBORw0KGgo…
 public enum StackMobBinary: Sendable, Hashable {
   /// The server has the bytes, at this address.
+  ///
+  /// An address that was read has the scheme `http` or `https`, and a host. Reading downloads nothing.
   case remote(URL)
   /// The bytes, not on the server yet.
+  ///
+  /// The value has them decoded in memory, with their media type and file name.
   case raw(RawData)
 
-  /// The bytes of a binary field, and the headers before them.
+  /// The bytes of a binary field, and the headers before them. All of it is in memory.
   public struct RawData: Sendable, Hashable {
     /// The media type, such as `image/png`.
+    ///
+    /// It is the whole header, with parameters if there are any. Reading doesn't check it.
     public var contentType: String
     /// The name of the bytes' file, without quotation marks.
+    ///
+    /// It may be empty after reading, and `text()` then throws. Don't use it as a path without a check.
     public var fileName: String
-    /// The bytes, decoded.
+    /// The bytes, decoded. Empty if the text has no body.
     public var data: Data
 
     /// Makes a value without a check. `text()` checks that type and name fit in a header.
@@ -35,18 +43,30 @@ public enum StackMobBinary: Sendable, Hashable {
     }
   }
 
-  /// Reads an attribute's text. Returns `nil` for `nil`. Throws `BothyError` `.invalidValue`, with the problem, for
-  /// text that is neither an `http` or `https` address nor raw data.
+  /// Reads an attribute's text, and returns `nil` for `nil`.
+  ///
+  /// Text with an address makes `remote`, and all other text is parsed as raw data. Decoding holds the text
+  /// and the bytes in memory, and makes no request.
+  ///
+  /// - Throws: `BothyError` `.invalidValue`, with the problem, for text that is neither an `http` or `https`
+  ///   address nor raw data. An empty text throws too.
   public init?(_ text: String?) throws {
     guard let text else { return nil }
     if let url = Self.url(text) { self = .remote(url) } else { self = .raw(try RawData(parsing: text)) }
   }
 
-  /// Returns true if the text is an address, like the SDK's `stringContainsURL:`. Returns false for `nil`, raw data and
-  /// other text.
+  /// Returns true if the text is an address, like the SDK's `stringContainsURL:`.
+  ///
+  /// Returns false for `nil`, raw data and other text, and for addresses with another scheme than `http` or
+  /// `https`. Decodes nothing, and makes no request.
   public static func containsURL(_ text: String?) -> Bool { text.flatMap(url) != nil }
 
-  /// Returns the bytes in raw-data text, like the SDK's `dataForString:`. Throws like `init`, also for an address.
+  /// Returns the bytes in raw-data text, like the SDK's `dataForString:`.
+  ///
+  /// Decodes on the calling thread, with the text and the bytes in memory. Bytes that the server has aren't
+  /// downloaded.
+  ///
+  /// - Throws: `BothyError` `.invalidValue`, with the problem, for an address and for any other text.
   public static func data(for text: String) throws -> Data { try RawData(parsing: text).data }
 
   private static func url(_ text: String) -> URL? {
@@ -59,8 +79,13 @@ public enum StackMobBinary: Sendable, Hashable {
 }
 
 extension StackMobBinary.RawData {
-  /// Returns the text that the SDK makes of the bytes. Throws `BothyError` `.invalidValue` if the type or the name is
-  /// empty or has a line break, which a header can't contain.
+  /// Returns the text that the SDK makes of the bytes.
+  ///
+  /// The base64 has no line breaks and is a third longer than the bytes. `init(parsing:)` reads the bytes
+  /// back unchanged.
+  ///
+  /// - Throws: `BothyError` `.invalidValue` if the type or the name is empty or has a control character, such
+  ///   as a line break. A header can't contain these.
   public func text() throws -> String {
     for value in [contentType, fileName] {
       guard !value.isEmpty, !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
@@ -71,8 +96,13 @@ extension StackMobBinary.RawData {
       + "Content-Transfer-Encoding: base64\n\n" + data.base64EncodedString()
   }
 
-  /// Reads the three headers, each once and in any order, a blank line and base64 (RFC 4648, with padding). Line breaks
-  /// are skipped. Throws `BothyError` `.invalidValue`.
+  /// Reads the three headers, each once and in any order, a blank line and base64 (RFC 4648, with padding).
+  ///
+  /// Line breaks are skipped, in both forms. The names of the headers and the word `base64` may be in upper
+  /// or lower case. Quotation marks around the file name are removed. Other headers than the three are an
+  /// error.
+  ///
+  /// - Throws: `BothyError` `.invalidValue`, with the problem.
   public init(parsing text: String) throws {
     let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
     guard let blank = lines.firstIndex(where: \.isEmpty) else {

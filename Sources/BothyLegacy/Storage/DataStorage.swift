@@ -1,17 +1,22 @@
 public import BothyStore
 public import BothySync
 
-/// The seven operations of a storage of records: five writes and two reads. The local store, a server and a synced
-/// store all conform, so that one can replace another.
+/// The seven operations of a storage of records: five writes and two reads. The local store, a server and a
+/// synced store all conform, so that one can replace another.
 ///
-/// The special writes are forms of `persist`. A storage may implement them better, with an equal result. Reads may use
-/// the network if the storage has one.
+/// The special writes are forms of `persist`. A storage may implement them better, with an equal result.
+/// Reads may use the network if the storage has one.
+///
+/// All calls may be made from any task. Errors are those of the storage: `BothyError` for a file or a
+/// rejected change, and `RemoteError` from `ServerStorage` without an answer.
 public protocol DataStorage: Sendable {
-  /// Creates the record or sets these fields, and sets this audience unless it is `nil`. Returns the record as it is
-  /// now.
+  /// Creates the record or sets these fields, and sets this audience unless it is `nil`. Returns the record
+  /// as it is now.
+  ///
+  /// Other fields stay as they are. A record whose container is that of its type isn't moved.
   @discardableResult
   func persist(_ item: StoredItem) async throws -> StoredItem
-  /// Deletes a record, if it exists.
+  /// Deletes a record, if it exists. A second call does nothing.
   func remove(_ id: RecordID) async throws
   /// Sets a record's audience to exactly this one, and changes nothing else.
   @discardableResult
@@ -29,14 +34,25 @@ public protocol DataStorage: Sendable {
   func loadLists() async throws -> [UserList]
 }
 
-/// A record and its audience.
+/// A record and its audience, as storages write and read them.
+///
+/// It is a value, so a change of it changes no storage.
 public struct StoredItem: Sendable, Hashable {
   /// The record: in a write the fields to set, in a result all of them.
+  ///
+  /// In a write, a container other than that of the type moves the record. Without one it stays in its
+  /// container.
   public var record: AnyRecord
   /// The audience. In a write, `nil` leaves it unchanged.
+  ///
+  /// `.nobody` in a write removes all users and lists. Results of `load` always have an audience.
   public var sharing: Audience?
 
-  /// - Parameter sharing: `nil` leaves it unchanged.
+  /// Makes an item, without a check or a request.
+  ///
+  /// - Parameters:
+  ///   - record: the fields to set, by the names of the schema. A field that it doesn't have stays as it is.
+  ///   - sharing: `nil` leaves the audience unchanged.
   public init(_ record: AnyRecord, sharing: Audience? = nil) {
     self.record = record
     self.sharing = sharing
@@ -45,19 +61,27 @@ public struct StoredItem: Sendable, Hashable {
 
 /// The special writes as forms of `persist`.
 extension DataStorage {
-  /// Calls `persist` without fields.
+  /// Calls `persist` without fields. Costs and throws as that.
+  ///
+  /// A record that doesn't exist is created. If its type has a required field without a default, `BothyError`
+  /// `.invalidValue` is thrown instead.
   @discardableResult
   public func updateSharing(of id: RecordID, to sharing: Audience) async throws -> StoredItem {
     try await persist(StoredItem(AnyRecord(id.type, id: id.id), sharing: sharing))
   }
 
-  /// Calls `persist` with the list's record.
+  /// Calls `persist` with the list's record. Costs and throws as that.
+  ///
+  /// A list that exists by this id gets the name and the members. Returns the list with its version.
   @discardableResult
   public func save(_ list: UserList) async throws -> UserList {
     try await UserList(persist(list.item).record)
   }
 
-  /// Calls `persist` with the list's record.
+  /// Calls `persist` with the list's record. Costs and throws as that.
+  ///
+  /// It doesn't compare versions, so it overwrites changes since the list was loaded. A list that doesn't
+  /// exist is created.
   @discardableResult
   public func modify(_ list: UserList) async throws -> UserList {
     try await UserList(persist(list.item).record)
@@ -72,7 +96,12 @@ extension UserList {
       AnyRecord(Self.typeName, id: id, ["name": .text(name), "members": .json(members)], version: version))
   }
 
-  /// Reads the list in a record. Throws `BothyError` for a record of another type or shape.
+  /// Reads the list in a record of the type `bothy_list`, with its id and version.
+  ///
+  /// Members that aren't text are left out. JSON other than an array gives a list without members.
+  ///
+  /// - Throws: `BothyError` `.invalidValue` for a record of another type or shape, and a parsing error for
+  ///   members that aren't JSON.
   public init(_ record: AnyRecord) throws {
     guard record.type == Self.typeName, case .text(let name) = record["name"],
       case .json(let text) = record["members"]

@@ -1,13 +1,26 @@
 public import BothyStore
 public import BothySync
 
-/// The local store as a storage, which needs nothing outside of its file. Writes are pending, for a `SyncedStore` that
-/// opens the file later. Lists stay here.
+/// The local store as a storage, which needs nothing outside of its file. Writes are pending, for a
+/// `SyncedStore` that opens the file later. Lists stay here.
+///
+/// It makes no request. Calls may be made from any task.
 public struct LocalStorage: DataStorage {
   private let store: LocalStore
   private let clock: SyncClock
 
-  /// Opens or creates the file at `path`, or a database in memory for `nil`. Throws `BothyError`.
+  /// Opens or creates the file at `path`, or a database in memory for `nil`.
+  ///
+  /// Blocks the calling thread while the file is opened. Added types and fields need no migration; a change
+  /// that needs one can't be made here.
+  ///
+  /// - Parameters:
+  ///   - path: the file. A database in memory ends with the storage.
+  ///   - schema: the types of the records.
+  ///   - options: as for a `LocalStore`.
+  ///   - clock: the clock that dates the edits.
+  /// - Throws: `BothyError` `.schemaMismatch` for a file that needs a migration, and `.newerFile` for one of a
+  ///   newer version. Other codes are for a file that can't be opened. The file stays as it was.
   public init(
     at path: String?, schema: StoreSchema, options: StoreOptions = StoreOptions(),
     clock: SyncClock = SyncClock()
@@ -16,11 +29,18 @@ public struct LocalStorage: DataStorage {
     self.clock = clock
   }
 
-  /// Closes the file. Later calls throw.
+  /// Closes the file, after the calls that are running. Later calls throw `BothyError` `database`.
+  ///
+  /// Blocks until then. A second call does nothing. Releasing the storage closes the file too.
   public func close() throws { try store.close() }
 
-  /// Creates the record or changes it, in one transaction with its entry for a later sync. Lists are stored without a
-  /// pending change. Throws `BothyError`.
+  /// Creates the record or changes it, in one transaction with its entry for a later sync. Lists are stored
+  /// without a pending change.
+  ///
+  /// Returns the record as the file has it. A type that isn't synced has no entry.
+  ///
+  /// - Throws: `BothyError` `.invalidValue`, `unknownField` or `unknownType` for a record that doesn't fit the
+  ///   schema. `notSynced` for an audience of a type that isn't synced. Nothing is written then.
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let record = item.record
@@ -33,7 +53,12 @@ public struct LocalStorage: DataStorage {
     }
   }
 
-  /// Deletes a record, if it exists, in one transaction. The deletion is pending if a server may have the record.
+  /// Deletes a record, if it exists, in one transaction. The deletion is pending if a server may have the
+  /// record.
+  ///
+  /// References to the record follow their delete rules. Without a record nothing changes.
+  ///
+  /// - Throws: `BothyError` `.denied` if a delete rule forbids it, and `unknownType` for an undeclared type.
   public func remove(_ id: RecordID) async throws {
     try await store.write { transaction in
       if id.type == UserList.typeName { return try UnrecognizedRecords.remove(id, in: transaction) }
@@ -41,12 +66,21 @@ public struct LocalStorage: DataStorage {
     }
   }
 
-  /// Returns the records of a container and of those below it, by type and id. Reads every record of the synced types.
+  /// Returns the records of a container and of those below it, by type and id. Reads every record of the
+  /// synced types.
+  ///
+  /// All results are in memory, with one look-up of the audience each. Types that aren't synced are left out.
+  ///
+  /// - Throws: `BothyError` for a file that can't be read or is closed.
   public func load(container: String) async throws -> [StoredItem] {
     try await store.read { try Self.items(in: container, $0) }
   }
 
-  /// Returns the lists that were persisted here, by name.
+  /// Returns the lists that the file has, by name. One scan of them.
+  ///
+  /// These are the lists that were persisted here, and those that a `SyncedStore` on the file has loaded.
+  ///
+  /// - Throws: `BothyError` for a file that can't be read or is closed.
   public func loadLists() async throws -> [UserList] {
     try await store.read { transaction in
       try UnrecognizedRecords.records(of: UserList.typeName, in: transaction).map {

@@ -1,8 +1,12 @@
 public import BothyStore
 public import BothySync
 
-/// A server as a storage. Every operation is one or two round trips, and nothing is stored on the device. Throws
-/// `RemoteError` without an answer, and `BothyError` if the server rejects a change.
+/// A server as a storage. Every operation is one or more round trips, and nothing is stored on the device.
+///
+/// Throws `RemoteError` for a request without an answer or that is refused as a whole, and `BothyError` if
+/// the server rejects a change. After a lost answer the server may have made the change; calling again is
+/// safe. Calls may be made from any task and run side by side. A remote of an app's own answers no queries,
+/// so only `load` works with it.
 public struct ServerStorage: DataStorage {
   private let remote: any RemoteStorage
   private let schema: StoreSchema
@@ -11,18 +15,25 @@ public struct ServerStorage: DataStorage {
 
   /// Makes a storage, without a request.
   ///
-  /// - Parameter schema: the types of the fields in answers. Fields that it doesn't declare are left out.
+  /// - Parameters:
+  ///   - remote: the server, with the token of the user.
+  ///   - schema: the types of the fields in answers. Fields that it doesn't declare are left out.
+  ///   - device: the id under which the server notes the operations; any text, by default a new one.
   public init(_ remote: any RemoteStorage, schema: StoreSchema, device: String = UUIDv7.make()) {
     self.remote = NamingRemote(remote, schema)
     self.schema = schema
     self.device = device
   }
 
-  /// Reads the record and changes the fields that differ. Repeats this when others changed the record meanwhile, five
-  /// times at most.
+  /// Reads the record, then creates it or sets the given fields. Repeats this when others changed the record
+  /// meanwhile, five times at most.
   ///
-  /// Makes two round trips and one to read the result. Throws `BothyError` `.rejected`, or `.conflict` if others changed
-  /// the record each time.
+  /// Makes two round trips and one to read the result, and two more for each repetition. The result has the
+  /// fields that the schema declares.
+  ///
+  /// - Throws: `BothyError` `.rejected` with the server's rejection, or `.conflict` if others changed the
+  ///   record each time. `unknownType` for a type that the schema doesn't declare, although the server may
+  ///   have the change. `RemoteError` without an answer.
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let id = item.record.recordID
@@ -42,8 +53,12 @@ public struct ServerStorage: DataStorage {
     throw BothyError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
   }
 
-  /// Deletes a record. Makes two round trips, and two more each time others changed it meanwhile. Makes one if the
-  /// record doesn't exist.
+  /// Deletes a record. Makes two round trips, and two more each time others changed it meanwhile.
+  ///
+  /// Makes one if the record doesn't exist, or if the user may not see it.
+  ///
+  /// - Throws: `BothyError` `.rejected`, or `.conflict` if others changed the record five times.
+  ///   `RemoteError` without an answer.
   public func remove(_ id: RecordID) async throws {
     for _ in 0..<5 {
       guard let current = try await record(id) else { return }
@@ -59,7 +74,14 @@ public struct ServerStorage: DataStorage {
     throw BothyError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
   }
 
-  /// Returns the records of a container and of those below it. Pulls from the start, with one round trip for each page.
+  /// Returns the records of a container and of those below it, by type and id.
+  ///
+  /// Pulls from the start, with one round trip for each page of a thousand changes at most. All records are
+  /// in memory. Types that the schema doesn't declare are left out, and so are lists. The root `""` loads all
+  /// that the user may see.
+  ///
+  /// - Throws: `RemoteError` without an answer, and `BothyError` `protocolViolation` for an answer without a
+  ///   page. A value that doesn't fit its field is an error of the whole call.
   public func load(container: String) async throws -> [StoredItem] {
     let scope = SyncScope(container: container, includesChildren: true)
     var records: [RecordID: ServerRecord] = [:]
@@ -80,6 +102,10 @@ public struct ServerStorage: DataStorage {
   }
 
   /// Returns the user's lists, by name. Makes one round trip.
+  ///
+  /// A server limits the answer to one query, and further lists are then missing.
+  ///
+  /// - Throws: `RemoteError` without an answer.
   public func loadLists() async throws -> [UserList] {
     try await remote.query(AnyQuery(UserList.typeName)).map { try UserList($0) }.sorted {
       ($0.name, $0.id) < ($1.name, $1.id)
