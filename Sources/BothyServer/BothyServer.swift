@@ -6,8 +6,11 @@ public import ServiceLifecycle
 
 /// An HTTP server for spaces, with the rules of `SyncService`.
 ///
-/// `run()` is its lifetime. Add it to a `ServiceGroup`. When the group shuts down gracefully, the server accepts no new
-/// connection, finishes running requests, and ends event streams.
+/// `run()` is its lifetime. Add it to a `ServiceGroup`. When the group shuts down gracefully, the server
+/// accepts no new connection, finishes running requests, and ends event streams.
+///
+/// The routes of spaces need tokens if the configuration has `access`. `/livez`, `/healthz`, `/readyz` and
+/// `/metrics` never do. The storage belongs to the caller, who closes it after `run()`.
 public final class BothyServer: Service {
   private let configuration: ServerConfiguration
   private let parts: ServerServices
@@ -15,7 +18,7 @@ public final class BothyServer: Service {
   private let departures = Departures()
   private let schemaWatch: FileWatch?
 
-  /// Creates a server. It opens and reads nothing before `run()`.
+  /// Creates a server. It opens and reads nothing before `run()`, and copies the configuration.
   public init(_ configuration: ServerConfiguration) {
     self.configuration = configuration
     let parts = ServerServices(configuration)
@@ -31,6 +34,9 @@ public final class BothyServer: Service {
   package func lookAtSchema() { schemaWatch?.look() }
 
   /// The metrics that `/metrics` prints.
+  ///
+  /// They are those of this server, and may be read before, during and after `run()`.
+  /// `MetricsRegistry.prometheusText` has them as text.
   public var metrics: MetricsRegistry { parts.metrics.registry }
 
   /// A summary of each route, for tests that cover all of them.
@@ -53,7 +59,12 @@ public final class BothyServer: Service {
 
   /// Listens and responds until the task is cancelled or the service group shuts down. Call it once.
   ///
-  /// Throws if the address can't be bound.
+  /// It also does the server's upkeep, and reads files of access, certificate and schema again when they
+  /// change. A graceful shutdown waits for `Limits.drainTime`, then for running requests. Queries that still
+  /// run after `Limits.shutdownTime` end with 503.
+  ///
+  /// - Throws: an error of the system if the address can't be bound, and `BothyError` `.invalidValue` for a
+  ///   certificate or key that can't be used.
   public func run() async throws {
     do {
       try await serve()
@@ -96,12 +107,17 @@ public final class BothyServer: Service {
     }
   }
 
-  /// Waits until the server listens, and returns its address. Throws what `run()` throws if the server never listens.
+  /// Waits until the server listens, and returns its address.
+  ///
+  /// Returns at once after that. Any number of tasks may wait, also before `run()` is called. A cancelled
+  /// task waits on.
+  ///
+  /// - Throws: the error of `run()` if the server never listens.
   public func ready() async throws -> Address { try await readiness.wait() }
 
-  /// The address where a server listens.
+  /// The address where a server listens, as `BothyServer.ready()` returns it.
   public struct Address: Sendable, Hashable {
-    /// The configured host, a name or a number.
+    /// The configured host, a name or a number. With `0.0.0.0` callers need another name of the machine.
     public var host: String
     /// The port in use. If the configuration has 0, the system chose it.
     public var port: Int
@@ -110,6 +126,8 @@ public final class BothyServer: Service {
     public var isSecure = false
 
     /// The scheme, host and port, without a slash at the end. An IPv6 address is in brackets.
+    ///
+    /// It is an address for callers on this machine. Behind a proxy the public address is another.
     public var url: String {
       "\(isSecure ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }

@@ -1,21 +1,34 @@
 import BothyStore
 
 /// The files that define access, and the address of a key set.
+///
+/// Each of them is optional. `Authentication` reads all of them at first, and all again when the time or size
+/// of one changes.
 public struct AccessFiles: Sendable {
-  /// The path of a tokens file (`TokenFile`), or `nil`.
+  /// The path of a tokens file (`TokenFile`), or `nil`. A token in it is found before JSON Web Tokens are
+  /// tried.
   public var tokens: String?
-  /// The path of a key set or of a PEM public key for JSON Web Tokens, or `nil`.
+  /// The path of a key set or of a PEM public key for JSON Web Tokens, or `nil`. See `JWTKeys.addKeys(_:)`.
   public var jwtKeys: String?
   /// The address of a key set for JSON Web Tokens, or `nil`.
   public var keyAddress: JWTKeyAddress?
-  /// The path of the shared secret of HS256 tokens, or `nil`. The secret is all bytes of the file except a last line
-  /// end.
+  /// The path of the shared secret of HS256 tokens, or `nil`.
+  ///
+  /// The secret is all bytes of the file except a last line end. It has at least 32 bytes.
   public var jwtSecret: String?
   /// The rules for JSON Web Tokens. They come from no file and don't change when files do.
   public var rules: JWTRules
   private let read: @Sendable (String) throws -> [UInt8]
 
-  /// - Parameter read: reads a whole file.
+  /// Creates the value. It reads no file and makes no request.
+  ///
+  /// - Parameters:
+  ///   - tokens: the path of a tokens file.
+  ///   - jwtKeys: the path of a key set or of a PEM public key.
+  ///   - keyAddress: the address of a key set.
+  ///   - jwtSecret: the path of a shared secret.
+  ///   - rules: the rules for JSON Web Tokens.
+  ///   - read: reads a whole file. It may block, and throws for a file that can't be read.
   public init(
     tokens: String? = nil, jwtKeys: String? = nil, keyAddress: JWTKeyAddress? = nil, jwtSecret: String? = nil,
     rules: JWTRules = JWTRules(), read: @escaping @Sendable (String) throws -> [UInt8]

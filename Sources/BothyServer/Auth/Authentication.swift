@@ -28,9 +28,14 @@ public final class Authentication: Sendable {
   }
 
   /// Creates access control by the tokens of a table that doesn't change.
+  ///
+  /// Every check is one look-up in memory. `reload()` does nothing.
   public convenience init(tokens: TokenTable) { self.init(tokens: tokens, verifier: nil) }
 
   /// Creates access control by JSON Web Tokens, and by the tokens of `tokens` if it is given.
+  ///
+  /// The table is searched first. Neither keys nor rules change, so a new key needs a new server. An empty
+  /// collection of keys admits no JSON Web Token.
   public convenience init(jwt keys: JWTKeys, rules: JWTRules = JWTRules(), tokens: TokenTable? = nil) {
     self.init(tokens: tokens, verifier: JWTVerifier(keys: keys, rules: rules))
   }
@@ -41,10 +46,15 @@ public final class Authentication: Sendable {
     state = Mutex(State(contents: AccessFiles.Contents(tokens: tokens), verifier: verifier))
   }
 
-  /// Creates access control from files, and reads them. Requests the key set if they name an address. Throws
-  /// `BothyError` or `JSONError` for a file or key set that can't be used.
+  /// Creates access control from files, and reads them. Requests the key set if they name an address.
   ///
-  /// - Parameter now: the present time, in milliseconds since 1970.
+  /// The server reads them again while it runs. Files without any token or key admit no caller.
+  ///
+  /// - Parameters:
+  ///   - files: the paths, the address and the rules.
+  ///   - now: the present time, in milliseconds since 1970.
+  /// - Throws: `BothyError` or `JSONError` for a file or key set that can't be used, and the error of the
+  ///   request without a response.
   public init(reading files: AccessFiles, now: @escaping @Sendable () -> Int64) async throws {
     let stamps = files.stamps()
     var state = State(contents: try await files.contents(), stamps: stamps)
@@ -58,13 +68,18 @@ public final class Authentication: Sendable {
   }
 
   /// The number of entries in the tokens file that hold their tokens in clear text.
+  ///
+  /// 0 without a tokens file. Replace such tokens by `TokenFile.hashPlainTokens()`.
   public var plainTokens: Int { state.withLock { $0.contents.tokens?.plainTokens ?? 0 } }
 
-  /// Reads the files again if one of them has changed since the last check, and requests the key set if its time is
-  /// over. Returns true if access changed.
+  /// Reads the files again if one of them has changed since the last check, and requests the key set if its
+  /// time is over. Returns true if access changed.
   ///
-  /// Throws, once for each change or request, if the new files or keys can't be used. The access read before then stays
-  /// in force.
+  /// A running server does this every second. Without a change it costs a look-up of each file. May be called
+  /// from any task.
+  ///
+  /// - Throws: once for each change or request, if the new files or keys can't be used. The access read
+  ///   before then stays in force.
   @discardableResult
   public func reload() async throws -> Bool {
     let isNew = try await reloadFiles()

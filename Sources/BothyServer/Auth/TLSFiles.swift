@@ -1,16 +1,18 @@
 import BothyStore
 import NIOSSL
 
-/// The server's certificate and its private key.
+/// The server's certificate and its private key. Connections use TLS 1.2 or later, and HTTP/1.1.
 public struct TLSFiles: Sendable, Hashable {
   /// The path of a PEM file: the server's certificate first, then those between it and the root.
   public var certificate: String
-  /// The path of a PEM file with the private key.
+  /// The path of a PEM file with the private key, without a password.
   public var key: String
 
-  /// Creates the value without reading the files. `BothyServer.run()` reads both, and throws for one that can't be used.
-  /// It reads them again when they change. New connections get the new certificate, and if it can't be used, the one
-  /// before.
+  /// Creates the value without reading the files. `BothyServer.run()` reads both, and throws for one that
+  /// can't be used.
+  ///
+  /// It reads them again when they change. New connections get the new certificate, and if it can't be used,
+  /// the one before. A failure is logged once for each change.
   public init(certificate: String, key: String) {
     self.certificate = certificate
     self.key = key

@@ -13,11 +13,15 @@ public import struct Foundation.Data
 /// against a stolen file.
 public struct TokenTable: Sendable {
   private var grants: [SHA256Digest: Grant] = [:]
-  /// The number of entries that hold their tokens in clear text.
+  /// The number of entries that hold their tokens in clear text. Every reader of the file can use these.
   public let plainTokens: Int
 
-  /// Parses a tokens file (see `TokenFile`). Throws an error for text of another shape, and `BothyError` for an
-  /// invalid entry or a repeated token.
+  /// Parses a tokens file (see `TokenFile`). The whole table is in memory.
+  ///
+  /// Ended tokens are part of it, and are refused when they are used. An empty array admits no caller.
+  ///
+  /// - Throws: `JSONError` for text of another shape, and `BothyError` `.invalidValue` for an invalid entry
+  ///   or a repeated token.
   public init(json: Data) throws { try self.init(TokenFile(json: json)) }
 
   /// Like `init(json:)` of `Data`, but for any bytes.

@@ -1,10 +1,12 @@
 import Foundation
 
-/// The files of a server's storage, whose sizes `/metrics` prints.
+/// The files of a server's storage, whose sizes `/metrics` prints, with the free space of their disks.
+///
+/// A file that doesn't exist or can't be read has no metric.
 public struct StorageFiles: Sendable, Hashable {
-  /// The path of the SQLite file, or `nil` for another storage.
+  /// The path of the SQLite file, or `nil` for another storage. Its log is found beside it.
   public var database: String?
-  /// The folder of the blobs, or `nil`.
+  /// The folder of the blobs, or `nil`. Only the free space of its disk is printed.
   public var blobs: String?
 
   /// Creates the value. It reads nothing.
