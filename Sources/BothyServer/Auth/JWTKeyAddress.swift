@@ -12,10 +12,11 @@ public struct JWTKeyAddress: Sendable {
   public struct Response: Sendable {
     /// The body: a key set, or the provider's metadata.
     public var body: [UInt8]
-    /// The time for which the response is fresh, or `nil` if it doesn't say.
+    /// The time for which the response is fresh, or `nil` if it doesn't say. It counts as five minutes at
+    /// least and a day at most.
     public var freshFor: Duration?
 
-    /// Creates a response.
+    /// Creates a response, for the function that requests it.
     public init(body: [UInt8], freshFor: Duration? = nil) {
       self.body = body
       self.freshFor = freshFor
@@ -25,9 +26,14 @@ public struct JWTKeyAddress: Sendable {
   /// The address, with HTTPS. HTTP is accepted for this machine alone.
   public var url: String
   /// The request of an address. Throws if it has no response with status 200.
+  ///
+  /// Called for the key set, and for the provider's metadata before it. It should have a time limit of its
+  /// own.
   public var request: @Sendable (String) async throws -> Response
 
-  /// Creates an address. Requests nothing.
+  /// Creates an address. Requests nothing, and checks nothing.
+  ///
+  /// An address without TLS is refused when the key set is requested.
   public init(url: String, request: @escaping @Sendable (String) async throws -> Response) {
     self.url = url
     self.request = request

@@ -32,14 +32,19 @@ public struct JWTKeys: Sendable {
   }
 
   private(set) var keys: [Key] = []
-  /// The number of keys of a key set that aren't used, because they are damaged, or their kind or algorithm isn't supported.
+  /// The number of keys of a key set that aren't used, because they are damaged, or their kind or algorithm
+  /// isn't supported.
+  ///
+  /// Keys for encryption count too. A token of such a key is refused.
   public private(set) var skipped = 0
 
   /// Creates a collection without keys. It admits no token before `addSecret` or `addKeys`.
   public init() {}
 
-  /// Adds a shared secret for HS256. Throws `BothyError` for a secret of fewer than 32 bytes. Also throws for text that
-  /// looks like a public key: with a public key as the secret, anyone could make tokens.
+  /// Adds a shared secret for HS256. All bytes count, a line end too.
+  ///
+  /// - Throws: `BothyError` `.invalidValue` for a secret of fewer than 32 bytes. Also throws for text that
+  ///   looks like a public key: with a public key as the secret, anyone could make tokens.
   public mutating func addSecret(_ secret: [UInt8]) async throws {
     guard !String(decoding: secret.prefix(64), as: UTF8.self).contains("-----BEGIN") else {
       throw BothyError(
@@ -48,8 +53,12 @@ public struct JWTKeys: Sendable {
     try await add(secret: secret, id: nil)
   }
 
-  /// Adds a key set (RFC 7517) or one PEM public key, of RSA, P-256, P-384 or Ed25519. Throws `BothyError` if none of its
-  /// keys can be used, and `JSONError` for other text.
+  /// Adds a key set (RFC 7517) or one PEM public key, of RSA, P-256, P-384 or Ed25519.
+  ///
+  /// RSA keys have at least 2048 bits. Keys of a set that can't be used are skipped, and the others are
+  /// added.
+  ///
+  /// - Throws: `BothyError` `.invalidValue` if none of the keys can be used, and `JSONError` for other text.
   public mutating func addKeys(_ text: [UInt8]) async throws {
     let string = String(decoding: text, as: UTF8.self)
     if string.contains("-----BEGIN") { return try await addKey(pem: string) }

@@ -10,12 +10,17 @@ import Crypto
 /// `token` itself, and then every reader of the file can use it.
 public struct TokenFile: Sendable {
   /// The entries in the order of the file. `create` adds at the end.
+  ///
+  /// Ended tokens stay until they are revoked.
   public private(set) var entries: [Entry] = []
 
   /// Creates a file without entries, which admits no caller.
+  ///
+  /// It is a value in memory. Write `json` to the path of the tokens file to keep it.
   public init() {}
 
-  /// One token, its user and the spaces it opens.
+  /// One token, its user and the spaces it opens. It has the digest of the token, from which the token can't
+  /// be found.
   public struct Entry: Sendable {
     /// The id for `revoke`: eight hexadecimal digits. They are random, or the first of the digest if the file has no
     /// id.
@@ -26,12 +31,13 @@ public struct TokenFile: Sendable {
     public var spaces: [String]
     /// The groups of the user, named without `group:`, with 1 to 500 bytes each.
     public var groups: [String]
-    /// The time when the token ends, in milliseconds since 1970, or `nil` for never.
+    /// The time when the token ends, in milliseconds since 1970, or `nil` for never. It is refused from that
+    /// moment on.
     public var expires: Int64?
     var plain: String?
     var digest: SHA256Digest
 
-    /// True if the file has the token itself.
+    /// True if the file has the token itself. `TokenFile.hashPlainTokens()` changes that.
     public var isPlain: Bool { plain != nil }
   }
 
@@ -44,7 +50,9 @@ public struct TokenFile: Sendable {
     }
   }
 
-  /// The file as JSON, one entry a line.
+  /// The file as JSON, one entry a line, in UTF-8.
+  ///
+  /// Write it to a file of another name and rename that, so that a server never reads a part of it.
   public var json: [UInt8] {
     var text: [UInt8] = Array("[".utf8)
     for (index, entry) in entries.enumerated() {
@@ -57,7 +65,16 @@ public struct TokenFile: Sendable {
 
   /// Adds an entry with a new token of 256 random bits, and returns the token. Only the caller has it.
   ///
-  /// Throws `BothyError` for a user, group or space with an invalid name.
+  /// The token begins with `bothy_`. It opens nothing before the file is written and read.
+  ///
+  /// - Parameters:
+  ///   - principal: the user.
+  ///   - spaces: the names of spaces; `*` opens all.
+  ///   - groups: the groups of the user, named without `group:`.
+  ///   - expires: the end, in milliseconds since 1970, or `nil` for never.
+  /// - Returns: the id for `revoke(id:)`, and the token.
+  /// - Throws: `BothyError` `.invalidValue` for a user, group or space with an invalid name. No entry is
+  ///   added then.
   public mutating func create(
     principal: String, spaces: [String], groups: [String] = [], expires: Int64? = nil
   ) throws -> (id: String, token: String) {
@@ -78,6 +95,9 @@ public struct TokenFile: Sendable {
   }
 
   /// Deletes the entry. Returns false if it doesn't exist.
+  ///
+  /// A running server refuses the token within a second after the file is written, and ends its event
+  /// streams.
   public mutating func revoke(id: String) -> Bool {
     let count = entries.count
     entries.removeAll { $0.id == id }
@@ -85,6 +105,8 @@ public struct TokenFile: Sendable {
   }
 
   /// Replaces tokens by their digests. Returns the number of replaced tokens.
+  ///
+  /// The tokens stay valid, and only their users have them then.
   public mutating func hashPlainTokens() -> Int {
     let count = entries.count { $0.isPlain }
     for index in entries.indices { entries[index].plain = nil }

@@ -6,10 +6,13 @@ public struct AddressRange: Sendable, Hashable {
   private let first: NetworkAddress
   private let bits: Int
 
-  /// The addresses of the machine itself: 127.0.0.0/8 and ::1.
+  /// The addresses of the machine itself: 127.0.0.0/8 and ::1. The default of `ServerConfiguration.proxies`.
   public static let loopback = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
 
-  /// Parses `10.0.0.5`, `10.0.0.0/8`, `fd00::1` or `fd00::/8`. Returns `nil` for other texts, and for names of hosts.
+  /// Parses `10.0.0.5`, `10.0.0.0/8`, `fd00::1` or `fd00::/8`. Returns `nil` for other texts, and for names
+  /// of hosts.
+  ///
+  /// Bits after the length of the prefix don't count. Nothing is looked up.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard (1...2).contains(parts.count), let address = NetworkAddress(String(parts[0])) else { return nil }

@@ -10,13 +10,17 @@ import Synchronization
 public final class WriteCallout: WriteRule {
   /// The limits of the requests to the back end.
   public struct Limits: Sendable, Hashable {
-    /// The longest time from a question to its answer, with the wait for a free place.
+    /// The longest time from a question to its answer, with the wait for a free place. The default is 2
+    /// seconds.
+    ///
+    /// Writes wait for it, and stay undecided after it. Devices send undecided writes again.
     public var time: Duration = .seconds(2)
-    /// The most writes in one request.
+    /// The most writes in one request, by default 100. Further ones are sent in further requests, one after
+    /// the other.
     public var operations = 100
     /// The approximate number of bytes of one request. A single write is never divided.
     public var requestSize = 1 << 20
-    /// The most bytes of an answer.
+    /// The most bytes of an answer, by default 4 MiB. A larger one decides nothing.
     public var answerSize = 4 << 20
     /// The number of requests at a time. As many as four times that number wait for a place.
     public var requests = 8
@@ -102,9 +106,10 @@ public final class WriteCallout: WriteRule {
 
   private static let receiver = "the back end"
 
-  /// Signs later requests with another secret. Throws `BothyError` for an unsuitable one, and keeps the secret then.
+  /// Signs later requests with another secret. Requests that are under way keep theirs.
   ///
   /// - Parameter secret: the bytes of the secret's file, as for `init`.
+  /// - Throws: `BothyError` `.invalidValue` for an unsuitable one, and keeps the secret then.
   public func replace(secret: [UInt8]) throws {
     let found = try RequestSignature.keys(secret, of: Self.receiver)
     keys.withLock { $0 = found }
@@ -112,6 +117,9 @@ public final class WriteCallout: WriteRule {
 
   /// Sends the writes to the back end, in several requests if there are many. After a request without
   /// decisions, it leaves the other writes undecided.
+  ///
+  /// The decisions are in the order of the writes. For a second after a request without an answer, all writes
+  /// stay undecided and nothing is sent. Throws nothing for a back end that can't be reached.
   public func decisions(on proposal: WriteProposal) async throws -> [WriteDecision] {
     var decisions: [WriteDecision] = []
     decisions.reserveCapacity(proposal.writes.count)

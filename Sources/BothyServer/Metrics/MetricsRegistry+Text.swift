@@ -4,7 +4,9 @@ import Synchronization
 extension MetricsRegistry {
   static let textType = "text/plain; version=0.0.4; charset=utf-8"
 
-  /// All metrics, sorted and grouped by family.
+  /// All metrics, sorted and grouped by family, in the text format of Prometheus.
+  ///
+  /// Makes the text with each read, and may be read from any thread. Empty without metrics.
   public var prometheusText: String {
     let table = table.withLock { $0 }
     var text = ""

@@ -36,8 +36,11 @@ public final class ChangeNotifier: Sendable {
   /// Creates a hub without streams, for one server process. Its ids differ from those of earlier processes.
   public init() {}
 
-  /// Notifies the streams of `space`. The server calls this after each of its own writes. A storage that other
-  /// processes write to calls it when it learns of their writes.
+  /// Notifies the streams of `space`. The server calls this after each of its own writes. A storage that
+  /// other processes write to calls it when it learns of their writes.
+  ///
+  /// May be called from any thread, and for a space without streams. A notification without news costs each
+  /// stream one read.
   public func publish(space: String) {
     let (subscriptions, observers) = state.withLock { state in
       state.count(space)
@@ -59,7 +62,7 @@ public final class ChangeNotifier: Sendable {
   /// True if `looksForNews()` was called.
   package var isLooking: Bool { state.withLock { $0.looksForNews } }
 
-  /// The number of open streams.
+  /// The number of open streams, of all spaces together. Visits each space with a stream.
   public var streamCount: Int {
     state.withLock { state in state.subscriptions.values.reduce(0) { $0 + $1.count } }
   }
@@ -67,7 +70,7 @@ public final class ChangeNotifier: Sendable {
   /// The number of notifications published since the process began.
   package var publishedCount: Int64 { state.withLock { $0.published } }
 
-  /// The spaces that have an open stream.
+  /// The spaces that have an open stream, in no order.
   public var spaces: [String] { state.withLock { Array($0.subscriptions.keys) } }
 
   /// The number of spaces whose notifications are counted. In these a reconnecting stream is notified only if the space

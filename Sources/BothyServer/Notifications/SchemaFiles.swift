@@ -2,10 +2,12 @@ public import BothyStore
 import BothySyncService
 
 /// The files of the schema of a server, which it reads again when they change.
+///
+/// Pass the result of `schema()` in the server's rules, and the value as `ServerConfiguration.schemaFiles`.
 public struct SchemaFiles: Sendable {
   /// The path of the newest app's schema, as JSON.
   public var newest: String
-  /// The paths of the schemas of older apps that are still in use.
+  /// The paths of the schemas of older apps that are still in use. The order doesn't matter.
   public var older: [String]
   /// The fields of older schemas that were removed deliberately, as `type.field`.
   public var removed: Set<String>
@@ -24,8 +26,10 @@ public struct SchemaFiles: Sendable {
     self.read = read
   }
 
-  /// Reads the files, and returns one schema for all versions of the app. Throws `BothyError` `.schemaMismatch` for
-  /// schemas that can't be served together, and errors for a file that can't be used.
+  /// Reads the files, and returns one schema for all versions of the app. Blocks the calling thread.
+  ///
+  /// - Throws: `BothyError` `.schemaMismatch` for schemas that can't be served together, and errors for a
+  ///   file that can't be used.
   public func schema() throws -> StoreSchema { try schema(following: nil) }
 
   /// Reads the files while another schema is served. Throws also if the devices and records of that schema don't fit the

@@ -35,7 +35,11 @@ public final class CacheProxy: Service {
     }
   }
 
-  /// Waits until the proxy listens, and returns its address. Throws what `run()` throws if the proxy never listens.
+  /// Waits until the proxy listens, and returns its address.
+  ///
+  /// Returns at once after that. A cancelled task waits on.
+  ///
+  /// - Throws: the error of `run()` if the proxy never listens.
   public func ready() async throws -> BothyServer.Address { try await readiness.wait() }
 
   /// Returns the response to one request. Tests call it without a socket.
@@ -79,9 +83,9 @@ public struct CacheProxyConfiguration: Sendable {
   public var cache: ResourceCache
   /// The loader that sends requests to the origin.
   public var loader: any ResourceLoader
-  /// The largest body of a request that is passed on, in bytes.
+  /// The largest body of a request that is passed on, in bytes. The default is 64 MiB.
   public var bodyLimit = 64 << 20
-  /// The longest wait for the head of a response that is passed through.
+  /// The longest wait for the head of a response that is passed through. The default is a minute.
   public var timeout: Duration = .seconds(60)
   /// The cache's own clock, in milliseconds since 1970.
   public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }

@@ -9,9 +9,10 @@ import Synchronization
 public final class TileLibrary: Sendable {
   /// The folder's absolute path, without `.` and `..`.
   public let folder: String
-  /// The time for which a copy of a tile may be used before it is validated.
+  /// The time for which a copy of a tile may be used before it is validated. Zero has copies validated each
+  /// time.
   public let maxAge: Duration
-  /// True if tiles are public, even if the server requires tokens.
+  /// True if tiles are public, even if the server requires tokens. Pages of other sites may read them then.
   public let isOpen: Bool
   private let opened = Mutex<[String: ArchivedTiles]>([:])
   /// Archives that can't be opened, with the error. They aren't tried again as long as their files are unchanged.
@@ -22,9 +23,16 @@ public final class TileLibrary: Sendable {
   private static let endings = ["pmtiles", "mbtiles"]
   private static let openLimit = 64
 
-  /// Opens a folder. Throws `BothyError` `.unavailable` if it doesn't exist.
+  /// Opens a folder, without a look at its files.
   ///
-  /// Files in it that can't be served are reported by `problems`, and don't keep the others from being served.
+  /// Files in it that can't be served are reported by `problems`, and don't keep the others from being
+  /// served.
+  ///
+  /// - Parameters:
+  ///   - folder: the path, absolute or from the working directory.
+  ///   - maxAge: the time for which a copy may be used unchecked, by default 7 days.
+  ///   - isOpen: true serves tiles without a token.
+  /// - Throws: `BothyError` `.unavailable` if the folder doesn't exist.
   public init(folder: String, maxAge: Duration = .seconds(604_800), isOpen: Bool = false) throws(BothyError) {
     self.folder = URL(filePath: folder).standardizedFileURL.path
     self.maxAge = maxAge

@@ -1,6 +1,9 @@
 import BothyStore
 
 /// One receiver of changes: its address, its secrets, and the changes that it receives.
+///
+/// The changes of a space are delivered in their order, and may be delivered again after a failure. The
+/// status 410 of a response ends all deliveries to it until the server's next start.
 public struct Webhook: Sendable, Hashable {
   /// The name, with 1 to 64 letters, digits, `-`, `_` and `.`. The progress is stored under it, so an address may change
   /// and a name may not.
@@ -46,7 +49,7 @@ public struct Webhook: Sendable, Hashable {
     self.spaces = spaces.map(SpacePattern.init)
   }
 
-  /// Returns true if it receives changes of a space.
+  /// Returns true if it receives changes of a space. Compares the name with each pattern, and case counts.
   public func receives(space: String) -> Bool { spaces.isEmpty || spaces.contains { $0.matches(space) } }
 
   private static func isOfName(_ byte: UInt8) -> Bool {

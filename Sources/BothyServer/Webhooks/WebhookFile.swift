@@ -12,10 +12,13 @@ public struct WebhookFile: Sendable {
   /// The webhooks, with different names.
   public let webhooks: [Webhook]
 
-  /// Parses a file. Throws an error for text of another shape, `BothyError` for an invalid or repeated entry, and the
-  /// errors of `read`.
+  /// Parses a file, and reads the secrets that it names.
   ///
-  /// - Parameter read: returns the bytes of a secret's file.
+  /// - Parameters:
+  ///   - json: the bytes of the file, an array of objects.
+  ///   - read: returns the bytes of a secret's file.
+  /// - Throws: `JSONError` for text of another shape, `BothyError` `.invalidValue` for an invalid or repeated
+  ///   entry, and the errors of `read`.
   public init(json: Data, read: (String) throws -> [UInt8]) throws {
     try self.init(json: Array(json), read: read)
   }
@@ -30,7 +33,9 @@ public struct WebhookFile: Sendable {
     try Self.check(found)
   }
 
-  /// Throws `BothyError` if two webhooks have one name.
+  /// Checks that the names of webhooks differ, as their progress is stored by name.
+  ///
+  /// - Throws: `BothyError` `.invalidValue` if two webhooks have one name.
   public static func check(_ webhooks: [Webhook]) throws {
     var names: Set<String> = []
     for webhook in webhooks where !names.insert(webhook.name).inserted {

@@ -1,4 +1,7 @@
 /// The webhooks of a server, and the way to reach them.
+///
+/// They need a storage that keeps their progress. With another one the server logs an error and delivers
+/// nothing.
 public struct WebhookSettings: Sendable {
   /// The webhooks. Their names differ.
   public var webhooks: [Webhook]
@@ -9,24 +12,33 @@ public struct WebhookSettings: Sendable {
   /// True if this process is the only one on the storage, so that it keeps its claims. Each delivery then costs one
   /// write less. Such a process has the same `holder` after each start.
   public var isAlone: Bool
-  /// The number of spaces that are delivered to a webhook at a time.
+  /// The number of spaces that are delivered to a webhook at a time, by default 8. After three failures in a
+  /// row it is one.
   public var width = 8
-  /// The most changes of one delivery.
+  /// The most changes of one delivery, by default 500.
   public var changes = 500
-  /// The approximate number of bytes of the records of one delivery.
+  /// The approximate number of bytes of the records of one delivery, by default 1 MiB.
   public var bytes = 1 << 20
-  /// The longest time for the response of a receiver.
+  /// The longest time for the response of a receiver, by default 10 seconds. A later one counts as a failure.
   public var timeout: Duration = .seconds(10)
-  /// The time between two searches for spaces that no notification was received of.
+  /// The time between two searches for spaces that no notification was received of, by default a minute.
   public var lookInterval: Duration = .seconds(60)
   /// The number of spaces of which a webhook remembers that they wait. Others are found again by a search.
   public var capacity = 1000
   /// The waits after failures: random times up to a minute.
   package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
   /// Sends a request once, without following redirects. Throws without a response.
+  ///
+  /// Up to `width` requests run at a time for each webhook. It must end soon after its task is cancelled.
   public var send: @Sendable (OutboundRequest) async throws -> OutboundResponse
 
   /// Creates settings with the default limits.
+  ///
+  /// - Parameters:
+  ///   - webhooks: the webhooks, with different names.
+  ///   - holder: the name of this process, different from others on the storage.
+  ///   - isAlone: true if no other process uses the storage.
+  ///   - send: sends a request once, without following redirects.
   public init(
     _ webhooks: [Webhook], holder: String, isAlone: Bool,
     send: @escaping @Sendable (OutboundRequest) async throws -> OutboundResponse
