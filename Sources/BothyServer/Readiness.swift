@@ -2,24 +2,35 @@ import Synchronization
 
 /// A one-time result that any number of tasks can wait for.
 final class Readiness: Sendable {
-  private enum State {
-    case waiting([CheckedContinuation<BothyServer.Address, any Error>])
-    case settled(Result<BothyServer.Address, any Error>)
+  private typealias Waiter = CheckedContinuation<BothyServer.Address, any Error>
+
+  private struct State {
+    var result: Result<BothyServer.Address, any Error>?
+    var waiting: [Int: Waiter] = [:]
+    var lastNumber = 0
   }
 
-  private let state = Mutex(State.waiting([]))
+  private let state = Mutex(State())
 
+  /// Throws `CancellationError` as soon as the task is cancelled.
   func wait() async throws -> BothyServer.Address {
-    try await withCheckedThrowingContinuation { continuation in
-      let result: Result<BothyServer.Address, any Error>? = state.withLock { state in
-        switch state {
-        case .settled(let result): return result
-        case .waiting(let others):
-          state = .waiting(others + [continuation])
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      return state.lastNumber
+    }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let result: Result<BothyServer.Address, any Error>? = state.withLock { state in
+          if let result = state.result { return result }
+          // A cancellation before this found no waiter.
+          if Task.isCancelled { return .failure(CancellationError()) }
+          state.waiting[number] = continuation
           return nil
         }
+        if let result { continuation.resume(with: result) }
       }
-      if let result { continuation.resume(with: result) }
+    } onCancel: {
+      state.withLock { $0.waiting.removeValue(forKey: number) }?.resume(throwing: CancellationError())
     }
   }
 
@@ -28,10 +39,11 @@ final class Readiness: Sendable {
 
   /// Stores the result. Only the first call has an effect.
   private func settle(_ result: Result<BothyServer.Address, any Error>) {
-    let waiting = state.withLock { state -> [CheckedContinuation<BothyServer.Address, any Error>] in
-      guard case .waiting(let waiting) = state else { return [] }
-      state = .settled(result)
-      return waiting
+    let waiting = state.withLock { state -> [Waiter] in
+      guard state.result == nil else { return [] }
+      state.result = result
+      defer { state.waiting = [:] }
+      return Array(state.waiting.values)
     }
     for continuation in waiting { continuation.resume(with: result) }
   }

@@ -151,6 +151,12 @@ public final class SimulatedDevice {
       Self.clock(clock, timeouts), failPoints)
   }
 
+  /// Opens the file once more, as another process of the app does. Close it before a restart.
+  package func openBeside() throws -> SyncedStore {
+    try Self.open(
+      path, schema, [], remote, configuration, Self.clock(clock, timeouts), FailPoints())
+  }
+
   private static func open(
     _ path: String, _ schema: StoreSchema, _ migrations: [Migration], _ remote: FaultyRemote,
     _ configuration: SyncOptions, _ clock: SyncClock, _ failPoints: FailPoints

@@ -30,4 +30,12 @@ struct EventStreamParserTests {
     #expect(parser.feed(Array("data: a\n".utf8)).isEmpty)
     #expect(parser.feed(Array("\n".utf8)).count == 1)
   }
+
+  @Test("An event with too much data is dropped, and the next one arrives")
+  func tooLong() {
+    var parser = EventStreamParser()
+    let line = Array("data: \(String(repeating: "x", count: 1 << 19))\n".utf8)
+    for _ in 0..<12 { #expect(parser.feed(line).isEmpty) }
+    #expect(parser.feed(Array("\ndata: a\n\n".utf8)).map(\.data) == ["a"])
+  }
 }

@@ -158,7 +158,7 @@ struct DoorTests {
       #expect(headers[.cacheControl] == "no-store")
       #expect(headers[HTTPField.Name("Referrer-Policy") ?? .server] == "no-referrer")
     }
-    #expect(await Visitor(visitor.ask).get("/").headers[.contentSecurityPolicy] == policy)
+    #expect(await Visitor(visitor.request).get("/").headers[.contentSecurityPolicy] == policy)
   }
 
   @Test("The page is self-contained, without foreign addresses and inline code")

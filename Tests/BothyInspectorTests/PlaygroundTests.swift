@@ -39,7 +39,7 @@ struct PlaygroundTests {
     #expect(page.contains(#"href="/assets/play.css""#) && page.contains(#"<body class="play">"#))
     #expect(!page.contains("<nav"))
     #expect(await visitor.get("/assets/play.js").status == .ok)
-    let stranger = await Visitor(visitor.ask).get("/")
+    let stranger = await Visitor(visitor.request).get("/")
     #expect(stranger.status == .unauthorized && stranger.text.contains("Run `bothy demo --open` again"))
     #expect(await visitor.post("/api/play/put", "{}") { $0[.origin] = nil }.status == .forbidden)
     #expect(await visitor.get("/api/overview").status == .notFound)

@@ -12,11 +12,11 @@ import Synchronization
 struct Visitor: Sendable {
   static let host = "127.0.0.1:7000"
   /// The function that responds to requests with these bodies.
-  let ask: @Sendable (HTTPRequest, String) async -> Reply
+  let request: @Sendable (HTTPRequest, String) async -> Reply
   var cookie: String?
 
   init(_ ask: @escaping @Sendable (HTTPRequest, String) async -> Reply, cookie: String? = nil) {
-    self.ask = ask
+    self.request = ask
     self.cookie = cookie
   }
 
@@ -46,7 +46,7 @@ struct Visitor: Sendable {
   ) async -> Reply {
     var headers = headers
     if let cookie { headers[.cookie] = cookie }
-    return await ask(HTTPRequest(method, target, headers: headers, host: Self.host), body)
+    return await request(HTTPRequest(method, target, headers: headers, host: Self.host), body)
   }
 
   func json(_ target: String) async throws -> JSONValue { try await get(target).json }

@@ -40,7 +40,7 @@ struct IndexScanTests {
     for order in [SortKey("due"), SortKey("due", ascending: false), SortKey("rank")] {
       let query = AnyQuery(
         "Task", where: .compare(field: "due", .less, .date(50)), order: [order], limit: 5)
-      #expect(try await ServerStorageConformance.ask(query, storage, tasks).ids.count == 5)
+      #expect(try await ServerStorageConformance.request(query, storage, tasks).ids.count == 5)
     }
     let reads = seen.withLock { $0.filter { $0.hasPrefix("SELECT") && $0.contains("FROM field_value") } }
     #expect(reads.count == 3)

@@ -188,7 +188,7 @@ struct PostgresTablesTests {
       UPDATE \(schema).record SET position = moved.head, fields = '{"due":-1}' FROM moved
       WHERE record.space = moved.space AND record.id = 't0007'
       """)
-    let found = try await ServerStorageConformance.ask(ServerStorageConformance.firstDue, newer, tasks)
+    let found = try await ServerStorageConformance.request(ServerStorageConformance.firstDue, newer, tasks)
     #expect(found.ids == ["t0007", "t0000"] && found.reads.scans == 0)
     newer.close()
   }

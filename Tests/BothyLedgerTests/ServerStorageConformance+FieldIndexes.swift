@@ -53,7 +53,7 @@ extension ServerStorageConformance {
   }
 
   /// Returns the ids of a query, and what reading them cost. No index may change meanwhile.
-  static func ask(
+  static func request(
     _ query: AnyQuery, _ storage: any ServerStorage, _ schema: StoreSchema, by name: String = "ann"
   ) async throws -> (ids: [String], reads: CountingStorage.Reads) {
     let counting = CountingStorage(storage)
@@ -159,7 +159,7 @@ extension ServerStorageConformance {
   static let indexChecks: [Check] = [
     Check("A new space has its indexes from the first write on") { storage in
       try await fill(taskService(storage, task()), 300)
-      let (ids, reads) = try await ask(firstDue, storage, task())
+      let (ids, reads) = try await request(firstDue, storage, task())
       #expect(ids == ["t0000", "t0001"] && reads.scans == 0 && reads.records <= 64)
       #expect(try await taskService(storage, task()).indexFields(space: "s") == false)
     },
@@ -167,7 +167,7 @@ extension ServerStorageConformance {
       let none = task([FieldSchema("due", .date, optional: true)])
       let some = task([FieldSchema("due", .date, optional: true, indexed: true)])
       try await fill(taskService(storage, nil), 1200)
-      #expect(try await ask(firstDue, storage, none).reads.scans == 1)
+      #expect(try await request(firstDue, storage, none).reads.scans == 1)
       #expect(try await taskService(storage, some).indexFields(space: "s"))
       let during = try await storage.read(space: "s") { storage in
         var ids: [String] = []
@@ -180,24 +180,24 @@ extension ServerStorageConformance {
       #expect(during == ["t0000", "t0001"])
       _ = try await taskService(storage, some).restore([record("a", ["due": -1])], into: "s")
       #expect(try await taskService(storage, some).indexFields(space: "s") == false)
-      let (ids, reads) = try await ask(firstDue, storage, some)
+      let (ids, reads) = try await request(firstDue, storage, some)
       #expect(ids == ["a", "t0000"] && reads.scans == 0 && reads.records <= 64)
     },
     Check("A query goes on with a missing index, and so does upkeep") { storage in
       try await fill(taskService(storage, nil), 20)
-      #expect(try await ask(firstDue, storage, task()).reads.scans == 1)
-      #expect(try await ask(firstDue, storage, task()).reads.scans == 0)
+      #expect(try await request(firstDue, storage, task()).reads.scans == 1)
+      #expect(try await request(firstDue, storage, task()).reads.scans == 0)
       let more = task([FieldSchema("rank", .int, optional: true, indexed: true)])
       guard storage.upkeep != nil else { return }
       _ = try await taskService(storage, more).upkeep(space: "s", RetentionPolicy(), collectsBlobs: false)
       let ranked = AnyQuery("Task", order: [SortKey("rank")], limit: 1)
-      #expect(try await ask(ranked, storage, more).reads.scans == 0)
+      #expect(try await request(ranked, storage, more).reads.scans == 0)
     },
     Check("A server with a schema without an index keeps the entries of others") { storage in
       try await fill(taskService(storage, task()), 100)
       let other = taskService(storage, task([FieldSchema("due", .date, optional: true)]))
       _ = try await other.restore([record("t0000", ["due": 500]), record("new", ["due": -5])], into: "s")
-      let (ids, reads) = try await ask(firstDue, storage, task())
+      let (ids, reads) = try await request(firstDue, storage, task())
       #expect(ids == ["new", "t0001"] && reads.scans == 0 && reads.records <= 64)
       let (head, state) = try await storage.read(space: "s") { ($0.head, $0.fieldIndexes) }
       #expect(state.position == head)
@@ -216,7 +216,7 @@ extension ServerStorageConformance {
       // A server with the former schema changes nothing.
       #expect(try await taskService(storage, task()).indexFields(space: "s") == false)
       #expect(try await state(storage).text == after)
-      #expect(try await ask(firstDue, storage, task()).ids == ["t0000", "t0001"])
+      #expect(try await request(firstDue, storage, task()).ids == ["t0000", "t0001"])
     },
     Check("A state of indexes by a newer server is left as it is") { storage in
       try await fill(taskService(storage, task()), 5)
@@ -225,7 +225,7 @@ extension ServerStorageConformance {
       _ = try await taskService(storage, task()).restore([record("a", ["due": -1])], into: "s")
       #expect(try await taskService(storage, task()).indexFields(space: "s") == false)
       #expect(try await state(storage) == newer)
-      #expect(try await ask(firstDue, storage, task()).ids == ["a", "t0000"])
+      #expect(try await request(firstDue, storage, task()).ids == ["a", "t0000"])
     },
   ]
 }

@@ -46,7 +46,7 @@ extension ServerStorageConformance {
         ),
       ]
       for (query, count, first) in cases {
-        let (ids, reads) = try await ask(query, storage, task())
+        let (ids, reads) = try await request(query, storage, task())
         #expect(ids.count == count && ids.first ?? "" == first, "\(query)")
         #expect(reads.scans == 0 && reads.records <= 64, "\(query): \(reads)")
       }
@@ -60,7 +60,7 @@ extension ServerStorageConformance {
       let query = AnyQuery(
         "Task", where: .contains(field: "note", "5903", ignoringCase: false), order: [SortKey("due")],
         limit: 2)
-      let (ids, reads) = try await ask(query, storage, task())
+      let (ids, reads) = try await request(query, storage, task())
       #expect(ids == ["t5903"] && reads.scans == 1 && reads.records < 5000)
     },
     Check("The last page costs what the first does") { storage in
@@ -92,11 +92,11 @@ extension ServerStorageConformance {
         AnyQuery("Task", order: [SortKey("due")], limit: 2), service, by: "bob")
       #expect(found == [["b0", "b1"], ["b2", "b3"], ["b4"]])
       let words = AnyQuery("Task", where: .matches("bread"))
-      #expect(try await ask(words, storage, schema, by: "bob").ids == ["b0", "b1", "b2", "b3", "b4"])
+      #expect(try await request(words, storage, schema, by: "bob").ids == ["b0", "b1", "b2", "b3", "b4"])
       #expect(try await service.count(space: "s", principal: Principal("bob"), words) == 5)
-      #expect(try await ask(words, storage, schema, by: "eve").ids.isEmpty)
+      #expect(try await request(words, storage, schema, by: "eve").ids.isEmpty)
       let named = AnyQuery("Task", where: .oneOf(field: "id", ["t0000", "b0"]))
-      #expect(try await ask(named, storage, schema, by: "bob").ids == ["b0"])
+      #expect(try await request(named, storage, schema, by: "bob").ids == ["b0"])
       #expect(try await service.count(space: "s", principal: Principal("bob"), named) == 1)
     },
     Check("A cursor of another query or of no server is refused") { storage in
@@ -147,14 +147,14 @@ extension ServerStorageConformance {
         (.compare(field: "at", .equal, .coordinate(Coordinate(latitude: -90, longitude: 0))), [6]),
       ]
       for (condition, expected) in cases {
-        let (ids, reads) = try await ask(AnyQuery("Task", where: condition), storage, schema)
+        let (ids, reads) = try await request(AnyQuery("Task", where: condition), storage, schema)
         #expect(ids == expected.map(name), "\(condition)")
         #expect(reads.scans == 0 && reads.records <= 20, "\(condition): \(reads)")
       }
       let far = AnyQuery(
         "Task",
         order: [SortKey("at", distanceFrom: Coordinate(latitude: 0.5, longitude: 179.97))], limit: 2)
-      let (ids, reads) = try await ask(far, storage, schema)
+      let (ids, reads) = try await request(far, storage, schema)
       #expect(ids.sorted() == ["t0001", "t0002"] && reads.scans == 0 && reads.records <= 20, "\(reads)")
     },
   ]
@@ -258,7 +258,7 @@ extension ServerStorageConformance {
     for text in searches {
       let query = AnyQuery("Task", where: .matches(text))
       let expected = try query.evaluate(over: records, schema: type).map(\.id)
-      let (ids, _) = try await ask(query, storage, schema)
+      let (ids, _) = try await request(query, storage, schema)
       #expect(ids == expected, "\(text.prefix(20))")
       let scanned = try await storage.read(space: "s") { try $0.query(query, schema: schema) }
       #expect(scanned.map(\.record.id.id) == expected, "\(text.prefix(20)), scanned")

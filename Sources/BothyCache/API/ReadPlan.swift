@@ -9,7 +9,7 @@ package enum ReadPlan: Equatable, Sendable {
   /// Request the resource from the server.
   ///
   /// With `mayFallBack` the stored entry replaces a failed response, and the request is tried once.
-  case ask(isConditional: Bool, mayFallBack: Bool)
+  case request(isConditional: Bool, mayFallBack: Bool)
   case fail(BothyError.Code)
 
   /// Decides on the steps of a read.
@@ -27,7 +27,7 @@ package enum ReadPlan: Equatable, Sendable {
       return
     }
     if ignoresStored {
-      self = hasNetwork ? .ask(isConditional: false, mayFallBack: false) : .fail(.offline)
+      self = hasNetwork ? .request(isConditional: false, mayFallBack: false) : .fail(.offline)
       return
     }
     guard hasNetwork else {
@@ -35,12 +35,12 @@ package enum ReadPlan: Equatable, Sendable {
       return
     }
     switch (policy, stored) {
-    case (.local, _): self = .ask(isConditional: false, mayFallBack: false)
+    case (.local, _): self = .request(isConditional: false, mayFallBack: false)
     case (_, let stored?) where stored.isFresh && stored.isImmutable: self = .serve(nil)
-    case (.remote, let stored): self = .ask(isConditional: stored != nil, mayFallBack: false)
-    case (_, nil): self = .ask(isConditional: false, mayFallBack: false)
+    case (.remote, let stored): self = .request(isConditional: stored != nil, mayFallBack: false)
+    case (_, nil): self = .request(isConditional: false, mayFallBack: false)
     case (.remoteElseLocal, let stored?), (.syncThenLocal, let stored?):
-      self = .ask(isConditional: true, mayFallBack: stored.isUsableOnError)
+      self = .request(isConditional: true, mayFallBack: stored.isUsableOnError)
     case (.localThenRemote, let stored?): self = stored.isFresh ? .serve(nil) : .serveAndRefresh
     case (.localElseRemote, let stored?):
       switch stored.state {
@@ -48,7 +48,7 @@ package enum ReadPlan: Equatable, Sendable {
       case .staleWhileRevalidate: self = .serveAndRefresh
       case .staleIfError where isAtOnce: self = .serveAndRefresh
       case .staleIfError, .stale, .mustRevalidate:
-        self = .ask(isConditional: true, mayFallBack: stored.isUsableOnError)
+        self = .request(isConditional: true, mayFallBack: stored.isUsableOnError)
       }
     }
   }

@@ -71,7 +71,7 @@ public struct Resource<Value: Sendable>: Sendable {
     let demand = try cache.demand(key, options(.remote, priority))
     // If the disk fails here, the request's own look-up reads it again.
     if let found = try? await cache.lookUp(demand), found.use.isFresh { return .notNeeded }
-    switch try await cache.askOutcome(demand) {
+    switch try await cache.requestOutcome(demand) {
     case .resource(_, let isNew): return isNew ? .changed : .confirmed
     case .failed(let error): throw error
     }

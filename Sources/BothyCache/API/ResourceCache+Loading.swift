@@ -19,14 +19,14 @@ extension ResourceCache {
   /// Returns the server's response for a resource.
   ///
   /// - Throws: `.cancelled` if the calling task is cancelled. Other readers of the request still receive its response.
-  func ask(_ demand: Demand) async throws(BothyError) -> CachedResource {
-    switch try await askOutcome(demand) {
+  func request(_ demand: Demand) async throws(BothyError) -> CachedResource {
+    switch try await requestOutcome(demand) {
     case .resource(let resource, _): return resource
     case .failed(let error): throw error
     }
   }
 
-  func askOutcome(_ demand: Demand) async throws(BothyError) -> FetchOutcome {
+  func requestOutcome(_ demand: Demand) async throws(BothyError) -> FetchOutcome {
     if state.withLock({ $0.isClosed }) { throw .closed(demand.key) }
     guard let fetcher else {
       throw BothyError(.offline, "The cache has no network to load \(demand.key) from.")
@@ -126,7 +126,7 @@ extension ResourceCache {
         of: answer, stored: current?.entry.metadata, rule: demand.rule, expectation: demand.source.content,
         objection: objection, isPinned: isPinned, expiresAt: demand.options.expiresAt,
         isStoredUsable: isUsable, decodes: demand.source.container == nil)
-      if case .askAnew = judgement {
+      if case .requestAgain = judgement {
         if !demand.isConditional { return .failed(Self.phantom(demand.key)) }
         demand.isConditional = false
         continue
@@ -240,7 +240,7 @@ extension ResourceCache {
       }
       try? await dropStored([key])  // as below
       return handOut(key, entry, .forbidden(.answerForbids), origin: .confirmed)
-    case .askAnew: return .failed(Self.phantom(key))
+    case .requestAgain: return .failed(Self.phantom(key))
     case .handOut(let metadata, let reason, let dropsStored):
       // If the disk fails here, it keeps the outdated entry. The response itself is good, and the next read requests it
       // again.

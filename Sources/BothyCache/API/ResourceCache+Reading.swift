@@ -121,13 +121,13 @@ extension ResourceCache {
       guard let found else { throw nothing(demand.key, .notCached, failure) }
       return Reading(resource: serve(demand.key, found, .refreshing), refresh: refresh(demand))
     case .fail(let code): throw nothing(demand.key, code, failure)
-    case .ask(let isConditional, let mayFallBack):
+    case .request(let isConditional, let mayFallBack):
       var demand = demand
       demand.isConditional = isConditional
       demand.isKnownMissing = !ignoresStored && found == nil && failure == nil
       demand.hasFallback = mayFallBack && found != nil
       do throws(BothyError) {
-        return Reading(resource: try await ask(demand))
+        return Reading(resource: try await request(demand))
       } catch {
         guard mayFallBack, let found, error.code != .cancelled else { throw error }
         return Reading(resource: serve(demand.key, found, found.use.isFresh ? nil : .refreshFailed(error)))
@@ -170,7 +170,7 @@ extension ResourceCache {
       deadline = demand.source.limits.timeout * Self.refreshDeadline
     }
     let (work, limit) = (demand, deadline)
-    let task = Task { await self.ask(work, within: limit) }
+    let task = Task { await self.request(work, within: limit) }
     state.withLock { state in
       state.nextRefresh += 1
       let id = state.nextRefresh
@@ -187,10 +187,13 @@ extension ResourceCache {
     return task
   }
 
-  private func ask(_ demand: Demand, within limit: Duration?) async -> Result<CachedResource, BothyError> {
+  private func request(_ demand: Demand, within limit: Duration?) async -> Result<CachedResource, BothyError>
+  {
     await withTaskGroup(of: Result<CachedResource, BothyError>.self) { group in
       group.addTask {
-        do throws(BothyError) { return .success(try await self.ask(demand)) } catch { return .failure(error) }
+        do throws(BothyError) { return .success(try await self.request(demand)) } catch {
+          return .failure(error)
+        }
       }
       if let limit {
         group.addTask { [clock] in

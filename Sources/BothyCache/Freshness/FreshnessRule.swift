@@ -182,12 +182,4 @@ extension Duration {
   package static func hours(_ count: Int) -> Duration { .seconds(3600 * count) }
   /// Returns `count` times 86,400 seconds, regardless of the calendar.
   package static func days(_ count: Int) -> Duration { .seconds(86_400 * count) }
-
-  /// The whole milliseconds, from zero to the largest number.
-  package var wholeMilliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    if seconds < 0 || attoseconds < 0 { return 0 }
-    let (product, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
-    return isTooLong ? .max : product.addingClamped(attoseconds / 1_000_000_000_000_000)
-  }
 }

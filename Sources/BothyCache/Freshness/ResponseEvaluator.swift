@@ -57,7 +57,7 @@ package enum ResponseEvaluator: Sendable, Hashable {
   /// removed.
   case release(EntryMetadata)
   /// The server confirmed an entry that the cache does not have, so repeat the request without a condition.
-  case askAnew
+  case requestAgain
   /// A good response that must not be stored. If `dropsStored` is true, the outdated entry is removed.
   case handOut(EntryMetadata, NotStoredReason, dropsStored: Bool)
   /// The response isn't usable, and the stored entry stays. It may be returned in place of the response.
@@ -122,7 +122,7 @@ package enum ResponseEvaluator: Sendable, Hashable {
       Validation.renewed(
         $0, by: answer.fields, requestedAt: answer.requestedAt, receivedAt: answer.receivedAt, rule: rule)
     }
-    guard var renewed else { return .askAnew }
+    guard var renewed else { return .requestAgain }
     renewed.expiresAt = expiresAt
     let obstacle = Storability.obstacle(
       method: answer.method, request: answer.request, status: renewed.status, fields: renewed.fields,

@@ -22,3 +22,13 @@ extension FixedWidthInteger {
     }
   }
 }
+
+extension Duration {
+  /// The whole milliseconds, from zero to the largest number.
+  package var wholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    if seconds < 0 || attoseconds < 0 { return 0 }
+    let (product, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
+    return isTooLong ? .max : product.addingClamped(attoseconds / 1_000_000_000_000_000)
+  }
+}

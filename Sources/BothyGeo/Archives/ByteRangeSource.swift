@@ -14,7 +14,7 @@ package protocol ByteRangeSource: Sendable {
 }
 
 /// The attributes of a file by which its replacement is noticed.
-package struct FileStamp: Sendable, Hashable {
+package struct FileFingerprint: Sendable, Hashable {
   private let inode: UInt64
   private let seconds: Int
   private let nanoseconds: Int
@@ -58,11 +58,11 @@ package struct FileStamp: Sendable, Hashable {
 /// The file stays open between reads. A read costs the look at these attributes, and the read itself.
 package final class FileRangeSource: ByteRangeSource {
   private let path: String
-  private let opened = Mutex<(handle: FileHandle, stamp: FileStamp)?>(nil)
+  private let opened = Mutex<(handle: FileHandle, stamp: FileFingerprint)?>(nil)
 
   /// Describes a file. Throws `BothyError` `unavailable` if the file doesn't exist.
   package init(path: String) throws(BothyError) {
-    guard FileStamp(path: path) != nil else {
+    guard FileFingerprint(path: path) != nil else {
       throw BothyError(.unavailable, "The file \(path) does not exist. Check the path.")
     }
     self.path = path
@@ -81,13 +81,13 @@ package final class FileRangeSource: ByteRangeSource {
     _ range: Range<UInt64>, expecting validator: String?
   ) throws -> (data: Data, validator: String?) {
     try opened.withLock { opened in
-      guard let named = FileStamp(path: path) else { throw unreadable }
+      guard let named = FileFingerprint(path: path) else { throw unreadable }
       if opened?.stamp != named {
         // The old file was only read.
         try? opened?.handle.close()
         opened = nil
         guard let handle = FileHandle(forReadingAtPath: path),
-          let stamp = FileStamp(descriptor: handle.fileDescriptor)
+          let stamp = FileFingerprint(descriptor: handle.fileDescriptor)
         else { throw unreadable }
         opened = (handle, stamp)
       }
@@ -97,7 +97,7 @@ package final class FileRangeSource: ByteRangeSource {
       try handle.seek(toOffset: range.lowerBound)
       let count = min(range.upperBound, stamp.size) - range.lowerBound
       let data = try handle.read(upToCount: Int(count)) ?? Data()
-      guard FileStamp(descriptor: handle.fileDescriptor) == stamp else { throw changed }
+      guard FileFingerprint(descriptor: handle.fileDescriptor) == stamp else { throw changed }
       return (data, stamp.validator)
     }
   }

@@ -16,6 +16,8 @@ package struct EventStreamParser: Sendable {
 
   /// The largest number of bytes in a line. The rest of a longer line is dropped, so that a stream can't fill memory.
   package static let lineLimit = 1 << 20
+  /// The number of bytes of the data of an event from which it is dropped.
+  static let dataLimit = lineLimit * 4
 
   /// The reconnection time that the stream requests, in milliseconds.
   package private(set) var retry: Int?
@@ -69,9 +71,11 @@ package struct EventStreamParser: Sendable {
     switch field {
     case "event": name = value
     case "data":
+      defer { hasData = true }
+      // An event beyond the limit is dropped at its end, and the rest of it isn't kept.
+      guard data.utf8.count < Self.dataLimit else { return }
       if hasData { data += "\n" }
       data += value
-      hasData = true
     case "id": if !value.utf8.contains(0) { pendingID = value }
     case "retry":
       if !value.isEmpty, value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) { retry = Int(value) ?? retry }
@@ -86,7 +90,7 @@ package struct EventStreamParser: Sendable {
       data = ""
       hasData = false
     }
-    guard hasData, data.utf8.count < Self.lineLimit * 4 else { return nil }
+    guard hasData, data.utf8.count < Self.dataLimit else { return nil }
     return Event(name: name.isEmpty ? "message" : name, data: data, id: lastEventID)
   }
 }

@@ -101,13 +101,11 @@ public struct ServerStorage: DataStorage {
     }
   }
 
-  /// Returns the user's lists, by name. Makes one round trip.
-  ///
-  /// A server limits the answer to one query, and further lists are then missing.
+  /// Returns the user's lists, by name. Makes one round trip for each thousand.
   ///
   /// - Throws: `RemoteError` without an answer.
   public func loadLists() async throws -> [UserList] {
-    try await remote.query(AnyQuery(UserList.typeName)).map { try UserList($0) }.sorted {
+    try await remote.all(AnyQuery(UserList.typeName)).map { try UserList($0) }.sorted {
       ($0.name, $0.id) < ($1.name, $1.id)
     }
   }

@@ -8,11 +8,11 @@ extension SyncedStore: DataStorage {
   ///
   /// The entry is sent by the configured write policy. Returns the record as the file has it then, by one
   /// more read. A list is sent to the server at once: one without a version is created, another one is
-  /// updated. Under `.remote` the file doesn't have the change before the next sync, so the result lacks it.
+  /// updated. Under `.remote` the file doesn't have the change before the next sync, and the result is the
+  /// server's record.
   ///
   /// - Throws: `BothyError` for a record that doesn't fit the schema, and the server's rejection under a
-  ///   policy that sends first. `.requiresNetwork` for a list without an answer. `.notFound` under `.remote`
-  ///   for a record that isn't in the file, although the server has it now.
+  ///   policy that sends first. `.requiresNetwork` for a list without an answer.
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let record = item.record
@@ -20,7 +20,8 @@ extension SyncedStore: DataStorage {
       let list = try UserList(record)
       return try await (list.version == nil ? sharing.create(list) : sharing.update(list)).item
     }
-    try await persist(record, item.sharing)
+    let receipt = try await persist(record, item.sharing)
+    if let (record, sharing) = receipt.made { return StoredItem(record, sharing: sharing) }
     return try stored(record.recordID)
   }
 

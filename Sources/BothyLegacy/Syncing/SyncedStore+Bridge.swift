@@ -88,7 +88,7 @@ extension SyncedStore {
   /// first the status is `.unknown` and the age `nil`. A rejection counts as an answer.
   public var estimatedReachability: (status: NetworkStatus, age: Duration?) {
     let hint = reachabilityHint
-    return (hint.belief, hint.age)
+    return (hint.reachability, hint.age)
   }
 
   /// Returns true while records of a type can be written: the present answer, then each different one.

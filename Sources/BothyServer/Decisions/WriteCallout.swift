@@ -126,7 +126,7 @@ public final class WriteCallout: WriteRule {
     let parts = CalloutDocument.parts(
       proposal.writes, count: max(1, limits.operations), bytes: limits.requestSize)
     do {
-      for part in parts { decisions += try await ask(proposal, part) }
+      for part in parts { decisions += try await request(proposal, part) }
     } catch let outage as CalloutOutage {
       let missing = proposal.writes.count - decisions.count
       decisions += repeatElement(.undecided(outage.description), count: missing)
@@ -134,7 +134,7 @@ public final class WriteCallout: WriteRule {
     return decisions
   }
 
-  private func ask(
+  private func request(
     _ proposal: WriteProposal, _ writes: ArraySlice<ProposedWrite>
   ) async throws -> [WriteDecision] {
     if let end = silentUntil.withLock({ $0 }), case let left = end - now(), (1...Self.pause).contains(left) {

@@ -37,7 +37,7 @@ public final class CacheProxy: Service {
 
   /// Waits until the proxy listens, and returns its address.
   ///
-  /// Returns at once after that. A cancelled task waits on.
+  /// Returns at once after that. A cancelled task throws at once.
   ///
   /// - Throws: the error of `run()` if the proxy never listens.
   public func ready() async throws -> BothyServer.Address { try await readiness.wait() }

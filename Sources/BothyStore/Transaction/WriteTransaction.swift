@@ -7,8 +7,10 @@ internal import struct Foundation.Date
 /// Reads through it see its own writes. Valid only inside the closure that receives it, on the writer's thread.
 public final class WriteTransaction: ReadTransaction {
   package let origin: WriteOrigin
-  /// The records that a transaction of drafts has changed, or nil in other transactions.
-  package var drafts: [RecordID]?
+  /// The records whose changes this transaction makes pending, each once, or nil if they aren't noted.
+  package var changed: [RecordID]?
+  /// True if they become drafts.
+  package var makesDrafts = false
   /// True if the transaction only determines its effects and is then rolled back.
   package var isRehearsal = false
   /// A name that connects the changes of this transaction, for the recorder.

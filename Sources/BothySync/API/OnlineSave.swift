@@ -300,7 +300,7 @@ extension SyncedStore {
       isQueued: keepsLocally && !isRemoteOnly)
     switch try await engine.locks.withWrite(container(of: change), { try await save.run() }) {
     case .settled(let receipt):
-      if receipt.known == .pending { askAfterSave(options) }
+      if receipt.known == .pending { requestAfterSave(options) }
       return receipt
     case .pending(let change):
       guard keepsLocally else {

@@ -29,7 +29,7 @@ public struct SaveReceipt<Value: Sendable>: Sendable {
   /// The written value, if it isn't stored here.
   private let sent: Value?
   /// The record that the server made of a write whose result the local file doesn't have.
-  private let answer: ServerAnswer?
+  let answer: ServerAnswer?
   private let decode: @Sendable (AnyRecord) throws -> Value
 
   private init(
@@ -74,21 +74,6 @@ public struct SaveReceipt<Value: Sendable>: Sendable {
     return SaveResult(
       record: try sent ?? now.map(decode), origin: verdict.origin(isPending: found.isPending),
       verdict: verdict, overwritten: try found.1.map(decode))
-  }
-}
-
-/// The server's record after a write, or `nil` in place of the record after a deletion.
-struct ServerAnswer: Sendable {
-  var record: AnyRecord?
-
-  /// Reads the server's version. Returns `nil` if this version of the app can't read it.
-  init?(_ answer: ServerRecord, _ table: TypeTable) {
-    guard !answer.isDeleted else { return }
-    var isRepaired = false
-    guard case .success(let row) = UnreadableTable.read(answer, table, repaired: &isRepaired) else {
-      return nil
-    }
-    record = AnyRecord(id: answer.id.id, row, table)
   }
 }
 
@@ -207,7 +192,7 @@ extension SyncedStore {
         "Waiting for the server's verdict on \(id) was cancelled. The change is kept here. The next sync sends it."
       return (.pending, BothyError(.cancelled, message, record: id))
     }
-    if configuration.triggers.contains(.save) { engine.ask() }
+    if configuration.triggers.contains(.save) { engine.request() }
     return (.pending, problem ?? BothyError(undecided: .pending, id))
   }
 

@@ -126,7 +126,7 @@ extension SharingControl {
       _ = await synced.sync(container: nil, within: synced.configuration.readTimeout)
       return try synced.storedLists()
     case .localThenRemote:
-      synced.engine.ask()
+      synced.engine.request()
       return try synced.storedLists()
     }
   }
@@ -163,7 +163,7 @@ extension SharingControl {
 
   private func fetchLists(_ options: RequestOptions) async throws -> [UserList] {
     let found: [ServerRecord]
-    do { found = try await synced.remote.query(AnyQuery(UserList.typeName)) } catch {
+    do { found = try await synced.remote.all(AnyQuery(UserList.typeName)) } catch {
       throw BothyError(error)
     }
     let lists = try found.map(UserList.init).sorted { ($0.name, $0.id) < ($1.name, $1.id) }

@@ -109,7 +109,7 @@ public struct StoreMaintenance: Sendable {
 
   /// Like `syncHistory(limit:)`, with all that the file notes.
   package func syncRuns(limit: Int = 50) async throws -> [SyncRun] {
-    try await synced.store.read { try SyncLog.runs(limit: limit, in: $0) }
+    try await synced.store.read { try SyncHistoryTable.runs(limit: limit, in: $0) }
   }
 
   /// Returns the server's records that can't be read here, by type and id. Empty without any.

@@ -23,7 +23,6 @@ public struct StoreSubscriptions: Sendable {
   /// the first complete pull `isComplete(_:)` returns false. Throws `BothyError` for a file that can't be
   /// written.
   public func add(_ scope: SyncScope) async throws {
-    guard !current.contains(scope) else { return }
     try await synced.follow { $0.contains(scope) ? $0 : $0 + [scope] }
   }
 
@@ -111,16 +110,17 @@ extension SyncedStore {
 
   /// Follows the scopes that `change` makes of the present ones. Changes that are made at once come one after another.
   @discardableResult
-  func follow(_ change: @Sendable ([SyncScope]) -> [SyncScope]) async throws -> Int {
+  func follow(_ change: @escaping @Sendable ([SyncScope]) -> [SyncScope]) async throws -> Int {
     let removed = try await engine.exclusively { () -> Int in
-      let scopes = change(followed.current)
-      let removed = try await store.write(origin: .remote) {
-        try SubscriptionTable.change(to: scopes, in: $0)
+      // Another store on the file may have changed them.
+      let (scopes, removed) = try await store.write(origin: .remote) { [followed] transaction in
+        let scopes = change(try SubscriptionTable.stored(in: transaction) ?? followed.current)
+        return (scopes, try SubscriptionTable.change(to: scopes, in: transaction))
       }
       followed.current = scopes
       return removed
     }
-    engine.ask()
+    engine.request()
     return removed
   }
 
@@ -129,7 +129,7 @@ extension SyncedStore {
   /// The containers in which anything waits to be sent, by name; with an age also the followed ones that were not
   /// pulled since. None is left out. One look at each pending entry, no request.
   package func containersNeedingSync(notPulledFor age: Duration? = nil) throws -> [String] {
-    let limit = age.map { clock.now() - $0.components.seconds * 1000 }
+    let limit = age.map { clock.now().subtractingClamped($0.wholeMilliseconds) }
     let scopes = followed.current
     return try store.read { transaction in
       var names = Set(try OutboxQueue.containersToSend(in: transaction))

@@ -114,7 +114,7 @@ extension SyncedStore {
       try Journal.trim(to: configuration.journal, at: nil, in: transaction)
       return result
     }
-    if resolution == .retry || resolution == .revert { engine.ask() }
+    if resolution == .retry || resolution == .revert { engine.request() }
     return result
   }
 
@@ -125,7 +125,7 @@ extension SyncedStore {
   @discardableResult
   package func release(_ drafts: [RecordID]) throws -> [RecordID] {
     let released = try store.write(origin: .remote) { try Self.release(drafts, in: $0) }
-    engine.ask()
+    engine.request()
     return released
   }
 
@@ -134,7 +134,7 @@ extension SyncedStore {
     let released = try store.write(origin: .remote) { transaction in
       try Self.release(OutboxQueue.entries(in: transaction).map(\.id), in: transaction)
     }
-    engine.ask()
+    engine.request()
     return released
   }
 

@@ -87,21 +87,18 @@ extension SyncedStore {
   }
 
   /// The server's answer to a query, in its order. One round trip for each thousand records.
-  func ask(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
-    var pages = QueryPages(query, remote)
-    var records: [ServerRecord] = []
-    while let page = try await pages.next() { records = records.adding(page) }
-    return records
+  func request(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+    try await remote.all(query)
   }
 
   /// The records with these ids, as the server has them. One round trip for each thousand.
-  private func ask(_ type: String, ids: [String]) async throws(RemoteError) -> [ServerRecord] {
+  private func request(_ type: String, ids: [String]) async throws(RemoteError) -> [ServerRecord] {
     var records: [ServerRecord] = []
     var rest = ids[...]
     while !rest.isEmpty {
       let some = rest.prefix(QueryPages.size)
       rest = rest.dropFirst(QueryPages.size)
-      records += try await ask(AnyQuery(type, where: .oneOf(field: "id", some.map { .text($0) })))
+      records += try await request(AnyQuery(type, where: .oneOf(field: "id", some.map { .text($0) })))
     }
     return records
   }
@@ -115,7 +112,7 @@ extension SyncedStore {
       records.flatMap { reference.targets(of: try $0.fields.members()[field]).map(\.id) })
     guard !ids.isEmpty else { return }
     let found: [ServerRecord]
-    do { found = try await ask(type, ids: ids.sorted()) } catch { throw BothyError(error) }
+    do { found = try await request(type, ids: ids.sorted()) } catch { throw BothyError(error) }
     try await catchUp(with: found)
     try await take(found, ifNewer: false)
   }
@@ -148,7 +145,7 @@ extension SyncedStore {
     do {
       // A record that another server lacks was not deleted.
       try await remote.verify()
-      there = try await ask(query.type, ids: suspects.map(\.id))
+      there = try await request(query.type, ids: suspects.map(\.id))
     } catch { throw BothyError(error) }
     let present = Set(there.map(\.id.id))
     try await store.write(origin: .remote) { transaction in
@@ -192,7 +189,7 @@ extension SyncedStore {
         throw BothyError.notLocallyEvaluable(reason)
       }
       let found: [ServerRecord]
-      do { found = try await ask(query) } catch {
+      do { found = try await request(query) } catch {
         if error.errorClass == .unreachable && policy != .remote {
           throw BothyError.notLocallyEvaluable(reason)
         }

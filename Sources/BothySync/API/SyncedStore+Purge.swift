@@ -54,7 +54,7 @@ extension SyncedStore {
       try UnrecognizedRecords.clear(.everything, in: purge.transaction)
       try purge.forget(.everything)
       guard includingPending else { return }
-      try SyncLog.clear(in: purge.transaction)
+      try SyncHistoryTable.clear(in: purge.transaction)
       try Journal.clear(in: purge.transaction)
     }
   }

@@ -133,7 +133,7 @@ extension SyncedStore {
       if let report, report.stop == nil { result.origin = .remote }
       return result
     case .localThenRemote:
-      engine.ask()
+      engine.request()
       return try await local(query, read)
     }
   }
@@ -212,8 +212,9 @@ extension SyncedStore {
   ) async throws -> FetchResult<Value> {
     let now = clock.now()
     let heard = engine.runner.heard
-    let asked = SyncScope(
-      container: query.container ?? query.type, includesChildren: query.includesChildren)
+    let asked =
+      query.container.map { SyncScope(container: $0, includesChildren: query.includesChildren) }
+      ?? .everything
     return try await store.read { transaction in
       let pulled = try PullState.all(in: transaction).filter {
         $0.isComplete && $0.scope.contains(asked)
@@ -278,8 +279,8 @@ public struct FetchResult<Element: Sendable>: RandomAccessCollection, Sendable {
 
 /// The reachability of the server, and questions that only it can answer.
 extension SyncedStore {
-  /// The belief about the reachability of the server. No call is made.
-  package var reachabilityHint: ReachabilityHint { belief.hint(at: clock.now()) }
+  /// The estimate of the server's reachability. No call is made.
+  package var reachabilityHint: ReachabilityHint { reachability.hint(at: clock.now()) }
 
   /// Returns a stream that is true while records of a type can be written. It has the present answer, then each different
   /// one. It is false only for a type written on the server alone, while the server is believed to be out of reach. A
@@ -292,7 +293,7 @@ extension SyncedStore {
         continuation.finish()
       }
     }
-    return belief.values().changes { $0 != .notReachable }
+    return reachability.values().changes { $0 != .notReachable }
   }
 
   /// Like `availability(of:)` with a type's name, but for an entity type.

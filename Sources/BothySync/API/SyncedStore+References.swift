@@ -67,7 +67,7 @@ extension SyncedStore {
       switch try policy(for: type, options, configuration) {
       case .local: missing = []
       case .localThenRemote:
-        engine.ask()
+        engine.request()
         missing = []
       case .remote, .remoteElseLocal: missing = wanted
       case .syncThenLocal:
@@ -78,7 +78,7 @@ extension SyncedStore {
       guard !missing.isEmpty else { continue }
       let query = AnyQuery(type, where: .oneOf(field: "id", missing.sorted().map { .text($0) }))
       let found: [ServerRecord]
-      do { found = try await ask(query) } catch { throw BothyError(error) }
+      do { found = try await request(query) } catch { throw BothyError(error) }
       try await catchUp(with: found)
       try await take(found)
     }

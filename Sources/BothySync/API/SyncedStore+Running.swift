@@ -104,11 +104,11 @@ extension SyncedStore {
     let request = SyncRunner.Request(scope: configuration.direction, pulls: configuration.runScopes)
     let hasWork = triggers.contains(.start) ? await hasReasonToStart() : false
     await withTaskGroup(of: Void.self) { group in
-      if triggers.contains(.timer) { group.addTask { await self.askOnTimer(clock) } }
+      if triggers.contains(.timer) { group.addTask { await self.requestOnTimer(clock) } }
       if let interval = configuration.pollInterval {
         group.addTask { await self.poll(every: interval, clock) }
       }
-      if triggers.contains(.commit) { group.addTask { await self.askOnCommits(clock) } }
+      if triggers.contains(.commit) { group.addTask { await self.requestOnCommits(clock) } }
       if triggers.contains(.notifications), remote.hasNotifications {
         group.addTask { await self.askOnNotifications(clock) }
       }
@@ -131,7 +131,7 @@ extension SyncedStore {
     var failures = 0
     while !Task.isCancelled {
       let opened = clock.now
-      do { for try await _ in remote.notifications() { engine.ask() } } catch is CancellationError {
+      do { for try await _ in remote.notifications() { engine.request() } } catch is CancellationError {
         return
       } catch {
         configuration.logger.debug("The stream of notifications ended.", metadata: ["error": "\(error)"])
@@ -158,28 +158,28 @@ extension SyncedStore {
     set {
       let isBack = presence.set(isForeground: newValue)
       // A `run()` that begins later has triggers for its start.
-      if isBack && engine.isLooping && configuration.triggers.contains(.foreground) { engine.ask() }
+      if isBack && engine.isLooping && configuration.triggers.contains(.foreground) { engine.request() }
     }
   }
 
   /// First one interval after the start. When nothing waits to be sent it makes no request; a sync that is running is
   /// not doubled.
-  func askOnTimer<C: Clock>(_ clock: C) async where C.Duration == Duration {
+  func requestOnTimer<C: Clock>(_ clock: C) async where C.Duration == Duration {
     await tick(every: configuration.timerInterval, clock) {
       // Unreadable: the pass will say why.
       let needed = try? await self.scopesToSend()
       if needed?.isEmpty == true { return }
-      self.engine.ask(only: needed)
+      self.engine.request(only: needed)
     }
   }
 
   func poll<C: Clock>(every interval: Duration, _ clock: C) async where C.Duration == Duration {
-    await tick(every: interval, clock) { self.engine.ask() }
+    await tick(every: interval, clock) { self.engine.request() }
   }
 
   /// After commits, one look a second at most. What was pending already at the look before is being sent, or waits for
   /// a reason: a sync that fails is tried again by the engine, not from here. Another process may have paused or resumed.
-  func askOnCommits<C: Clock>(_ clock: C) async where C.Duration == Duration {
+  func requestOnCommits<C: Clock>(_ clock: C) async where C.Duration == Duration {
     var known: OutboxQueue.Extent?
     for await _ in store.commits {
       do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch {
@@ -190,10 +190,10 @@ extension SyncedStore {
         governor.isPaused = try SyncValues.isPaused(in: transaction)
         return try OutboxQueue.extent(in: transaction)
       }
-      if governor.isPaused != wasPaused { engine.ask() }
+      if governor.isPaused != wasPaused { engine.request() }
       guard let found, found != known else { continue }
       known = found
-      if !found.isEmpty && !engine.isBusy { engine.ask() }
+      if !found.isEmpty && !engine.isBusy { engine.request() }
     }
   }
 
@@ -241,12 +241,12 @@ extension SyncedStore {
     get { governor.policy }
     set {
       governor.policy = newValue
-      engine.ask()
+      engine.request()
     }
   }
 
   /// Notifies `run()` that there may be something to do: another process wrote, say. Ends no wait after a failure.
-  package func requestSync() { engine.ask() }
+  package func requestSync() { engine.request() }
 
   /// Stops syncing until `resume`, of all processes that have the file open, and over relaunches: what a user switched
   /// off stays off. A sync that is running ends before its next request, in the middle of a large blob too; a forced one
@@ -274,7 +274,7 @@ extension SyncedStore {
       transaction.touchBookkeeping()
     }
     governor.isPaused = isPaused
-    engine.ask()
+    engine.request()
   }
 
   /// True if the account is being signed out, or was.
@@ -336,7 +336,7 @@ extension SyncedStore {
         last = state
         governor.network = state
         engine.update { $0.network = state }
-        belief.hear(state.status == .reachable ? .unknown : state.status, at: self.clock.now())
+        reachability.hear(state.status == .reachable ? .unknown : state.status, at: self.clock.now())
         let change = changes.next()
         guard state.status == .reachable, triggers.contains(.reachability) || provider != nil else {
           continue

@@ -45,8 +45,18 @@ extension SyncedStore {
     _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
     let options = begun(RequestOptions(writePolicy: policy))
-    let result = try await store.write { try self.write(grouping, options, $0, body) }
-    if options.writePolicy?.sendsFirst == true { _ = await engine.push(nil) } else { askAfterSave(options) }
+    guard options.writePolicy?.sendsFirst == true else {
+      let result = try await store.write { try self.write(grouping, options, $0, body) }
+      requestAfterSave(options)
+      return result
+    }
+    let (result, changed) = try await store.write { transaction in
+      transaction.changed = []
+      let result = try self.write(grouping, options, transaction, body)
+      try transaction.flush()
+      return (result, transaction.changed ?? [])
+    }
+    if !changed.isEmpty { _ = await engine.push(changed, isFilled: true) }
     return result
   }
 
@@ -57,7 +67,7 @@ extension SyncedStore {
   ) throws -> Result {
     let options = begun(RequestOptions())
     let result = try store.write { try self.write(grouping, options, $0, body) }
-    askAfterSave(options)
+    requestAfterSave(options)
     return result
   }
 
@@ -88,7 +98,7 @@ extension SyncedStore {
   {
     try await store.write { transaction in
       try Self.drafting(.draft, transaction, body)
-      return transaction.drafts ?? []
+      return transaction.changed ?? []
     }
   }
 
@@ -97,7 +107,7 @@ extension SyncedStore {
     _ policy: WritePolicy?, _ transaction: WriteTransaction, _ body: (WriteTransaction) throws -> Result
   ) throws -> Result {
     guard policy == .draft else { return try body(transaction) }
-    transaction.drafts = []
+    (transaction.changed, transaction.makesDrafts) = ([], true)
     let result = try body(transaction)
     try transaction.flush()
     return result
@@ -116,7 +126,9 @@ extension SyncedStore {
 
   /// Creates the record or changes its given fields, container and audience, by the configured write policy. Makes one
   /// entry of the outbox in one transaction.
-  package func persist(_ record: AnyRecord, _ sharing: Audience?) async throws {
+  package func persist(
+    _ record: AnyRecord, _ sharing: Audience?
+  ) async throws -> SaveReceipt<AnyRecord> {
     try await perform(.persist(record, sharing, edited: clock.correctedNow()), RequestOptions())
   }
 

@@ -194,7 +194,7 @@ extension SyncedStore {
       let result = try await engine.locks.withWrite(container) {
         try await store.write { try Self.drafting(options.writePolicy, $0, body) }
       }
-      askAfterSave(options)
+      requestAfterSave(options)
       return result
     } catch let error as BothyError
       where error.isLocalFailure && configuration.localFailure == .tryRemote && options.writePolicy != .draft
@@ -336,7 +336,7 @@ extension SyncedStore {
     let isRevealed = try reveals && OutboxQueue.revealMissing(id, in: transaction)
     if isRevealed && exists == true { throw WriteTransaction.notFound(id) }
     let result = try body(isRevealed)
-    if transaction.drafts != nil {
+    if transaction.makesDrafts {
       try transaction.flush()
       try OutboxQueue.hold(id, in: transaction)
     }
@@ -377,9 +377,9 @@ extension SyncedStore {
     return table.schema.isSynced ? options.writePolicy ?? writePolicy : .local
   }
 
-  func askAfterSave(_ options: RequestOptions) {
+  func requestAfterSave(_ options: RequestOptions) {
     if (options.writePolicy ?? writePolicy) == .localThenRemote && configuration.triggers.contains(.save) {
-      engine.ask()
+      engine.request()
     }
   }
 

@@ -27,7 +27,7 @@ public final class SyncedStore: Sendable {
   package let clock: SyncClock
   let remote: BoundRemote
   let engine: SyncEngine
-  let belief = ReachabilityEstimate()
+  let reachability = ReachabilityEstimate()
   let blobFolder: BlobFolder
   let downloads = BlobDownloads()
   let governor: SyncConditions
@@ -60,7 +60,7 @@ public final class SyncedStore: Sendable {
     (store, setAside) = try Self.open(path, schema, migrations, configuration, options, clock)
     self.clock = clock
     self.remote = BoundRemote(
-      remote: NamingRemote(remote, store.schema), store: store, belief: belief, clock: clock,
+      remote: NamingRemote(remote, store.schema), store: store, reachability: reachability, clock: clock,
       limit: configuration.requestTimeout)
     opened = configuration
     followed = SubscribedScopes(configuration.scopes)

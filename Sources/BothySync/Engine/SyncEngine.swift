@@ -173,7 +173,7 @@ final class SyncEngine: Sendable {
       ?? false  // unreadable: the next sync reports why
   }
 
-  /// Notes in the file how a sync ended, also one that did not begin. `SyncLogRule` decides how much is kept.
+  /// Notes in the file how a sync ended, also one that did not begin. `SyncHistoryRule` decides how much is kept.
   func note(_ report: SyncReport, began: Int64, _ row: SyncHistoryWriter.Row? = nil) async {
     let (end, process) = (runner.clock.now(), runner.lease.process)
     await diary.note(.init(report, began: began, ended: end, process: process), after: row)
@@ -217,7 +217,7 @@ final class SyncEngine: Sendable {
   /// Notes that the network is present again.
   func networkReturned() {
     retries.networkReturned()
-    ask()
+    request()
   }
 
   /// Returns the report of a sync that may not begin. Makes no request.
@@ -240,11 +240,11 @@ final class SyncEngine: Sendable {
       let result = try await permits.withPermit(places: .max) {
         try await express.withPermit(places: .max) { try body() }
       }
-      ask()
+      request()
       return result
     } catch {
       governor.reopen()
-      ask()
+      request()
       throw error
     }
   }
@@ -253,19 +253,23 @@ final class SyncEngine: Sendable {
 
   /// Sends pending changes of these records, or all of them, beside a running sync and ahead of it. Both use equal
   /// operation ids, so that the server applies an operation once. The answer that comes second finds its operation
-  /// settled. A filled push sends other ready changes in the same request, unless a sync sends them.
+  /// settled. A filled push sends other ready changes in the same request, unless a sync sends them. Without records it
+  /// sends what a sync may send now.
   func push(_ records: [RecordID]?, isFilled: Bool = false) async -> SyncReport {
     // The caller is a merge policy that such a push called.
     if express.isInside { return SyncReport(stop: .alreadyRunning) }
     switch governor.obstacle {
     case .signedOut?, .updateRequired?: return SyncReport(stop: governor.obstacle)
-    default: break
+    default: if records == nil, let obstacle = governor.obstacle { return SyncReport(stop: obstacle) }
     }
+    let held = records == nil ? governor.heldTypes : []
     let report: SyncReport
     do {
       report = try await express.withPermit {
         await runner.run(
-          .init(scope: .push, pulls: [], records: records, isFilled: isFilled, ignoresRetryTimes: true))
+          .init(
+            scope: .push, pulls: [], records: records, isFilled: isFilled, ignoresRetryTimes: true,
+            heldTypes: held))
       }
     } catch { return SyncReport(stop: .cancelled) }
     retry(after: report)
@@ -277,7 +281,7 @@ final class SyncEngine: Sendable {
   // MARK: the loop
 
   /// Notes that there may be something to sync. With scopes, only these are synced.
-  func ask(only scopes: [SyncScope]? = nil) {
+  func request(only scopes: [SyncScope]? = nil) {
     state.withLock { state in
       switch (state.asked, scopes) {
       case (nil, let scopes?): state.asked = .only(scopes)

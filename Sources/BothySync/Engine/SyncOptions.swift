@@ -36,7 +36,7 @@ public struct SyncOptions: Sendable {
   package var cache: CacheMode = .enabled
   /// The treatment of records that the server had acknowledged and lacks since it was restored or emptied. A server
   /// with another identity is always refused.
-  package var restored: RestorePolicy = .ask
+  package var restored: RestorePolicy = .request
   /// The treatment of an unsent record when others delete the record that it refers to.
   ///
   /// It is applied in the transaction in which the deletion arrives. The journal has the content that it takes.
@@ -295,6 +295,9 @@ extension SyncOptions {
     }
 
     /// Returns the time before which entries are removed, in milliseconds.
-    func begin(at now: Int64) -> Int64 { now - Int64(clamping: days) &* 86_400_000 }
+    func begin(at now: Int64) -> Int64 {
+      let (age, isTooLong) = Int64(clamping: days).multipliedReportingOverflow(by: 86_400_000)
+      return isTooLong ? .min : now.subtractingClamped(age)
+    }
   }
 }

@@ -44,7 +44,7 @@ extension SyncedStore {
   package func syncStanding() throws -> SyncHealth {
     try store.read { transaction in
       let pulls = try PullState.all(in: transaction).compactMap(engine.runner.heard.time)
-      return SyncHealth(try SyncLog.runs(limit: .max, in: transaction), pulledAt: pulls.max())
+      return SyncHealth(try SyncHistoryTable.runs(limit: .max, in: transaction), pulledAt: pulls.max())
     }
   }
 }

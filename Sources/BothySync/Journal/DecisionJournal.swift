@@ -206,7 +206,7 @@ extension DecisionJournal {
         return try store.receipt(writing: entry.record, in: transaction)
       }
     }
-    store.askAfterSave(options)
+    store.requestAfterSave(options)
     return receipt
   }
 

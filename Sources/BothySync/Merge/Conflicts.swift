@@ -90,7 +90,7 @@ struct Conflicts: Sendable {
     guard case .custom(let decide) = Self.policy(context, configuration).decide else {
       return .success(.server)
     }
-    let result = await ask(decide, context)
+    let result = await request(decide, context)
     return result.flatMap { decision in
       MergeError(checking: decision, context).map { .failure($0) } ?? .success(decision)
     }
@@ -144,7 +144,7 @@ struct Conflicts: Sendable {
 
   /// Returns the answer of a custom policy, or a failure if the time is over. A policy that continues regardless is
   /// cancelled and not awaited.
-  private func ask(
+  private func request(
     _ decide: @escaping @Sendable (MergeContext) async throws -> MergeDecision, _ context: MergeContext
   ) async -> Result<MergeDecision, any Error> {
     let limit = configuration.mergeTimeout

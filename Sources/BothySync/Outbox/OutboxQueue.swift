@@ -46,7 +46,7 @@ struct OutboxQueue: ChangeRecorder {
       }
       try Self.collapse(change, table, isLeftBehind: isLeftBehind, at: now, in: transaction)
     }
-    if transaction.drafts != nil { try Self.hold(changes, in: transaction) }
+    if transaction.changed != nil { try Self.note(changes, in: transaction) }
   }
 
   func later(
@@ -55,14 +55,14 @@ struct OutboxQueue: ChangeRecorder {
     try FieldMerge.later(value, than: earlier, readAs: read, field)
   }
 
-  /// Makes drafts of what a transaction of drafts has changed.
-  private static func hold(_ changes: [Change], in transaction: WriteTransaction) throws {
-    var known = Set(transaction.drafts ?? [])
+  /// Notes what a transaction has changed, and makes drafts of it if it is one of drafts.
+  private static func note(_ changes: [Change], in transaction: WriteTransaction) throws {
+    var known = Set(transaction.changed ?? [])
     for change in changes {
       let id = RecordID(type: transaction.catalog.tables[change.table].schema.name, id: change.id)
       guard known.insert(id).inserted else { continue }
-      try Self.hold(id, in: transaction)
-      transaction.drafts?.append(id)
+      if transaction.makesDrafts { try Self.hold(id, in: transaction) }
+      transaction.changed?.append(id)
     }
   }
 

@@ -19,7 +19,7 @@ import BothyStore
 /// - `bothy_coverage`: the queries that the server has answered in full, with the time.
 /// - `bothy_stale`: answers to saves that no row shows, with the versions of the rows, or none without a row.
 /// - `bothy_sharing`: the audience of each record, as far as the server reported it.
-/// - `bothy_sync_log`: the results of past syncs, see `SyncLog`.
+/// - `bothy_sync_log`: the results of past syncs, see `SyncHistoryTable`.
 /// - `bothy_replaced`: content that newer versions replaced, see `ReplacedFields`.
 /// - `bothy_journal`: the ends of local writes, see `Journal`.
 /// - `bothy_sync`: device id, clock offset and other single values.
@@ -88,6 +88,6 @@ enum OutboxTables {
         type TEXT NOT NULL, id TEXT NOT NULL, sharing TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
       """,
       "CREATE TABLE IF NOT EXISTS bothy_sync (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
-      UnreadableTable.sql, Refetch.sql, GivenBack.sql, BlobTable.sql, SyncLog.sql,
+      UnreadableTable.sql, Refetch.sql, GivenBack.sql, BlobTable.sql, SyncHistoryTable.sql,
     ] + Journal.tables + ReplacedFields.tables
 }

@@ -133,7 +133,7 @@ struct PushBatchBuilder {
       WHERE operation IS NOT NULL AND retry_at <= ? AND state <> 2 ORDER BY retry_at > 0, operation LIMIT ?
       """, now, records == nil ? limit : -1
     ) { (record: $0.record(at: 0), group: $0.text(at: 2)) }
-    for (record, group) in found where visited[record] == nil {
+    for (record, group) in found where visited[record] == nil && !heldTypes.contains(record.type) {
       if let group {
         try addGroupInDoubt(group, records)
       } else if batch.items.count < limit, records?.contains(record) ?? true,

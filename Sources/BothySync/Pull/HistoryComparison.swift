@@ -5,7 +5,7 @@ import BothyStore
 struct HistoryComparison {
   private let transaction: WriteTransaction
   /// The policy for a loss without a decision.
-  var policy = SyncOptions.RestorePolicy.ask
+  var policy = SyncOptions.RestorePolicy.request
   private var isOn = false
   private var isShown = false
   private var isCompared = false
@@ -328,7 +328,7 @@ extension SyncOptions {
   /// The treatment of a server that was restored or emptied, and lacks content that it had acknowledged.
   package enum RestorePolicy: String, Sendable, Hashable, CaseIterable {
     /// Removes and sends nothing until a decision is made. The sync ends with `SyncObstacle.otherServer`. The default.
-    case ask
+    case request
     /// Returns content to the server that it lacks, or has in an older version, as `maintenance.uploadMine` does. Several
     /// devices may do so. One of them creates the record, and the others find it there.
     case giveBack

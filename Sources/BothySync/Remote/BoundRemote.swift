@@ -7,7 +7,7 @@ import Synchronization
 struct BoundRemote: CompleteRemote {
   let remote: any RemoteStorage
   let store: LocalStore
-  let belief: ReachabilityEstimate
+  let reachability: ReachabilityEstimate
   let clock: SyncClock
   /// The time limit of a call.
   let limit: Duration
@@ -33,7 +33,7 @@ struct BoundRemote: CompleteRemote {
     request.history = binding.history
     request.principal = request.principal ?? binding.owner?.user
     let sent = request
-    let response = try await belief.noting(within: limit, clock) { () throws(RemoteError) in
+    let response = try await reachability.noting(within: limit, clock) { () throws(RemoteError) in
       try await remote.exchange(sent)
     }
     guard let found = response.history else { return response }
@@ -82,7 +82,9 @@ struct BoundRemote: CompleteRemote {
     let binding = await binding()
     guard !binding.isSignedOut, !store.file.isGone else { throw Self.signedOut }
     let answer: Result<Answer, RemoteError> = await FileIdentity.$current.withValue(FileIdentity(binding)) {
-      do throws(RemoteError) { return .success(try await belief.noting(within: limit, clock, body)) } catch {
+      do throws(RemoteError) {
+        return .success(try await reachability.noting(within: limit, clock, body))
+      } catch {
         return .failure(error)
       }
     }
@@ -124,13 +126,13 @@ extension FileIdentity {
 /// ignores it.
 package struct ReachabilityHint: Sendable, Hashable {
   /// The status by the last call or the system's report, or `.unknown` before either.
-  package var belief: NetworkStatus
+  package var reachability: NetworkStatus
   /// The time since the last call was answered or failed, or the network changed. `nil` before the first of these.
   package var age: Duration?
 
   /// Creates the hint that `SyncedStore.reachabilityHint` returns.
-  package init(belief: NetworkStatus, age: Duration?) {
-    self.belief = belief
+  package init(reachability: NetworkStatus, age: Duration?) {
+    self.reachability = reachability
     self.age = age
   }
 }
@@ -158,7 +160,7 @@ final class ReachabilityEstimate: Sendable {
   func hint(at now: Int64) -> ReachabilityHint {
     let state = state.withLock { $0 }
     return ReachabilityHint(
-      belief: state.status, age: state.heard.map { .milliseconds(max(0, now - $0)) })
+      reachability: state.status, age: state.heard.map { .milliseconds(max(0, now - $0)) })
   }
 
   /// Runs a call within a time limit and notes its result. A cancelled call has none, and any answer, also a rejection,
@@ -168,7 +170,7 @@ final class ReachabilityEstimate: Sendable {
     _ call: @escaping @Sendable () async throws(RemoteError) -> Value
   ) async throws(RemoteError) -> Value {
     do {
-      let value = try await Bounded.ask(within: limit, clock, call)
+      let value = try await Bounded.request(within: limit, clock, call)
       hear(.reachable, at: clock.now())
       return value
     } catch {
@@ -206,7 +208,7 @@ enum Bounded {
   }
 
   /// Like `run(within:sleep:_:)`, but for a call of a remote. A silent server counts as one that can't be reached.
-  static func ask<Value: Sendable>(
+  static func request<Value: Sendable>(
     within limit: Duration, _ clock: SyncClock,
     _ call: @escaping @Sendable () async throws(RemoteError) -> Value
   ) async throws(RemoteError) -> Value {

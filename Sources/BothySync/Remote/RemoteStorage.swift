@@ -220,23 +220,24 @@ struct BoundedBlobs: BlobRemote {
   let clock: SyncClock
 
   func holding(of sha256: String) async throws(RemoteError) -> BlobHolding {
-    try await Bounded.ask(within: limit, clock) { () throws(RemoteError) in
+    try await Bounded.request(within: limit, clock) { () throws(RemoteError) in
       try await remote.holding(of: sha256)
     }
   }
 
   func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding {
-    try await Bounded.ask(within: limit, clock) { () throws(RemoteError) in
+    try await Bounded.request(within: limit, clock) { () throws(RemoteError) in
       try await remote.verifiedHolding(of: sha256)
     }
   }
 
   func upload(_ part: BlobPart) async throws(RemoteError) -> BlobHolding {
-    try await Bounded.ask(within: limit, clock) { () throws(RemoteError) in try await remote.upload(part) }
+    try await Bounded.request(within: limit, clock) { () throws(RemoteError) in try await remote.upload(part)
+    }
   }
 
   func download(_ sha256: String, _ range: Range<Int64>) async throws(RemoteError) -> [UInt8] {
-    try await Bounded.ask(within: limit, clock) { () throws(RemoteError) in
+    try await Bounded.request(within: limit, clock) { () throws(RemoteError) in
       try await remote.download(sha256, range)
     }
   }

@@ -37,7 +37,7 @@ struct ReadPlanTests {
     for policy in ReadPolicy.allCases {
       for state in Self.states {
         switch plan(policy, state, false) {
-        case .ask, .serveAndRefresh: Issue.record("\(policy) asks with \(String(describing: state))")
+        case .request, .serveAndRefresh: Issue.record("\(policy) asks with \(String(describing: state))")
         case .serve, .fail: continue
         }
       }
@@ -52,9 +52,9 @@ struct ReadPlanTests {
 
   @Test("With a network each policy sends the requests it promises")
   func network() {
-    let both = ReadPlan.ask(isConditional: true, mayFallBack: true)
-    let bound = ReadPlan.ask(isConditional: true, mayFallBack: false)
-    let plain = ReadPlan.ask(isConditional: false, mayFallBack: false)
+    let both = ReadPlan.request(isConditional: true, mayFallBack: true)
+    let bound = ReadPlan.request(isConditional: true, mayFallBack: false)
+    let plain = ReadPlan.request(isConditional: false, mayFallBack: false)
     for policy in ReadPolicy.allCases where policy != .local {
       #expect(plan(policy, nil, true) == plain, "\(policy)")
     }
@@ -89,7 +89,7 @@ struct ReadPlanTests {
     for policy in ReadPolicy.allCases where policy != .local {
       #expect(
         ReadPlan(policy, stored: stored, hasNetwork: true, ignoresStored: true)
-          == .ask(isConditional: false, mayFallBack: false))
+          == .request(isConditional: false, mayFallBack: false))
     }
     #expect(ReadPlan(.local, stored: stored, hasNetwork: true, ignoresStored: true) == .serve(nil))
   }

@@ -92,8 +92,8 @@ struct AnswerJudgementTests {
   /// Promises: B-9, T-24
   @Test("A 304 for a removed entry is followed by an unconditional request")
   func phantom() throws {
-    #expect(judge(.of(304, ["ETag": "\"1\""], body: ""), stored: nil) == .askAnew)
-    #expect(judge(.of(304, ["ETag": "\"9\""], body: ""), stored: tile) == .askAnew)
+    #expect(judge(.of(304, ["ETag": "\"1\""], body: ""), stored: nil) == .requestAgain)
+    #expect(judge(.of(304, ["ETag": "\"9\""], body: ""), stored: tile) == .requestAgain)
     let answer = Answer.of(304, ["ETag": "\"1\""], body: "", at: At.days(1))
     guard case .renew(let entry) = judge(answer, stored: tile) else { throw Unexpected() }
     #expect(entry.state(at: At.days(1)) == .fresh && entry.receivedAt == At.start)

@@ -35,7 +35,7 @@ final class TileServer: ResourceLoader {
     state.withLock { $0.heldBack = tile.map { "/\($0).json" } }
   }
 
-  func letGo() {
+  func answerAll() {
     let waiting = state.withLock { state in
       state.heldBack = "none"
       defer { state.gate = [] }

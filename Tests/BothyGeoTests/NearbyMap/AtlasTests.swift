@@ -75,7 +75,7 @@ struct AtlasTests {
     rig.clock.advance(by: .seconds(2))
     while await rig.atlas.tiles.isEmpty { await Task.yield() }
     #expect(await rig.atlas.tiles == rig.cover.subtracting([slow]))
-    rig.server.letGo()
+    rig.server.answerAll()
     #expect(try await run?.loaded == rig.cover)
     await rig.atlas.close()
     #expect(
@@ -196,7 +196,7 @@ struct AtlasTests {
       steps.withLock { $0.append("\(done)/\(total)") }
     }
     while rig.server.requests.count < 2 { await Task.yield() }
-    rig.server.letGo()
+    rig.server.answerAll()
     #expect(try await other.loaded == cover)
     #expect(steps.withLock { $0 } == (1...cover.count).map { "\($0)/\(cover.count)" })
     #expect(try await own?.loaded == rig.cover)
@@ -215,7 +215,7 @@ struct AtlasTests {
     while rig.server.requests.isEmpty { await Task.yield() }
     async let cleared = rig.atlas.clear()
     while rig.places.generation == 0 { await Task.yield() }
-    rig.server.letGo()
+    rig.server.answerAll()
     #expect(try await cleared.loaded.isEmpty == false)
     _ = try await run
     _ = try await rig.atlas.refresh()

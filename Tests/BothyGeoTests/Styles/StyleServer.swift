@@ -134,12 +134,12 @@ struct StyleWalk {
     let style = try await document("\(Self.base)/style.json")
     for sprite in style["sprite"]?.arrayValue ?? [.object(["url": style["sprite"] ?? .null])] {
       for ending in [".json", ".png", "@2x.json", "@2x.png"] {
-        try await ask((sprite["url"]?.stringValue ?? "no sprite") + ending)
+        try await request((sprite["url"]?.stringValue ?? "no sprite") + ending)
       }
     }
     for font in fonts {
       for range in 0..<256 {
-        try await ask(
+        try await request(
           (style["glyphs"]?.stringValue ?? "no glyphs").replacing(
             "{fontstack}", with: font.replacing(" ", with: "%20")
           )
@@ -147,7 +147,7 @@ struct StyleWalk {
       }
     }
     for (_, source) in style["sources"]?.objectValue ?? [:] {
-      if let data = source["data"]?.stringValue { try await ask(data) }
+      if let data = source["data"]?.stringValue { try await request(data) }
       var json = source
       if let url = source["url"]?.stringValue { json = try await document(url) }
       guard let template = json["tiles"]?.arrayValue?.first?.stringValue else { continue }
@@ -171,7 +171,7 @@ struct StyleWalk {
         {
           continue
         }
-        try await ask(
+        try await request(
           template.replacing("{z}", with: "\(tile.zoom)").replacing("{x}", with: "\(tile.x)")
             .replacing("{y}", with: "\(tile.y)"))
       }
@@ -187,7 +187,7 @@ struct StyleWalk {
     return try JSONValue(parsing: answer.body)
   }
 
-  private mutating func ask(_ url: String) async throws {
+  private mutating func request(_ url: String) async throws {
     asked += 1
     let answer = await answer(url)
     if answer.status != .ok { missing.append("\(url) \(answer.status)") }

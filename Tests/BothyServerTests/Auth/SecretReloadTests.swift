@@ -20,7 +20,7 @@ struct SecretReloadTests {
       keys: try RequestSignature.keys(Array(secret.utf8), of: "it"))
   }
 
-  private func ask(_ callout: WriteCallout) async throws {
+  private func request(_ callout: WriteCallout) async throws {
     let record = RecordID(type: "Note", id: "a")
     let write = ProposedWrite(
       operation: "op", kind: .insert, record: record, fields: [:], before: nil,
@@ -40,16 +40,16 @@ struct SecretReloadTests {
     let watch = FileWatch([path], subject: "the secret", logger: log.logger()) {
       try callout.replace(secret: Array(Data(contentsOf: URL(filePath: path))))
     }
-    try await ask(callout)
+    try await request(callout)
     try folder.write("decide.secret", "short")
     watch.look()
-    try await ask(callout)
+    try await request(callout)
     #expect(log.lines.map(\.level) == [.error])
     // With a line for each, both are valid while the receiver changes.
     let both = Self.secrets.joined(separator: "\n")
     try folder.write("decide.secret", both)
     watch.look()
-    try await ask(callout)
+    try await request(callout)
     let requests = backEnd.requests
     #expect(requests.count == 3)
     for (request, secret) in zip(requests, [Self.secrets[0], Self.secrets[0], both]) {

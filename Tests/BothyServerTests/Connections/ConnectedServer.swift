@@ -53,7 +53,7 @@ struct ConnectedServer: Sendable {
   func get(_ path: String) async throws -> ProxyReply {
     var reply = ProxyReply(status: 0, fields: [:], text: "")
     try await line { line in
-      reply = try await line.ask("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      reply = try await line.request("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
     }
     return reply
   }

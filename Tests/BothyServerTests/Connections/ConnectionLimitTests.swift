@@ -32,7 +32,7 @@ struct ConnectionLimitTests {
     }
     try await ConnectedServer.run(limits) { server async throws in
       try await server.line { line async throws in
-        let reply = try await line.ask(
+        let reply = try await line.request(
           "POST /v1/spaces/hut/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             + "Content-Length: 100\r\n\r\n{\"type\"")
         #expect(reply.status == 408 && reply.fields[.connection] == "close")
@@ -49,9 +49,9 @@ struct ConnectionLimitTests {
   func full() async throws {
     try await ConnectedServer.run(server { $0.connections = 1 }) { server async throws in
       try await server.line { line async throws in
-        #expect(try await line.ask("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 200)
+        #expect(try await line.request("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 200)
         try await server.line { other async throws in #expect(try await other.isEnded()) }
-        let metrics = try await line.ask("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").text
+        let metrics = try await line.request("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").text
         #expect(metrics.contains(#"bothy_connections_ended_total{reason="full"} 1"#))
         #expect(metrics.contains("\nbothy_connections 1\n"))
       }
@@ -74,9 +74,9 @@ struct ConnectionLimitTests {
     configuration.proxies = []
     try await ConnectedServer.run(configuration) { server async throws in
       try await server.line { line async throws in
-        #expect(try await line.ask("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 200)
+        #expect(try await line.request("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 200)
         try await server.line { other async throws in #expect(try await other.isEnded()) }
-        let metrics = try await line.ask("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").text
+        let metrics = try await line.request("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").text
         #expect(metrics.contains(#"bothy_connections_ended_total{reason="address"} 1"#))
       }
     }
@@ -87,7 +87,7 @@ struct ConnectionLimitTests {
     try await ConnectedServer.run(server { $0.headerSize = 8 << 10 }) { server async throws in
       try await server.line { line async throws in
         let padding = String(repeating: "x", count: 9 << 10)
-        let reply = try await line.ask(
+        let reply = try await line.request(
           "GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Padding: \(padding)\r\n\r\n")
         #expect(reply.status == 400)
       }

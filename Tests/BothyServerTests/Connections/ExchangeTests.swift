@@ -208,24 +208,24 @@ struct ExchangeTests {
         let head =
           "POST /v1/spaces/hut/query HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
           + "Content-Length: \(body.utf8.count)\r\nContent-Type: "
-        #expect(try await line.ask(head + "application/json\r\n\r\n", hasBody: false).status == 100)
-        #expect(try await line.ask(body).status == 200)
-        let refused = try await line.ask(head + "text/plain\r\n\r\n")
+        #expect(try await line.request(head + "application/json\r\n\r\n", hasBody: false).status == 100)
+        #expect(try await line.request(body).status == 200)
+        let refused = try await line.request(head + "text/plain\r\n\r\n")
         #expect(refused.status == 415 && refused.fields[.connection] == "close")
         #expect(try await line.isEnded())
       }
       try await server.line { line async throws in
-        let reply = try await line.ask("GET /livez HTTP/1.0\r\n\r\n")
+        let reply = try await line.request("GET /livez HTTP/1.0\r\n\r\n")
         #expect(reply.status == 200 && reply.fields[.connection] == "close")
         #expect(try await line.isEnded())
       }
       try await server.line { line async throws in
-        let none = try await line.ask("GET /livez HTTP/1.1\r\n\r\n")
+        let none = try await line.request("GET /livez HTTP/1.1\r\n\r\n")
         #expect(none.status == 400 && none.text.contains("Host"))
         let two = "GET /livez HTTP/1.1\r\nHost: localhost\r\nHost: other\r\n\r\n"
-        #expect(try await line.ask(two).status == 400)
-        #expect(try await line.ask("GET /livez HTTP/1.1\r\nHost: a b/c\r\n\r\n").status == 400)
-        let foreign = try await line.ask("GET /livez HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+        #expect(try await line.request(two).status == 400)
+        #expect(try await line.request("GET /livez HTTP/1.1\r\nHost: a b/c\r\n\r\n").status == 400)
+        let foreign = try await line.request("GET /livez HTTP/1.1\r\nHost: evil.example\r\n\r\n")
         #expect(foreign.status == 421 && foreign.text.contains("foreignHost"))
       }
     }

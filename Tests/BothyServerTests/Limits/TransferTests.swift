@@ -86,13 +86,13 @@ struct TransferTests {
         // Most of the answer waits in the server, because the system keeps less than it.
         #expect(try await slow.text(12) == "HTTP/1.1 200")
         try await server.line { line async throws in
-          let refused = try await line.ask(one)
+          let refused = try await line.request(one)
           #expect(refused.status == 503 && refused.text.contains("on their way"), "\(refused.status)")
-          #expect(try await line.ask(Self.get("/v1/spaces/hut/records/T/none")).status == 404)
+          #expect(try await line.request(Self.get("/v1/spaces/hut/records/T/none")).status == 404)
         }
         #expect(try await slow.text(8_100_000).hasPrefix(" OK"))
         try await server.line { line async throws in
-          while try await line.ask(one).status != 200 { await Task.yield() }
+          while try await line.request(one).status != 200 { await Task.yield() }
         }
       }
     }

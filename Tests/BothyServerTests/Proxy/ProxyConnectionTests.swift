@@ -20,8 +20,8 @@ struct ProxyConnectionTests {
     let proxy = try ProxyUnderTest()
     proxy.origin.answers(200, hour, "kept")
     try await proxy.connected { line async throws in
-      #expect(try await line.ask("GET /a HTTP/1.1\r\nHost: x\r\n\r\n").text == "kept")
-      #expect(try await line.ask("GET /a HTTP/1.1\r\nHost: x\r\n\r\n").cacheStatus == "bothy; hit")
+      #expect(try await line.request("GET /a HTTP/1.1\r\nHost: x\r\n\r\n").text == "kept")
+      #expect(try await line.request("GET /a HTTP/1.1\r\nHost: x\r\n\r\n").cacheStatus == "bothy; hit")
       for text in ["first", "other"] {
         proxy.origin.answers(200, [.cacheControl: "no-store", .contentLength: "5"], text)
       }
@@ -43,16 +43,16 @@ struct ProxyConnectionTests {
     proxy.origin.answers(200, hour, "kept")
     try await proxy.connected { line async throws in
       for host in ["x", "localhost:8081", "127.0.0.1", "[::1]:80", "ORIGIN.example"] {
-        #expect(try await line.ask("GET /a HTTP/1.1\r\nHost: \(host)\r\n\r\n").text == "kept", "\(host)")
+        #expect(try await line.request("GET /a HTTP/1.1\r\nHost: \(host)\r\n\r\n").text == "kept", "\(host)")
       }
       for head in ["GET /a HTTP/1.1\r\nHost: evil.example", "GET http://evil.example/a HTTP/1.1\r\nHost: x"] {
-        let reply = try await line.ask(head + "\r\n\r\n")
+        let reply = try await line.request(head + "\r\n\r\n")
         #expect(reply.status == 421 && !reply.text.contains("kept"), "\(head)")
       }
       for fields in ["", "Host: x\r\nHost: evil.example\r\n", "Host: x y\r\n"] {
-        #expect(try await line.ask("GET /a HTTP/1.1\r\n\(fields)\r\n").status == 400, "\(fields)")
+        #expect(try await line.request("GET /a HTTP/1.1\r\n\(fields)\r\n").status == 400, "\(fields)")
       }
-      #expect(try await line.ask("GET /a HTTP/1.1\r\nHost: x\r\n\r\n").cacheStatus == "bothy; hit")
+      #expect(try await line.request("GET /a HTTP/1.1\r\nHost: x\r\n\r\n").cacheStatus == "bothy; hit")
     }
     #expect(proxy.origin.requests.count == 1)
   }
@@ -63,10 +63,10 @@ struct ProxyConnectionTests {
     proxy.origin.answers(200, hour, "kept")
     try await proxy.connected { line async throws in
       for _ in 0..<2 {
-        let reply = try await line.ask("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+        let reply = try await line.request("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
         #expect(reply.text == "kept" && reply.fields[.connection] == "keep-alive")
       }
-      let last = try await line.ask("GET /a HTTP/1.0\r\n\r\n")
+      let last = try await line.request("GET /a HTTP/1.0\r\n\r\n")
       #expect(last.text == "kept" && last.fields[.connection] == nil)
       #expect(try await line.isEnded())
     }
@@ -85,7 +85,7 @@ struct ProxyConnectionTests {
     proxy.origin.answers(200, hour, large)
     proxy.origin.answers(200, hour, "small")
     try await proxy.connected { line async throws in
-      let reply = try await line.ask("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+      let reply = try await line.request("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
       #expect(reply.text == large && reply.fields[.connection] == "close")
       #expect(try await line.isEnded())
     }
@@ -103,23 +103,23 @@ struct ProxyConnectionTests {
     let proxy = try ProxyUnderTest()
     proxy.origin.answers(200, hour, "kept")
     try await proxy.connected { line async throws in
-      _ = try await line.ask("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
-      let same = try await line.ask("GET /a HTTP/1.1\r\nHost: x\r\nIf-None-Match: \"1\"\r\n\r\n")
+      _ = try await line.request("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+      let same = try await line.request("GET /a HTTP/1.1\r\nHost: x\r\nIf-None-Match: \"1\"\r\n\r\n")
       #expect(same.status == 304 && same.text == "" && same.fields[.contentLength] == nil)
-      let part = try await line.ask("GET /a HTTP/1.1\r\nHost: x\r\nRange: bytes=1-2\r\n\r\n")
+      let part = try await line.request("GET /a HTTP/1.1\r\nHost: x\r\nRange: bytes=1-2\r\n\r\n")
       #expect(part.status == 206 && part.text == "ep" && part.fields[.contentLength] == "2")
       proxy.origin.answers(200, hour, "")
-      let head = try await line.ask("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n", hasBody: false)
+      let head = try await line.request("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n", hasBody: false)
       #expect(head.status == 200 && head.fields[.transferEncoding] == nil)
       proxy.origin.answers(204, [.contentLength: "0"], "")
-      let none = try await line.ask("DELETE /c HTTP/1.1\r\nHost: x\r\n\r\n")
+      let none = try await line.request("DELETE /c HTTP/1.1\r\nHost: x\r\n\r\n")
       #expect(none.status == 204 && none.fields[.contentLength] == nil)
       proxy.origin.answers(200, [:], "pieces")
-      let pieces = try await line.ask(
+      let pieces = try await line.request(
         "POST /c HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\nContent-Length: 3\r\n\r\nabc")
       #expect(pieces.text == "6\r\npieces\r\n0\r\n\r\n" && pieces.fields[.transferEncoding] == "chunked")
       #expect(proxy.origin.last?.body == Data("abc".utf8))
-      #expect(try await line.ask("GET http://x/a HTTP/1.1\r\nHost: x\r\n\r\n").text == "kept")
+      #expect(try await line.request("GET http://x/a HTTP/1.1\r\nHost: x\r\n\r\n").text == "kept")
     }
   }
 
@@ -127,12 +127,12 @@ struct ProxyConnectionTests {
   func refusals() async throws {
     let proxy = try ProxyUnderTest(requestBytes: 10)
     try await proxy.connected { line async throws in
-      #expect(try await line.ask("nonsense\r\n\r\n").status == 400)
+      #expect(try await line.request("nonsense\r\n\r\n").status == 400)
       #expect(try await line.isEnded())
     }
     try await proxy.connected { line async throws in
       let body = String(repeating: "x", count: 11)
-      let reply = try await line.ask(
+      let reply = try await line.request(
         "PUT /a HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\nContent-Length: 11\r\n\r\n" + body)
       #expect(reply.status == 413 && reply.fields[.connection] == "close" && proxy.origin.requests.isEmpty)
       #expect(try await line.isEnded())
@@ -143,7 +143,7 @@ struct ProxyConnectionTests {
         "PUT /a HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"
       )
       #expect(try await line.reply(hasBody: false).status == 100)
-      #expect(try await line.ask("abc").status == 201)
+      #expect(try await line.request("abc").status == 201)
     }
   }
 

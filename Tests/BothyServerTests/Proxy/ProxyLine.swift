@@ -26,7 +26,7 @@ final class ProxyLine {
   /// Closes this side.
   func finish() { outbound.finish() }
 
-  func ask(_ text: String, hasBody: Bool = true) async throws -> ProxyReply {
+  func request(_ text: String, hasBody: Bool = true) async throws -> ProxyReply {
     try await send(text)
     return try await reply(hasBody: hasBody)
   }

@@ -8,7 +8,7 @@ import Testing
 @Suite("Fetching by policy", .timeLimit(.minutes(5)))
 struct ReadPolicyTests {
   /// Fetches on A by `policy`. A has `start`, and the server has `news`.
-  private func ask(
+  private func request(
     _ policy: ReadPolicy, offline: Bool = false, empty: Bool = false
   ) async throws -> (pair: Pair, result: Result<FetchResult<Note>, any Error>) {
     let pair = try await Pair.sharing(empty ? [] : ["T1"])
@@ -24,14 +24,14 @@ struct ReadPolicyTests {
   /// Promises: S-15, C-5
   @Test("`remote` stores the server's response, and throws without a network")
   func remote() async throws {
-    let (pair, result) = try await ask(.remote)
+    let (pair, result) = try await request(.remote)
     #expect(try result.get().records.map(\.title) == ["news"])
     #expect(try result.get().origin == .remote)
     #expect(try result.get().isComplete)
     #expect(try pair.a.title() == "news")
     // The response has changes, which are pulled with what belongs to them.
     #expect(pair.a.remote.reads == 1 && pair.a.remote.requests.map(\.operations.count) == [0])
-    let (_, offline) = try await ask(.remote, offline: true)
+    let (_, offline) = try await request(.remote, offline: true)
     let error = #expect(throws: BothyError.self) { try offline.get() }
     #expect(error?.code == .unreachable)
   }
@@ -39,8 +39,8 @@ struct ReadPolicyTests {
   /// Promises: S-16, C-6
   @Test("`remoteElseLocal` reads from the server, or from here without a network")
   func remoteElseLocal() async throws {
-    #expect(try await ask(.remoteElseLocal).result.get().records.map(\.title) == ["news"])
-    let offline = try await ask(.remoteElseLocal, offline: true).result.get()
+    #expect(try await request(.remoteElseLocal).result.get().records.map(\.title) == ["news"])
+    let offline = try await request(.remoteElseLocal, offline: true).result.get()
     #expect(offline.records.map(\.title) == ["start"])
     #expect(offline.origin == .local)
     #expect(offline.age == .zero)
@@ -49,22 +49,22 @@ struct ReadPolicyTests {
   /// Promises: S-5, S-17
   @Test("`local` makes no request, even if nothing is here")
   func local() async throws {
-    let (pair, result) = try await ask(.local)
+    let (pair, result) = try await request(.local)
     #expect(try result.get().records.map(\.title) == ["start"])
     #expect(pair.a.remote.reads == 0 && pair.a.remote.requests.isEmpty)
-    #expect(try await ask(.local, empty: true).result.get().records.isEmpty)
+    #expect(try await request(.local, empty: true).result.get().records.isEmpty)
   }
 
   /// Promises: S-18
   @Test("`localElseRemote` reads from the server only if nothing is here")
   func localElseRemote() async throws {
-    let (pair, result) = try await ask(.localElseRemote)
+    let (pair, result) = try await request(.localElseRemote)
     #expect(try result.get().records.map(\.title) == ["start"])
     #expect(pair.a.remote.reads == 0)
-    let (asked, found) = try await ask(.localElseRemote, empty: true)
+    let (asked, found) = try await request(.localElseRemote, empty: true)
     #expect(try found.get().records.map(\.title) == ["news"])
     #expect(asked.a.remote.reads == 1)
-    let offline = try await ask(.localElseRemote, offline: true, empty: true).result
+    let offline = try await request(.localElseRemote, offline: true, empty: true).result
     let error = #expect(throws: BothyError.self) { try offline.get() }
     #expect(error?.code == .unreachable)
   }
@@ -72,18 +72,18 @@ struct ReadPolicyTests {
   /// Promises: N-28, C-5
   @Test("`syncThenLocal` syncs both ways and reads from here, even after a failure")
   func syncThenLocal() async throws {
-    let (pair, result) = try await ask(.syncThenLocal)
+    let (pair, result) = try await request(.syncThenLocal)
     #expect(try result.get().records.map(\.title) == ["news"])
     #expect(try result.get().origin == .remote)
     #expect(pair.a.remote.requests.count == 1 && pair.a.remote.reads == 0)
-    let offline = try await ask(.syncThenLocal, offline: true).result.get()
+    let offline = try await request(.syncThenLocal, offline: true).result.get()
     #expect(offline.records.map(\.title) == ["start"])
     #expect(offline.origin == .local)
   }
 
   @Test("`localThenRemote` reads from here at once, and the loop brings changes")
   func localThenRemote() async throws {
-    let (pair, result) = try await ask(.localThenRemote)
+    let (pair, result) = try await request(.localThenRemote)
     #expect(try result.get().records.map(\.title) == ["start"])
     let store = pair.a.store
     let loop = Task { await store.run(clock: VirtualClock()) }

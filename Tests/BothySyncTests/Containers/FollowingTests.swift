@@ -124,4 +124,18 @@ struct FollowingTests {
     }
     #expect(Set(store.subscriptions.current.map(\.container)) == Set(names))
   }
+
+  @Test("Stores on one file add to each other's subscriptions")
+  func besides() async throws {
+    let pair = try Pair()
+    try pair.a.restart(configuration: .following([.container("x")]))
+    let other = try pair.a.openBeside()
+    try await other.subscriptions.add(.container("y"))
+    try await pair.a.store.subscriptions.add(.container("z"))
+    #expect(pair.a.store.subscriptions.current.map(\.container) == ["x", "y", "z"])
+    try await other.subscriptions.remove(.container("y"))
+    try await pair.a.store.subscriptions.add(.container("y"))
+    #expect(pair.a.store.subscriptions.current.map(\.container) == ["x", "z", "y"])
+    try other.store.close()
+  }
 }

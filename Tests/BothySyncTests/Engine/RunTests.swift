@@ -298,7 +298,7 @@ struct RunTests {
     // An explicit call tries nevertheless, and its success counts.
     a.remote.isOffline = false
     try await a.store.syncCompletely()
-    #expect(a.store.reachabilityHint.belief == .reachable)
+    #expect(a.store.reachabilityHint.reachability == .reachable)
     await running.stop()
   }
 

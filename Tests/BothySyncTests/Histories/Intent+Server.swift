@@ -94,7 +94,11 @@ extension Intent.State {
       let new = after[name]?.stringValue
       guard old != new else { continue }
       let change = "\(id).\(name) \(old ?? "nothing") → \(new ?? "nothing") by \(device) [\(policy.rawValue)]"
-      if let new, let number = author[new] {
+      if let new, let number = restored.removeValue(forKey: "\(device) \(id) \(name) \(new)") {
+        if before != nil, !policy.mayReplace(name), !chain(of: name, from: number).contains(old ?? "") {
+          problems.append("Restored over unseen: \(change)")
+        }
+      } else if let new, let number = author[new] {
         if deeds[number].device != device && !policy.mayReplaceAll && before != nil {
           problems.append("Another device's text came back: \(change)")
         } else if reached.contains(new) && !policy.mayReplaceAll && before != nil,

@@ -25,6 +25,8 @@ final class Intent: Sendable {
     /// The container in which the record was shown before.
     var from: String?
     var counts = 0
+    /// True if the person took content back that the journal had as lost.
+    var isRestore = false
     /// True if the store confirmed that it keeps the change, or the server that it made it.
     var isAcknowledged = false
     /// The entry of the journal or the decision that ended the change, so that no result is required.
@@ -54,6 +56,8 @@ final class Intent: Sendable {
     var places: [String: [(container: String, deeds: Int)]] = [:]
     /// The texts, and the clearings, that a journal reported to their writer.
     var told: Set<String> = []
+    /// The restored texts that the server has yet to receive, by device, record, field and text, with their deeds.
+    var restored: [String: Int] = [:]
     var applied: Set<String> = []
     /// All versions that the server ever had, for changes that reach a device late.
     var versions: [ServerRecord] = []
@@ -111,6 +115,29 @@ final class Intent: Sendable {
   /// Ends the open deeds on a record, because a person on this device discarded its pending changes.
   func decided(_ record: String, on device: Int, _ why: String) {
     state.withLock { $0.end(record, device, why) { _ in true } }
+  }
+
+  /// Notes the result of a restore of a record, as a deed that has to reach the server or to be told again.
+  func restored(_ record: String, on device: Int, from before: AnyRecord?, to after: AnyRecord?) {
+    state.withLock { state in
+      var deed = Deed(
+        number: state.deeds.count, device: device, record: record, act: .init(what: .own, record: 0))
+      deed.seen = before?.texts
+      (deed.isCreation, deed.isDeletion) = (before == nil && after != nil, after == nil)
+      deed.isRestore = true
+      deed.isAcknowledged = true
+      let (old, new) = (before?.texts ?? [:], after?.texts ?? [:])
+      for name in Sheet.texts where old[name] != new[name] { deed.texts[name] = new[name] ?? "" }
+      if let place = after?.container, place != before?.container {
+        (deed.container, deed.from) = (place, before?.container)
+      }
+      for (name, text) in deed.texts where !text.isEmpty {
+        state.told.remove(text)
+        state.restored["\(device) \(record) \(name) \(text)"] = deed.number
+      }
+      state.deeds.append(deed)
+      state.log.append("  restored: \(deed.summary)")
+    }
   }
 
   /// Expects a device to undo on the server what it reverted in doubt.
@@ -190,7 +217,11 @@ extension Intent.State {
   /// deletion.
   mutating func hear(_ record: String, _ fields: [String: JSONValue]?, _ device: Int) {
     for text in (fields ?? [:]).values {
-      if let text = text.stringValue, author[text].map({ deeds[$0].device }) == device { told.insert(text) }
+      guard let text = text.stringValue else { continue }
+      let isOwn = deeds.contains {
+        $0.device == device && $0.record == record && $0.texts.values.contains(text)
+      }
+      if isOwn { told.insert(text) }
     }
     for index in deeds.indices where deeds[index].isOpen(record, device) {
       let deed = deeds[index]
@@ -256,7 +287,8 @@ extension Intent.State {
     for (record, fields) in server {
       let own = deeds.filter { $0.record == record }
       let isClear = own.allSatisfy { deed in
-        deed.isAcknowledged && deed.end == nil && !deed.isDeletion && !(deed.isCreation && deed.seen != nil)
+        deed.isAcknowledged && deed.end == nil && !deed.isDeletion && !deed.isRestore
+          && !(deed.isCreation && deed.seen != nil)
           && deed.texts.values.allSatisfy { !told.contains($0) || reached.contains($0) }
       }
       guard let fields, isClear else { continue }
@@ -267,4 +299,9 @@ extension Intent.State {
     }
     return problems
   }
+}
+
+extension AnyRecord {
+  /// The texts of a sheet that have a value.
+  fileprivate var texts: [String: String] { fields.compactMapValues(\.text).filter { !$0.value.isEmpty } }
 }

@@ -10,6 +10,7 @@ typealias FaultyRemoteFault = FaultyRemote.Fault
 enum WideFeature: String, CaseIterable, Sendable {
   case atomic, drafts, online, onlineOnly, oneWay, busyWrites, queries, refreshes, live, purges,
     forcedPurges
+  case restores, processes
   case decisions, keepLocal, moves, scopes, compaction, epochs, refusals, throwing, kills, untoldKills,
     faults, late, mixed
 
@@ -25,7 +26,7 @@ enum WideFeature: String, CaseIterable, Sendable {
       .purges: ["purge"], .forcedPurges: ["forced purge"],
       .decisions: ["decision retry", "decision revert", "decision removeLocal"], .scopes: ["follow"],
       .compaction: ["compaction"], .epochs: ["epoch"], .refusals: ["failure invalid"],
-      .throwing: ["failure mergeFailed"], .kills: ["kill"],
+      .restores: ["restore"], .processes: ["beside"], .throwing: ["failure mergeFailed"], .kills: ["kill"],
       .faults: ["lostRequest", "lostAnswer", "duplicated", "busy", "broken"].map { "fault \($0)" },
       .late: ["fault late"],
     ]

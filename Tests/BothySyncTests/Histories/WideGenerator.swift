@@ -106,6 +106,9 @@ struct WideGenerator {
       (.throwing, .policyFails(device, random.chance(70))),
       (.throwing, .policyFails(device, random.chance(70))),
       (.decisions, .decide(device, number(0...9), decision())),
+      (.restores, .restore(device, number(0...99))), (.restores, .restore(device, number(0...99))),
+      (.processes, .beside(device, act(), syncs: random.chance(60), faults())),
+      (.processes, .beside(device, act(), syncs: random.chance(60), faults())),
       // Each transaction begins, is written and is committed. The third step is excluded, since its result is never
       // reported.
       (.kills, .kill(device, at: number(0...4) * 3 + number(1...2), faults())),

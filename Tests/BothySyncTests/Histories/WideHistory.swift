@@ -72,6 +72,10 @@ struct WideHistory: Codable, Sendable, Equatable {
     case live(Int, Int)
     case purge(Int, record: Int, pending: Bool)
     case decide(Int, Int, Decision)
+    /// Restores content that the journal has as lost.
+    case restore(Int, Int)
+    /// Writes in another process of the app, which then syncs or doesn't.
+    case beside(Int, Act, syncs: Bool, [Fault])
     case follow(Int, [String])
     case compact
     case epoch

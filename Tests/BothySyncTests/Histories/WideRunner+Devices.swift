@@ -74,6 +74,38 @@ extension WideRunner {
     _ = forget(before, index, decision.rawValue, try store.outboxEntries())
   }
 
+  /// Restores content that the journal has as lost, as a person decides who looks at the records.
+  func restore(_ index: Int, _ number: Int) async throws {
+    let store = device(index).store
+    let entries = try store.journal.entries(losing: true, limit: 1000).filter(\.isRestorable)
+    guard !entries.isEmpty else { return }
+    let entry = entries[number % entries.count]
+    let before = try sheets(index)
+    try await store.journal.restore(entry)
+    let after = try sheets(index)
+    for id in Set(before.keys).union(after.keys).union([entry.record.id]).sorted() {
+      let isSame = before[id] == after[id]
+      // A record that is here as it was lost is sent anew.
+      guard !isSame || id == entry.record.id else { continue }
+      intent.restored(id, on: index, from: isSame ? nil : before[id], to: after[id])
+    }
+    count("restore")
+  }
+
+  private func sheets(_ index: Int) throws -> [String: AnyRecord] {
+    let records = try device(index).store.store.read { try $0.fetch(AnyQuery("Sheet")) }
+    return Dictionary(records.map { ($0.recordID.id, $0) }, uniquingKeysWith: { $1 })
+  }
+
+  /// Writes in another process of the app, which ends after that.
+  func beside(_ index: Int, _ act: WideHistory.Act, _ syncs: Bool) async throws {
+    let other = try device(index).openBeside()
+    try Self.write(act, index, other, intent)
+    if syncs { hear(await other.sync(), index) }
+    try other.store.close()
+    count("beside")
+  }
+
   func restart(_ index: Int) throws {
     try device(index).restart()
     try findDeeds(index)

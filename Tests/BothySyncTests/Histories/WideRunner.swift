@@ -157,6 +157,9 @@ final class WideRunner {
     case .live(let index, let number): try await live(index, number)
     case .purge(let index, let record, let pending): try purge(index, record, pending)
     case .decide(let index, let number, let decision): try decide(index, number, decision)
+    case .restore(let index, let number): try await restore(index, number)
+    case .beside(let index, let act, let syncs, let faults):
+      try await with(faults, index) { try await beside(index, act, syncs) }
     case .follow(let index, let names):
       try await device(index).store.follow(Self.scopes(names))
       count("follow")

@@ -40,6 +40,13 @@ struct JournalKeepingTests {
     #expect(kept.first?.number == last)
   }
 
+  @Test("Limits without an end keep every entry", arguments: [Int.max, 1 << 53, 1 << 40])
+  func forEver(days: Int) async throws {
+    let pair = try await Pair.sharing { $0.journal = SyncOptions.JournalLimits(days: days) }
+    try await lose(3, pair)
+    #expect(try losses(pair) == 3)
+  }
+
   @Test("Entries expire by their bytes, and the newest stays whatever its size")
   func bytes() async throws {
     let pair = try await Pair.sharing { $0.journal = SyncOptions.JournalLimits(bytes: 4000) }

@@ -75,4 +75,16 @@ struct CompletenessTests {
     #expect(gone.records.isEmpty && !gone.isComplete && gone.age == nil)
     #expect(try await answer("book/2").isComplete)
   }
+
+  @Test("A query over all containers isn't complete after a pull of one")
+  func allContainers() async throws {
+    let whole = AnyQuery("Note")
+    _ = await device.store.sync(container: "Note")
+    #expect(try await answer("Note").isComplete)
+    let local = RequestOptions(readPolicy: .local)
+    #expect(try await !device.store.fetchResult(whole, options: local).isComplete)
+    try await device.store.subscriptions.set([.everything])
+    await device.store.sync()
+    #expect(try await device.store.fetchResult(whole, options: local).isComplete)
+  }
 }

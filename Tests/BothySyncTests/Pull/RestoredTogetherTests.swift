@@ -16,7 +16,8 @@ struct RestoredTogetherTests {
 
   /// Returns a device whose acknowledged title the restored server has lost, with notes of two records in one
   /// transaction.
-  private func parts(_ policy: MergePolicy, _ restore: SyncOptions.RestorePolicy = .ask) async throws -> Parts
+  private func parts(_ policy: MergePolicy, _ restore: SyncOptions.RestorePolicy = .request) async throws
+    -> Parts
   {
     let folder = try TemporaryFolder()
     let time = VirtualTime()

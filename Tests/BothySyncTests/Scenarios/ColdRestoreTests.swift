@@ -26,7 +26,8 @@ struct ColdRestoreTests {
 
     /// - Parameters:
     ///   - clocks: the clock and the random numbers of the run that is lost and of the restored server.
-    init(_ clocks: Clocks, policy: SyncOptions.RestorePolicy = .ask, isPending: Bool = false) async throws {
+    init(_ clocks: Clocks, policy: SyncOptions.RestorePolicy = .request, isPending: Bool = false) async throws
+    {
       place = try Place()
       a = try place.device("a", policy)
       b = try place.device("b", policy)

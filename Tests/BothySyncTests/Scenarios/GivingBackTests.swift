@@ -29,7 +29,7 @@ struct GivingBackTests {
     }
 
     func device(
-      _ name: String, _ restored: SyncOptions.RestorePolicy = .ask, pageSize: Int = 1000,
+      _ name: String, _ restored: SyncOptions.RestorePolicy = .request, pageSize: Int = 1000,
       failPoints: FailPoints? = nil,
       scopes: [SyncScope] = [.everything], batchSize: Int = 500
     ) throws -> SyncedStore {
@@ -196,7 +196,7 @@ struct GivingBackTests {
 
   @Test("By default a restored server waits for a decision, then receives lost records")
   func asked() async throws {
-    let (place, a, b) = try await restoredCase(.ask)
+    let (place, a, b) = try await restoredCase(.request)
     for store in [a, b] { #expect(await store.sync().stop?.name == "otherServer") }
     #expect(try await place.titles()["late"] == nil)
     #expect(try await a.maintenance.uploadMine().givenBack.count == 2)

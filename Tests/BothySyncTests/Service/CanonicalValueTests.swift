@@ -69,28 +69,28 @@ struct CanonicalValueTests {
   @Test("A query with too many conditions or sort keys is rejected with a remedy")
   func largeQueries() async throws {
     let world = try SimulatedWorld(rules: AccessRules(schema: schema))
-    func ask(_ query: AnyQuery) async throws -> [ServerRecord] {
+    func request(_ query: AnyQuery) async throws -> [ServerRecord] {
       try await world.service.query(space: "test", principal: Principal("ann"), query)
     }
     let condition = ConditionTree.compare(field: "count", .greater, .int(1))
     let fits = AnyQuery("Thing", where: .or(Array(repeating: condition, count: 100)))
-    #expect(try await ask(fits).isEmpty)
+    #expect(try await request(fits).isEmpty)
     let tooMany = AnyQuery("Thing", where: .not(.or([fits.filter, condition])))
-    let error = await #expect(throws: BothyError.self) { _ = try await ask(tooMany) }
+    let error = await #expect(throws: BothyError.self) { _ = try await request(tooMany) }
     #expect(error?.code == .invalidQuery)
     #expect(error?.message.contains("'in'") ?? false)
     var keys = AnyQuery("Thing")
     keys.order = Array(repeating: SortKey("count"), count: 9)
     let sorted = keys
-    await #expect(throws: BothyError.self) { _ = try await ask(sorted) }
+    await #expect(throws: BothyError.self) { _ = try await request(sorted) }
     func contains(_ length: Int) -> AnyQuery {
       let text = String(repeating: "a", count: length)
       return AnyQuery("Thing", where: .not(.and([.contains(field: "name", text, ignoringCase: true)])))
     }
-    #expect(try await ask(contains(1024)).isEmpty)
-    let long = await #expect(throws: BothyError.self) { _ = try await ask(contains(1025)) }
+    #expect(try await request(contains(1024)).isEmpty)
+    let long = await #expect(throws: BothyError.self) { _ = try await request(contains(1025)) }
     #expect(long?.message.contains("a part of the text") ?? false)
     let many = AnyQuery("Thing", where: .oneOf(field: "count", (0..<5000).map { .int($0) }))
-    #expect(try await ask(many).isEmpty)
+    #expect(try await request(many).isEmpty)
   }
 }

@@ -75,7 +75,7 @@ struct HostQueue: ~Copyable {
   var runningCount: Int { running.count }
   var waitingCount: Int { waiting.count }
 
-  mutating func ask(_ asking: Asking, now: Duration) {
+  mutating func request(_ asking: Asking, now: Duration) {
     if hosts.count > 1000 { hosts = hosts.filter { !$0.value.isIdle(now) } }
     let known = hosts[asking.origin]?.limits
     hosts[asking.origin, default: Host(limits: asking.limits)].limits =

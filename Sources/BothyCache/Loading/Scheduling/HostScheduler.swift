@@ -42,7 +42,7 @@ package final class HostScheduler: Sendable {
           if state.gone.remove(ticket) != nil { return true }
           let now = clock.uptime()
           state.continuations[ticket] = continuation
-          state.table.ask(
+          state.table.request(
             HostQueue.Asking(
               ticket: ticket, origin: origin, limits: order.limits, rateGroup: order.rateGroup,
               priority: flight.priority, latest: now + order.retry.patience, hasAlias: hasAlias), now: now)

@@ -85,7 +85,7 @@ package struct ArchiveDownload {
   /// Returns the metadata of the file if it has the server's version.
   private func current() async throws -> TileArchiveInfo? {
     guard let state = ArchiveDownloadState(path: installed), state.address == address,
-      let stamp = FileStamp(path: path), state.total.map({ $0 == stamp.size }) ?? true
+      let stamp = FileFingerprint(path: path), state.total.map({ $0 == stamp.size }) ?? true
     else { return nil }
     do { _ = try await file.bytes(0..<1, expecting: state.validator) } catch let error as BothyError
       where error.code == .changedArchive
@@ -98,7 +98,7 @@ package struct ArchiveDownload {
   private func load(_ progress: (LoadProgress) -> Void) async throws -> ArchiveDownloadState? {
     var state = ArchiveDownloadState(path: begun)
     var place = ArchiveDownloadState.start(
-      state, address: address, bytes: FileStamp(path: partial)?.size ?? 0)
+      state, address: address, bytes: FileFingerprint(path: partial)?.size ?? 0)
     if place == 0 {
       try discard()
       state = nil
@@ -133,7 +133,7 @@ package struct ArchiveDownload {
   }
 
   private func opened() throws -> FileHandle {
-    if FileStamp(path: partial) == nil {
+    if FileFingerprint(path: partial) == nil {
       guard FileManager.default.createFile(atPath: partial, contents: nil) else {
         throw BothyError(
           .unavailable, "\(partial) can't be made. Check that its folder is there and may be written.")

@@ -14,13 +14,13 @@ package final class ArchiveTier: BlobReader {
   private let source: SourceID
   /// True if a tile that the archive lacks doesn't exist, as the archive is all of the source.
   private let isWhole: Bool
-  private let opened: Mutex<(archive: BlockingArchive, stamp: FileStamp)?>
+  private let opened: Mutex<(archive: BlockingArchive, stamp: FileFingerprint)?>
 
   /// Opens a file whose tiles are before those of the source.
   ///
   /// Throws `BothyError`: `unavailable`, `notAnArchive` or `damagedArchive`.
   package init(path: String, as source: SourceID) throws(BothyError) {
-    guard let stamp = FileStamp(path: path) else {
+    guard let stamp = FileFingerprint(path: path) else {
       throw BothyError(.unavailable, "The file \(path) does not exist. Check the path.")
     }
     self.path = path
@@ -38,14 +38,14 @@ package final class ArchiveTier: BlobReader {
     isWhole = true
     // The first read reports an error.
     let archive = try? BlockingArchive(path: path)
-    opened = Mutex(FileStamp(path: path).flatMap { stamp in archive.map { ($0, stamp) } })
+    opened = Mutex(FileFingerprint(path: path).flatMap { stamp in archive.map { ($0, stamp) } })
   }
 
   /// The metadata of the archive that was read last.
   var info: TileArchiveInfo? { opened.withLock { $0?.archive.info } }
 
   /// The time of the file in milliseconds since 1970, or `nil` if it is gone.
-  var time: Int64? { FileStamp(path: path)?.milliseconds }
+  var time: Int64? { FileFingerprint(path: path)?.milliseconds }
 
   package func entry(_ key: ResourceKey) throws -> CacheEntry? {
     guard key.source == source, key.variant == 0, let tile = Tile(key) else { return nil }
@@ -68,7 +68,7 @@ package final class ArchiveTier: BlobReader {
 
   /// Returns the archive of the file that is there now. `nil` if there is none, which is an error for a whole source.
   private func current() throws -> (archive: BlockingArchive, time: Int64)? {
-    guard let stamp = FileStamp(path: path) else {
+    guard let stamp = FileFingerprint(path: path) else {
       guard isWhole else { return nil }
       throw BothyError(.unavailable, "The archive \(path) of the source \(source) isn't there. Put it there.")
     }

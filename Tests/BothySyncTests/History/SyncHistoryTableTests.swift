@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @Suite("The log of syncs", .faultsStrike, .timeLimit(.minutes(5)))
-struct SyncLogTests {
+struct SyncHistoryTableTests {
   /// Returns the number of write transactions that `body` makes.
   private func transactions(of device: SimulatedDevice, _ body: () async throws -> Void) async rethrows -> Int
   {

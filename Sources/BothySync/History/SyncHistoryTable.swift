@@ -30,16 +30,16 @@ final class SyncHistoryWriter: Sendable {
       guard !row.says(run) else { return }
       return await Task {
         do {
-          try await store.write(origin: .remote) { try SyncLog.update(row.number, to: run, in: $0) }
+          try await store.write(origin: .remote) { try SyncHistoryTable.update(row.number, to: run, in: $0) }
         } catch { logger.notice("How a sync ended was not noted.", metadata: ["error": "\(error)"]) }
       }.value
     }
-    guard SyncLogRule.mayMatter(run) else { return }
+    guard SyncHistoryRule.mayMatter(run) else { return }
     // It has a task of its own, so that a sync whose task was cancelled is noted too.
     await Task {
       do {
-        let last = try await store.read { try SyncLog.last(in: $0) }
-        switch SyncLogRule.verdict(on: run, after: last) {
+        let last = try await store.read { try SyncHistoryTable.last(in: $0) }
+        switch SyncHistoryRule.verdict(on: run, after: last) {
         case .nothing: return
         case .countLater: if let last { countLater(run, last) }
         case .count, .row: try await keep(run)
@@ -70,12 +70,13 @@ final class SyncHistoryWriter: Sendable {
   private func write(_ run: StoreMaintenance.SyncRun, _ open: Uncounted?) async throws {
     try await store.write(origin: .remote) { transaction in
       // Another process may have noted a sync meanwhile.
-      let last = try SyncLog.last(in: transaction)
-      if let open { try SyncLog.count(open.times, upTo: open.last, in: open.row, transaction) }
-      switch SyncLogRule.verdict(on: run, after: last) {
+      let last = try SyncHistoryTable.last(in: transaction)
+      if let open { try SyncHistoryTable.count(open.times, upTo: open.last, in: open.row, transaction) }
+      switch SyncHistoryRule.verdict(on: run, after: last) {
       case .nothing: return
-      case .countLater, .count: if let last { try SyncLog.count(1, upTo: run, in: last, transaction) }
-      case .row: try SyncLog.append(run, in: transaction)
+      case .countLater, .count:
+        if let last { try SyncHistoryTable.count(1, upTo: run, in: last, transaction) }
+      case .row: try SyncHistoryTable.append(run, in: transaction)
       }
     }
   }
@@ -128,13 +129,13 @@ extension SyncHistoryWriter {
 
     private func write(_ run: StoreMaintenance.SyncRun, in transaction: WriteTransaction) throws -> Row {
       if var row {
-        try SyncLog.update(row.number, to: run, in: transaction)
+        try SyncHistoryTable.update(row.number, to: run, in: transaction)
         row.run = run
         return row
       }
       let open = diary.uncounted.withLock { $0 }
-      if let open { try SyncLog.count(open.times, upTo: open.last, in: open.row, transaction) }
-      return Row(number: try SyncLog.append(run, in: transaction), run: run, counted: open)
+      if let open { try SyncHistoryTable.count(open.times, upTo: open.last, in: open.row, transaction) }
+      return Row(number: try SyncHistoryTable.append(run, in: transaction), run: run, counted: open)
     }
 
     /// Notes the results of an exchange and of those before it, if the sync has changed anything. It counts after
@@ -166,7 +167,7 @@ extension SyncHistoryWriter {
 /// | moved nothing and refused nothing, and the last ended well  | nothing                                       |
 /// | ended as the last did, neither having moved anything        | a count: at once, or later within the minute  |
 /// | ended in another way                                        | a row                                         |
-package enum SyncLogRule {
+package enum SyncHistoryRule {
   package enum Verdict: Sendable, Equatable {
     /// Nothing is written, now or later.
     case nothing
@@ -206,7 +207,7 @@ package enum SyncLogRule {
 }
 
 /// The table of past syncs, newest last. It has a few hundred rows, written inside other transactions.
-enum SyncLog {
+enum SyncHistoryTable {
   static let sql = """
     CREATE TABLE IF NOT EXISTS bothy_sync_log (
       number INTEGER PRIMARY KEY, began INTEGER NOT NULL, ended INTEGER NOT NULL, process INTEGER NOT NULL,
