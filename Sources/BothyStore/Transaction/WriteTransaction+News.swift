@@ -78,7 +78,7 @@ extension WriteTransaction {
     let read = StoredRow(
       values: table.schema.fields.indices.map { news.fields[$0] ?? .null }, container: news.container,
       version: news.was)
-    let saved = conceal(values, table, id, readAs: mark).values
+    let (saved, secrets) = conceal(values, table, id, readAs: mark)
     var values = saved
     let (stale, unseen, _) = try leaveNews(
       in: &values, readAs: mark, over: read, table, id: id, isTyped: isTyped)
@@ -89,6 +89,7 @@ extension WriteTransaction {
     }
     try link(table, id: id, values)
     try setVersion(version, table, id: id)
+    keep(secrets)
     note(saved, readAs: mark, over: read.values, now: values, unseen: unseen, table, id: id)
     changed(
       .update, table, id, before: read,
@@ -109,29 +110,33 @@ struct SavedSecret: Hashable, Sendable {
 
 /// Keeping the values of sensitive fields out of the rows.
 extension WriteTransaction {
-  /// Moves the values of sensitive fields to `secrets` and returns null for the row. The flag is true if any is new.
+  /// Takes the values of sensitive fields out of the row, and returns those to keep.
   ///
   /// - Parameter isKept: true if the record exists, so that secrets that the same value was saved with before are stored
   ///   or sent already. Memory has hashes of them until the next launch.
   func conceal(
     _ values: [FieldValue], _ table: TypeTable, _ id: String, readAs mark: ReadMark, isKept: Bool = false
-  ) -> (values: [FieldValue], hasNew: Bool) {
-    var (values, hasNew) = (values, false)
+  ) -> (values: [FieldValue], secrets: [SavedSecret: String]) {
+    var (values, secrets) = (values, [SavedSecret: String]())
     let record = RecordID(type: table.schema.name, id: id)
     for position in table.sensitivePositions {
       guard case .text(let secret) = values[position] else { continue }
       values[position] = .null
       let key = SecretKey(record, field: table.schema.fields[position].name)
       let saved = SavedSecret(key: key, reading: mark.reading)
-      if mark.reading != 0 {
-        let hash = Self.hash(secret)
-        if isKept && hash == secretHashes[saved] ?? ownChanges?.secretHash(saved) { continue }
-        secretHashes[saved] = hash
-      }
-      secrets[key] = secret
-      hasNew = true
+      let known = secretHashes[saved] ?? ownChanges?.secretHash(saved)
+      if isKept && mark.reading != 0 && known == Self.hash(secret) { continue }
+      secrets[saved] = secret
     }
-    return (values, hasNew)
+    return (values, secrets)
+  }
+
+  /// Keeps the secrets of a save that the row has taken, for the secret store.
+  func keep(_ concealed: [SavedSecret: String]) {
+    for (saved, secret) in concealed {
+      secrets[saved.key] = secret
+      if saved.reading != 0 { secretHashes[saved] = Self.hash(secret) }
+    }
   }
 
   /// Returns a hash with a key that Swift makes for each process.

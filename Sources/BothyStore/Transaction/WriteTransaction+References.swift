@@ -1,4 +1,5 @@
-/// Unique fields of synced types and the index of list references: the work of a write beyond its own row.
+/// The work of a write beyond its own columns: unique fields of synced types, the index of list references, and members
+/// outside columns.
 extension WriteTransaction {
   func clearReference(_ clearing: DeletionPlan.Clearing) throws {
     var value = FieldValue.null
@@ -65,6 +66,22 @@ extension WriteTransaction {
         try statement.run()
       }
     }
+  }
+
+  /// Removes the members outside columns of the fields that change. The written value replaces the unread one.
+  func forget(
+    _ aside: String, of before: [FieldValue], now values: [FieldValue], _ table: TypeTable, _ id: String
+  ) throws {
+    guard var members = try JSONValue(parsing: aside).objectValue else { return }
+    let count = members.count
+    for position in values.indices where before[position] != values[position] {
+      for name in table.asideNames[position] { members[name] = nil }
+    }
+    guard members.count < count else { return }
+    let set = try statement(.setAside, table)
+    set.bind(members.isEmpty ? nil : JSONValue.object(members).canonicalText, at: 1)
+    set.bind(id, at: 2)
+    try set.run()
   }
 }
 

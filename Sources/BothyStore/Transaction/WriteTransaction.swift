@@ -218,20 +218,22 @@ public final class WriteTransaction: ReadTransaction {
     _ table: TypeTable, id: String, container: String?, values: [FieldValue], readAs mark: ReadMark = .whole,
     given: [String: FieldValue]? = nil
   ) throws {
-    let values = conceal(values, table, id, readAs: mark).values
+    let (values, secrets) = conceal(values, table, id, readAs: mark)
     if table.hasSideWork { try checkUnique(table, id: id, values) }
-    try insert(table, id: id, container: container, given: given) { encoder in
+    try insertRow(table, id: id, container: container) { encoder in
       for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
     }
+    keep(secrets)
     if table.hasListReferences { try link(table, id: id, values) }
+    changed(.insert, table, id, before: nil, given: given)
+    try flushIfFull()
   }
 
   private func insert(
-    _ table: TypeTable, id: String, container: String?, given: [String: FieldValue]? = nil,
-    _ encode: (inout FieldEncoder) -> Void
+    _ table: TypeTable, id: String, container: String?, _ encode: (inout FieldEncoder) -> Void
   ) throws {
     try insertRow(table, id: id, container: container, encode)
-    changed(.insert, table, id, before: nil, given: given)
+    changed(.insert, table, id, before: nil)
     try flushIfFull()
   }
 
@@ -264,13 +266,24 @@ public final class WriteTransaction: ReadTransaction {
       throw Self.notFound(RecordID(type: table.schema.name, id: id))
     }
     // A secret changes nothing in the row, but must be sent.
-    let (saved, hasSecret) = conceal(values, table, id, readAs: mark, isKept: true)
+    let (saved, secrets) = conceal(values, table, id, readAs: mark, isKept: true)
     var values = saved
     let (stale, unseen, isHidden) = try leaveNews(
       in: &values, without: absent, readAs: mark, over: before, table, id: id, isTyped: isTyped)
-    note(saved, readAs: mark, over: before.values, now: values, unseen: unseen, table, id: id)
     // A save under way that is saved here too is durable from now on, whatever the server answers.
-    if before.values == values && !hasSecret && stale == nil && !isHidden { return }
+    let isChange = before.values != values || !secrets.isEmpty || stale != nil || isHidden
+    if isChange { try updateRow(table, id: id, values, over: before) }
+    // Remembered once nothing refuses the save. The app may catch a refusal, and save the value again.
+    keep(secrets)
+    note(saved, readAs: mark, over: before.values, now: values, unseen: unseen, table, id: id)
+    guard isChange else { return }
+    changed(.update, table, id, before: before, stale: stale)
+    try flushIfFull()
+  }
+
+  private func updateRow(
+    _ table: TypeTable, id: String, _ values: [FieldValue], over before: StoredRow
+  ) throws {
     if table.hasSideWork { try checkUnique(table, id: id, values, before: before.values) }
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)
@@ -286,24 +299,6 @@ public final class WriteTransaction: ReadTransaction {
     if let aside = before.unknownFields { try forget(aside, of: before.values, now: values, table, id) }
     try unlink(table, id: id, before.values)
     try link(table, id: id, values)
-    changed(.update, table, id, before: before, stale: stale)
-    try flushIfFull()
-  }
-
-  /// Removes the members outside columns of the fields that change. The written value replaces the unread one.
-  private func forget(
-    _ aside: String, of before: [FieldValue], now values: [FieldValue], _ table: TypeTable, _ id: String
-  ) throws {
-    guard var members = try JSONValue(parsing: aside).objectValue else { return }
-    let count = members.count
-    for position in values.indices where before[position] != values[position] {
-      for name in table.asideNames[position] { members[name] = nil }
-    }
-    guard members.count < count else { return }
-    let set = try statement(.setAside, table)
-    set.bind(members.isEmpty ? nil : JSONValue.object(members).canonicalText, at: 1)
-    set.bind(id, at: 2)
-    try set.run()
   }
 
   private func replace(_ table: TypeTable, id: String, _ encode: (inout FieldEncoder) -> Void) throws {

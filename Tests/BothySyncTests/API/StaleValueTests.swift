@@ -69,6 +69,27 @@ struct StaleValueTests {
     }
   }
 
+  @Test("The save after a caught refusal has all edits of the value", arguments: [true, false])
+  func refused(isTogether: Bool) async throws {
+    let badge = TypeSchema(
+      "Badge", fields: [FieldSchema("name", .text), FieldSchema("code", .text, unique: true)])
+    let device = try SimulatedWorld().addDevice(schema: StoreSchema(types: [badge]))
+    try device.put(AnyRecord("Badge", id: "B1", ["name": "one", "code": "x"]))
+    try device.put(AnyRecord("Badge", id: "B2", ["name": "old", "code": "y"]))
+    await device.store.sync()
+    var edited = try #require(try device.record("Badge", "B2"))
+    (edited["name"], edited["code"]) = ("new", "x")
+    let refused = edited
+    edited["code"] = "z"
+    let accepted = edited
+    try device.change { transaction in
+      #expect(throws: BothyError.self) { try transaction.save(refused) }
+      if isTogether { try transaction.save(accepted) }
+    }
+    if !isTogether { try device.change { try $0.save(accepted) } }
+    #expect(try device.record("Badge", "B2")?.fields == ["name": "new", "code": "z"])
+  }
+
   @Test("Batches and transactions keep remote changes too")
   func transactions() async throws {
     for delivery in [WriteGrouping.independent, .atomic] {

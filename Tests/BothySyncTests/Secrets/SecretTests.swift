@@ -158,6 +158,35 @@ struct SecretTests {
     #expect(try secrets(device).isEmpty)
   }
 
+  @Test("A refused save that the app catches leaves no secret behind")
+  func refused() async throws {
+    let taken = Mutex<[String?]>([])
+    var rules = AccessRules()
+    rules.receiveSecrets = { _, _, secrets in taken.withLock { $0.append(secrets.values["pin"]) } }
+    let device = try SimulatedWorld(rules: rules).addDevice(schema: .posters)
+    var poster = Poster(id: "P1", "start")
+    poster.pin = "1234"
+    try device.change { try $0.insert(poster) }
+    poster.pin = "0000"
+    try device.change { transaction in
+      #expect(throws: BothyError.self) { try transaction.insert(poster) }
+    }
+    await device.store.sync()
+    #expect(taken.withLock { $0 } == ["1234"])
+    var fetched = try #require(try await device.store.store.fetch(Poster.all).first)
+    fetched.pin = "5678"
+    fetched.weight = .nan
+    try device.change { transaction in
+      #expect(throws: BothyError.self) { try transaction.save(fetched) }
+    }
+    #expect(try secrets(device).isEmpty)
+    await device.store.sync()
+    fetched.weight = 2
+    try device.change { try $0.save(fetched) }
+    await device.store.sync()
+    #expect(taken.withLock { $0 } == ["1234", "5678"])
+  }
+
   /// Promises: X-17
   @Test(
     "A secret is not sent on an open connection or to an unprepared server"
