@@ -128,11 +128,14 @@ extension LocalStore {
           + "Use the transaction at hand, or write when it is done.")
     }
     try checkFile()
+    let replacement = SecretReplacement(in: secrets)
     do {
       return try connections.writer.write {
-        try perform($0, origin, body)
+        try perform($0, origin, replacement, body)
       } committed: {
         try tell($0.1, origin)
+      } undone: {
+        replacement.putBack()
       }.0
     } catch { throw known(error) }
   }
@@ -158,17 +161,21 @@ extension LocalStore {
     origin: WriteOrigin, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
     try checkFile()
+    let replacement = SecretReplacement(in: secrets)
     do {
       return try await connections.writer.write {
-        try self.perform($0, origin, body)
+        try self.perform($0, origin, replacement, body)
       } committed: {
         try self.tell($0.1, origin)
+      } undone: {
+        replacement.putBack()
       }.0
     } catch { throw known(error) }
   }
 
   private func perform<Result>(
-    _ database: Database, _ origin: WriteOrigin, _ body: (WriteTransaction) throws -> Result
+    _ database: Database, _ origin: WriteOrigin, _ replacement: SecretReplacement,
+    _ body: (WriteTransaction) throws -> Result
   ) throws -> (Result, Done) {
     try options.onStep?(.begin, origin)
     let transaction = WriteTransaction(database, catalog, origin: origin, recorder: recorder)
@@ -177,8 +184,8 @@ extension LocalStore {
     transaction.ownChanges = ownChanges
     let result = try running.marking(transaction) { try body(transaction) }
     try transaction.flush()
-    // Written last, before the commit. A crash in between leaves a secret that no change needs, which is removed later.
-    for (key, secret) in transaction.secrets { try secrets.set(secret, for: key) }
+    // Written last, before the commit, so that no durable change lacks its secret.
+    try replacement.set(transaction.secrets)
     try options.onStep?(.commit, origin)
     return (
       result,

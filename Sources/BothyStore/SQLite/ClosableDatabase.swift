@@ -35,36 +35,45 @@ package final class ClosableDatabase: Sendable {
     }
   }
 
-  /// Runs `body` in a transaction and then `committed`, before the next transaction begins.
+  /// Runs `body` in a transaction and then `committed`, before the next transaction begins. Runs `undone` instead if the
+  /// transaction is rolled back.
   package func write<Result>(
-    _ body: (Database) throws -> Result, committed: (Result) throws -> Void = { _ in }
+    _ body: (Database) throws -> Result, committed: (Result) throws -> Void = { _ in },
+    undone: () -> Void = {}
   ) throws -> Result {
     let pass = try gate.pass()
     return try database.writeWithoutTransaction {
       pass.giveBack()
-      return try Self.transact($0, body, committed)
+      return try Self.transact($0, body, committed, undone)
     }
   }
 
-  /// Like `write(_:committed:)`, but without blocking a thread of the caller's executor.
+  /// Like `write(_:committed:undone:)`, but without blocking a thread of the caller's executor.
   package func write<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result,
-    committed: @escaping @Sendable (Result) throws -> Void = { _ in }
+    committed: @escaping @Sendable (Result) throws -> Void = { _ in },
+    undone: @escaping @Sendable () -> Void = {}
   ) async throws -> Result {
     let pass = try gate.pass()
     return try await database.writeWithoutTransaction {
       pass.giveBack()
-      return try Self.transact($0, body, committed)
+      return try Self.transact($0, body, committed, undone)
     }
   }
 
   private static func transact<Result>(
-    _ connection: Database, _ body: (Database) throws -> Result, _ committed: (Result) throws -> Void
+    _ connection: Database, _ body: (Database) throws -> Result, _ committed: (Result) throws -> Void,
+    _ undone: () -> Void
   ) throws -> Result {
     var result: Result?
-    try connection.inTransaction {
-      result = try body(connection)
-      return .commit
+    do {
+      try connection.inTransaction {
+        result = try body(connection)
+        return .commit
+      }
+    } catch {
+      undone()
+      throw error
     }
     guard let result else {
       throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "A transaction was committed without its body")

@@ -10,11 +10,12 @@ import Synchronization
 ///
 /// Writes call it inside their transaction, so its time delays other writes.
 public protocol SecretStore: Sendable {
-  /// Returns the value for `key`, or nil. Called when a change of the record is sent. Throws if the value can't be
-  /// read, such as on a locked device.
+  /// Returns the value for `key`, or nil. Called when a change of the record is sent, and before another value replaces
+  /// it. Throws if the value can't be read, such as on a locked device.
   func secret(_ key: SecretKey) throws -> String?
   /// Stores a value and replaces the one before. Removes it if `secret` is nil; does nothing without one. Called just
-  /// before the commit of a write. An error of it rolls the write back.
+  /// before the commit of a write. An error of it rolls the write back. A write that fails puts back the values that it
+  /// replaced.
   func set(_ secret: String?, for key: SecretKey) throws
   /// Returns the keys of all values, in any order. Called to remove the values that no pending change needs.
   func keys() throws -> [SecretKey]

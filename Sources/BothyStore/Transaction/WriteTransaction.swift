@@ -23,7 +23,7 @@ public final class WriteTransaction: ReadTransaction {
   /// The store for the values of sensitive fields.
   package var secretStore: (any SecretStore)?
   /// The values written by this transaction, which are stored there just before the commit.
-  package internal(set) var secrets: [SecretKey: String] = [:]
+  package var secrets: [SecretKey: String] = [:]
   /// Their hashes by the readings of the saved values.
   var secretHashes: [SavedSecret: Int] = [:]
   let recorder: (any ChangeRecorder)?

@@ -25,7 +25,7 @@ extension OutboxQueue {
       awaited: entry.awaited, in: transaction)
     if let own = change.own { transaction.hide(own, of: entry.id) }
     if let told = entry.remoteVersion { try hear(told, in: transaction) }
-    for (key, secret) in change.secrets { try transaction.secretStore?.set(secret, for: key) }
+    transaction.secrets.merge(change.secrets) { $1 }
     transaction.touchBookkeeping()
     return entry.revision
   }

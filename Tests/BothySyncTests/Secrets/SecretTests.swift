@@ -158,6 +158,23 @@ struct SecretTests {
     #expect(try secrets(device).isEmpty)
   }
 
+  @Test("A write that fails at its commit changes no secret")
+  func failedCommit() async throws {
+    let taken = Taken()
+    let device = try SimulatedWorld(rules: taken.rules()).addDevice(schema: Self.schema)
+    device.failPoints.fail(at: 2)
+    #expect(throws: BothyError.self) { try device.put(user("none")) }
+    #expect(try secrets(device).isEmpty)
+    try device.put(user("one"))
+    let id = RecordID(type: "User", id: "U1")
+    device.failPoints.fail(at: 2)
+    #expect(throws: BothyError.self) {
+      try device.change { try $0.update(id, fields: ["password": "two"]) }
+    }
+    await device.store.sync()
+    #expect(taken.words == ["test/U1=one"])
+  }
+
   @Test("A refused save that the app catches leaves no secret behind")
   func refused() async throws {
     let taken = Mutex<[String?]>([])
