@@ -136,6 +136,7 @@ extension String {
       default: false
       }
     }
-    return bytes && !isEmpty && utf8.count <= 64 && !lowercased().hasPrefix("bothy")
+    let isTaken = lowercased().hasPrefix("bothy") || lowercased() == "rowid"
+    return bytes && !isEmpty && utf8.count <= 64 && !isTaken
   }
 }

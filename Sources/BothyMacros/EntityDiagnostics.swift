@@ -57,7 +57,7 @@ enum EntityProblem: DiagnosticMessage {
     case .nameNotLiteral: "The name must be a string literal, because it is part of the stored schema."
     case .invalidName(let name):
       "'\(name)' can't be a name in the schema: use a letter, then letters, digits or '_', at most 64, "
-        + "not starting with 'bothy'. The name 'id' is taken."
+        + "not starting with 'bothy'. The names 'id' and 'rowid' are taken."
     case .invalidTypeName(let name):
       "'\(name)' can't be the name of a type in the schema. Name it with @Entity(\"…\")."
     case .invalidFieldName(let name):

@@ -66,7 +66,7 @@ struct EntityDiagnosticsTests {
     Mistake(
       "@Entity(\"to-do\") struct T {}",
       "'to-do' can't be a name in the schema: use a letter, then letters, digits or '_', at most 64, "
-        + "not starting with 'bothy'. The name 'id' is taken.", 9),
+        + "not starting with 'bothy'. The names 'id' and 'rowid' are taken.", 9),
     Mistake(
       "@Entity struct BothyThing {}",
       "'BothyThing' can't be the name of a type in the schema. Name it with @Entity(\"…\").", 16),
@@ -161,7 +161,10 @@ struct EntityDiagnosticsTests {
     .property(
       "@Named(\"id\") var key: Int",
       "'id' can't be a name in the schema: use a letter, then letters, digits or '_', at most 64, "
-        + "not starting with 'bothy'. The name 'id' is taken.", 3),
+        + "not starting with 'bothy'. The names 'id' and 'rowid' are taken.", 3),
+    .property(
+      "var rowID: Int", "'rowID' can't be the name of a field in the schema. Name it with @Named(\"…\").", 7,
+      fix: ("Add '@Named(\"<#name#>\")'", "@Named(\"<#name#>\") var rowID: Int")),
     .property(
       "@Named(text) var key: Int",
       "The name must be a string literal, because it is part of the stored schema.", 3),

@@ -105,7 +105,7 @@ public struct StoreSchema: Sendable, Hashable {
   }
 
   /// Checks that a name is an identifier: a letter or `_`, then letters, digits or `_`, at most 64 bytes. A leading `_`
-  /// is reserved for Bothy.
+  /// is reserved for Bothy. A column `rowid` hides SQLite's own, by which indexes and conversions find a row.
   static func check(name: String, of what: String) throws(BothyError) {
     let isIdentifier =
       name.utf8.count <= 64
@@ -116,10 +116,11 @@ public struct StoreSchema: Sendable, Hashable {
         default: false
         }
       }
-    guard isIdentifier, !name.isEmpty, !name.lowercased().hasPrefix("bothy") else {
+    let lowercased = name.lowercased()
+    guard isIdentifier, !name.isEmpty, !lowercased.hasPrefix("bothy"), lowercased != "rowid" else {
       throw .invalidSchema(
         "'\(name)' can't be the name of a \(what): use a letter, then letters, digits or '_', "
-          + "at most 64, not starting with 'bothy'.")
+          + "at most 64, not starting with 'bothy', and not 'rowid'.")
     }
   }
 }

@@ -30,6 +30,7 @@ struct SchemaTests {
       ([TypeSchema("A", fields: [FieldSchema("id", .text)])], "A.id is reserved"),
       ([TypeSchema("bothy_meta", fields: [])], "'bothy_meta'"),
       ([TypeSchema("A", fields: [FieldSchema("x y", .int)])], "'x y'"),
+      ([TypeSchema("A", fields: [FieldSchema("RowID", .int)])], "'RowID'"),
       ([TypeSchema("A", fields: [FieldSchema("r", .reference(to: "B", onDelete: .cascade))])], "'B'"),
       ([TypeSchema("A", fields: [FieldSchema("r", .reference(to: "A", onDelete: .nullify))])], "optional"),
       ([TypeSchema("A", fields: [FieldSchema("n", .int, fullText: true)])], "full-text"),
