@@ -22,6 +22,7 @@ package struct Connections: Sendable {
 
   private init(opening path: String, schemaVersion: Int, options: StoreOptions) throws(BothyError) {
     do {
+      if options.damagedFile == .setAside { try DamagedFile.rejoin(path) }
       let isSuspect = options.damagedFile == .setAside && DamagedFile.isSuspect(path)
       try Self.inspect(path, schemaVersion: schemaVersion)
       let pool = try DatabasePool(path: path, configuration: Self.configuration(options))

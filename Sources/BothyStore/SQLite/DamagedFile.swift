@@ -23,13 +23,36 @@ package enum DamagedFile {
 
   /// Returns the quarantined files of the store at `path`, the oldest first.
   static func setAsideFiles(of path: String) -> [String] {
+    endings(of: path).filter { $0.allSatisfy(\.isNumber) }.sorted().map { "\(path)\(mark)\($0)" }
+  }
+
+  /// Returns the text after the mark of each file that a quarantine of `path` has named.
+  private static func endings(of path: String) -> [Substring] {
     let folder = (path as NSString).deletingLastPathComponent
     let name = (path as NSString).lastPathComponent + mark
     // If the folder can't be read, such files are unknown.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
-    return names.filter { $0.hasPrefix(name) && $0.dropFirst(name.count).allSatisfy(\.isNumber) }.sorted()
-      .map { folder.isEmpty ? $0 : (folder as NSString).appendingPathComponent($0) }
+    return names.filter { $0.hasPrefix(name) }.map { $0.dropFirst(name.count) }
   }
+
+  /// Gives the file its log back if the process ended between the two renames of `setAside`. A file that was changed
+  /// since doesn't get it, because the log of another state damages a file.
+  static func rejoin(_ path: String) throws {
+    let manager = FileManager.default
+    guard !manager.fileExists(atPath: path + "-wal"),
+      // An absent file has no date, and needs no log.
+      let changed = (try? manager.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+    else { return }
+    for ending in endings(of: path) where ending.hasSuffix("-wal") {
+      let place = "\(path)\(mark)\(ending.dropLast(4))"
+      guard let time = Int64(ending.dropLast(4)), milliseconds(changed) <= time,
+        !manager.fileExists(atPath: place)
+      else { continue }
+      return try manager.moveItem(atPath: place + "-wal", toPath: path + "-wal")
+    }
+  }
+
+  private static func milliseconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970 * 1000) }
 
   /// Checks every page. Throws `BothyError` `.corrupt` at the first that is damaged.
   static func check(_ database: some DatabaseReader, _ path: String) throws {
@@ -107,9 +130,9 @@ package enum DamagedFile {
     return length
   }
 
-  /// Renames the file and its log, and returns the error that reports it. Returns the cause if that fails.
+  /// Renames the log and then the file, and returns the error that reports it. Returns the cause if that fails.
   static func setAside(_ path: String, _ cause: BothyError) -> BothyError {
-    let place = "\(path)\(mark)\(Int64(Date().timeIntervalSince1970 * 1000))"
+    let place = "\(path)\(mark)\(milliseconds(Date()))"
     for suffix in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: path + suffix) {
       do { try FileManager.default.moveItem(atPath: path + suffix, toPath: place + suffix) } catch {
         return cause

@@ -143,6 +143,21 @@ struct DamagedFileTests {
     try store.close()
   }
 
+  /// Promises: S-3
+  @Test("A file whose quarantine ended after the log's rename opens with all records")
+  func halfRenamed() throws {
+    try abandoned()
+    let place = "\(path).damaged-\(Int64(Date().timeIntervalSince1970 * 1000))-wal"
+    try FileManager.default.moveItem(atPath: path + "-wal", toPath: place)
+    let store = try LocalStore(at: path, schema: schema)
+    #expect(try store.count(AnyQuery("Item")) == 500)
+    try store.close()
+    // The log of an earlier state stays away from a file that was changed since.
+    try Data(repeating: 0xA5, count: 32).write(to: URL(fileURLWithPath: path + ".damaged-1-wal"))
+    try LocalStore(at: path, schema: schema).close()
+    #expect(FileManager.default.fileExists(atPath: path + ".damaged-1-wal"))
+  }
+
   @Test("A file of another kind is refused and left in its place")
   func otherKind() throws {
     for bytes in [Data(repeating: 0, count: 8192), Data("a letter of some length".utf8)] {
