@@ -48,10 +48,10 @@ public final class LocalStore: Sendable {
   ///   - migrations: The steps from all earlier versions. Steps up to the version of the file are skipped.
   ///   - options: Their defaults suit an app. Secrets are stored in the folder `path` with the suffix `-secrets`.
   /// - Throws: `BothyError`, and leaves an existing file unchanged, except that a damaged one is renamed. `.corrupt`
-  ///   names its new path, and the next opening creates a new file. `.newerFile` needs a newer app. `.schemaMismatch`
-  ///   names each difference without a step. `.migrationFailed` has the error of a step. `invalidSchema` names the type
-  ///   and field of a wrong declaration. `cannotOpen`, `notADatabase`, `.readOnly`, `.busy` and `.diskFull` name the
-  ///   file.
+  ///   names its new path, and the next opening creates a new file. If a migration meets the damage, the next opening
+  ///   renames the file. `.newerFile` needs a newer app. `.schemaMismatch` names each difference without a step.
+  ///   `.migrationFailed` has the error of a step. `invalidSchema` names the type and field of a wrong declaration.
+  ///   `cannotOpen`, `notADatabase`, `.readOnly`, `.busy` and `.diskFull` name the file.
   public convenience init(
     at path: String, schema: StoreSchema, migrations: [Migration] = [], options: StoreOptions = StoreOptions()
   ) throws {
@@ -119,6 +119,7 @@ public final class LocalStore: Sendable {
       }
       if isCheckDue { fileCheck?.begin() }
     } catch {
+      if let path, fileCheck != nil, DamagedFile.isReported(by: error) { DamagedFile.suspect(path) }
       throw BothyError(error, path: self.path)
     }
     tellOfDamagedFiles()

@@ -12,6 +12,14 @@ package enum DamagedFile {
     _ = FileManager.default.createFile(atPath: path + suspicion, contents: nil)
   }
 
+  /// True if an error, or one that it reports, is SQLite's about a damaged page.
+  static func isReported(by error: any Error) -> Bool {
+    guard let known = error as? BothyError else {
+      return (error as? DatabaseError)?.resultCode == .SQLITE_CORRUPT
+    }
+    return known.code == .corrupt || known.underlying.map(isReported) ?? false
+  }
+
   /// Withdraws a suspicion.
   static func trust(_ path: String) throws {
     guard isSuspect(path) else { return }

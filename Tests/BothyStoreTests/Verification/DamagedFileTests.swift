@@ -98,6 +98,22 @@ struct DamagedFileTests {
   }
 
   /// Promises: S-3
+  @Test("After a migration meets damage, the next opening quarantines the file", arguments: [true, false])
+  func metByMigration(hasStep: Bool) throws {
+    try abandoned()
+    try damage()
+    let added: [FieldSchema] = [.field("text", String.self), .field("size", Int.self, default: 1)]
+    let fields = hasStep ? [.field("text", Int.self)] : added
+    let step = Migration.Step.convertField(type: "Item", field: "text", from: String.self) { _ in .int(1) }
+    #expect(throws: BothyError.self) {
+      _ = try LocalStore(
+        at: path, schema: StoreSchema(version: 2, types: [TypeSchema("Item", fields: fields)]),
+        migrations: hasStep ? [Migration(to: 2, step)] : [])
+    }
+    try expectSetAside()
+  }
+
+  /// Promises: S-3
   @Test("After the daily check finds damage, the next opening quarantines and keeps the file")
   func setAside() throws {
     try abandoned()
