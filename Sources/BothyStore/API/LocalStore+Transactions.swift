@@ -1,4 +1,5 @@
 import GRDB
+import Synchronization
 
 /// Reading and writing, synchronously on the calling thread or asynchronously outside it.
 extension LocalStore {
@@ -19,8 +20,8 @@ extension LocalStore {
   ///
   /// - Throws: The error of `body`. Also `BothyError` `nestedWrite` inside another write of the store, `.busy` if
   ///   another process writes for longer than `StoreOptions.busyTimeout`, `.diskFull` and `.readOnly`. `cannotOpen`
-  ///   means that the file was removed or replaced: close the store and open it again. A closed store throws
-  ///   `database`.
+  ///   means that the file was removed or replaced: close the store and open it again. `.newerFile` means that a newer
+  ///   app has converted the file since it was opened. A closed store throws `database`.
   @discardableResult
   public func write<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result {
     try write(origin: .app, body)
@@ -178,6 +179,7 @@ extension LocalStore {
     _ body: (WriteTransaction) throws -> Result
   ) throws -> (Result, Done) {
     try options.onStep?(.begin, origin)
+    try checkSchema(database)
     let transaction = WriteTransaction(database, catalog, origin: origin, recorder: recorder)
     if eventHub.isHeard { transaction.log = EventLog() }
     transaction.secretStore = secrets
@@ -193,6 +195,15 @@ extension LocalStore {
         touched: transaction.touched, events: transaction.log?.events ?? [], own: transaction.made,
         secrets: transaction.secretHashes, number: Reading.next())
     )
+  }
+
+  /// Throws `.newerFile` if another process has converted the file since. Rows by the old schema lack values that the new
+  /// one needs. Costs a number from the file's header.
+  private func checkSchema(_ database: Database) throws {
+    let tables = try database.schemaVersion()
+    guard tables != checkedTables.load(ordering: .relaxed) else { return }
+    try Connections.checkSchema(database, knowing: schema.version, path)
+    checkedTables.store(tables, ordering: .relaxed)
   }
 
   /// The data to announce when a transaction is durable.

@@ -112,7 +112,8 @@ package struct Connections: Sendable {
     }
   }
 
-  private static func checkSchema(_ database: Database, knowing version: Int, _ path: String) throws {
+  /// Throws `.newerFile` if the file has a higher version of the schema than the app knows.
+  static func checkSchema(_ database: Database, knowing version: Int, _ path: String) throws {
     guard try database.tableExists("bothy_meta") else { return }
     let stored = try Int.fetchOne(
       database, sql: "SELECT json_extract(value, '$.version') FROM bothy_meta WHERE key = 'schema'")

@@ -31,6 +31,23 @@ struct OtherProcessTests {
     }
   }
 
+  @Test(
+    "A store stops writing once another has converted the file to a newer schema", arguments: [true, false])
+  func converted(isNewField: Bool) throws {
+    func open(_ version: Int, _ fields: [FieldSchema]) throws -> LocalStore {
+      let item = TypeSchema("Item", fields: [FieldSchema("name", .text)] + fields, synced: false)
+      return try LocalStore(at: folder.database, schema: StoreSchema(version: version, types: [item]))
+    }
+    let old = try open(1, isNewField ? [] : [FieldSchema("size", .int, optional: true)])
+    try old.write { try $0.insert(AnyRecord("Item", id: "a", ["name": "before"])) }
+    let new = try open(2, [FieldSchema("size", .int, default: 3)])
+    for _ in 0..<2 {
+      expect(.newerFile) { try old.write { try $0.insert(AnyRecord("Item", id: "b", ["name": "late"])) } }
+    }
+    try new.write { try $0.insert(AnyRecord("Item", id: "c", ["name": "after"])) }
+    #expect(try new.fetch(AnyQuery("Item")).map { $0["size"] } == [3, 3])
+  }
+
   @Test("A commit of another process is seen")
   func realProcess() async throws {
     let store = try open()

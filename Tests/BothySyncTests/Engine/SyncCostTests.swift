@@ -90,23 +90,24 @@ struct SyncCostTests {
   func statements() async throws {
     let scene = try await Scene()
     let idle = try await scene.statements { #expect(await scene.store.sync().obstacle == nil) }
-    // Measured: 80, 9, 113, 85 and 1302, of which 13 for each scope. A save looks for what an online save has left on
-    // the server alone. The bounds leave a twentieth for another look-up, but not for a loop.
-    #expect(idle <= 84, "idle")
+    // Measured: 80, 9, 113, 85 and 1302, of which 13 for each scope, without the number of the tables that each
+    // transaction reads. A save looks for what an online save has left on the server alone. The bounds leave a tenth for
+    // another look-up, but not for a loop.
+    #expect(idle <= 92, "idle")
     let save = try await scene.statements {
       try await scene.store.save(Note(id: "x", "x"), options: RequestOptions(writePolicy: .local))
     }
-    #expect(save <= 9, "save")
+    #expect(save <= 10, "save")
     let edit = try await scene.statements { #expect(await scene.store.sync().pushed == 1) }
-    #expect(edit <= 118, "edit")
+    #expect(edit <= 126, "edit")
     try scene.b.insert("y", "of b")
     await scene.b.store.sync()
     let change = try await scene.statements { #expect(await scene.store.sync().pulled == 1) }
-    #expect(change <= 88, "change")
+    #expect(change <= 94, "change")
     let scopes = (0..<100).map { SyncScope(container: "book/\($0)", includesChildren: true) }
     let wide = try await Scene(scopes: scopes)
     let hundred = try await wide.statements { #expect(await wide.store.sync().obstacle == nil) }
-    #expect(hundred <= 1350, "hundred")
+    #expect(hundred <= 1360, "hundred")
     print(
       "statements: idle \(idle), save \(save), edit \(edit), remote change \(change), 100 scopes \(hundred)")
   }
