@@ -62,7 +62,7 @@ struct SchemaChange {
             : "\(new.name).\(field.name) was sensitive; drop it with a `.dropField` step and declare a new field."
         )
       }
-      if !before.kind.isReadable(as: field.kind) {
+      if !before.kind.isReadable(as: field.kind, isSynced: old.isSynced) {
         problems.append(
           "\(new.name).\(field.name) changed from \(before.kind.name) to \(field.kind.name); "
             + "declare a `.convertField` step.")
@@ -88,13 +88,15 @@ struct SchemaChange {
 }
 
 extension ValueKind {
-  /// True if every stored value of this kind is also a value of the other kind, unchanged.
-  fileprivate func isReadable(as other: ValueKind) -> Bool {
+  /// True if every stored value of this kind is also a value of the other kind, unchanged. For a synced type also the
+  /// server's, which has `true` and not 1.
+  fileprivate func isReadable(as other: ValueKind, isSynced: Bool) -> Bool {
     switch (name, other.name) {
     case (let old, let new) where old == new: true
     case ("uuid", "string"), ("reference", "string"), ("string", "reference"), ("uuid", "reference"),
-      ("date", "int"), ("bool", "int"), ("blob", "json"), ("references", "json"):
+      ("date", "int"), ("blob", "json"), ("references", "json"):
       true
+    case ("bool", "int"): !isSynced
     default: false
     }
   }

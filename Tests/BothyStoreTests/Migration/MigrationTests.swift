@@ -140,6 +140,21 @@ struct MigrationTests {
     #expect(try note(store)?["stars"] == .bool(true))
   }
 
+  @Test("A flag that becomes a number needs a step if its type is synced", arguments: [true, false])
+  func flag(isSynced: Bool) throws {
+    func schema(_ version: Int, _ kind: ValueKind) -> StoreSchema {
+      let note = TypeSchema("Note", fields: [FieldSchema("stars", kind)], synced: isSynced)
+      return StoreSchema(version: version, types: [note])
+    }
+    try seed(schema(1, .bool), ["stars": .bool(true)])
+    let step = Migration.Step.convertField(type: "Note", field: "stars", from: Bool.self) {
+      $0 == .bool(true) ? .int(1) : .int(0)
+    }
+    if isSynced { expect(.schemaMismatch) { _ = try open(schema(2, .int)) } }
+    let store = try open(schema(2, .int), isSynced ? [Migration(to: 2, step)] : [])
+    #expect(try note(store)?["stars"] == .int(1))
+  }
+
   @Test("A conversion whose old values look like new ones is refused for synced types")
   func indistinct() throws {
     let kinds: [(any FieldConvertible.Type, ValueKind)] = [
