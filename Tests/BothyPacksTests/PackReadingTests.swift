@@ -197,6 +197,30 @@ import Testing
         == pack.fetch(RecordQuery<PrayerTime>(query)).map(\.id))
   }
 
+  /// Promises: B-45
+  @Test func aCaseThatTheAppDoesNotKnowReadsAsInAStore() throws {
+    for isSplit in [true, false] {
+      let url = try Times.build(folder, isSplit ? "split" : "whole", isSplit: isSplit)
+      let pack = try Pack(at: url, expecting: [FamiliarTime.self, StrictTime.self])
+      let known = try #require(try pack.fetch(FamiliarTime.self, id: "1/1/isha"))
+      #expect(known.prayer == .isha && known.city == .first)
+      let unknown = try #require(try pack.fetch(FamiliarTime.self, id: "2/1/asr"))
+      #expect(unknown.prayer == .fajr && unknown.city == nil)
+      #expect(try pack.fetch(StrictTime.self, id: "2/1/isha")?.prayer == .isha)
+      #expect(code { _ = try pack.fetch(StrictTime.self, id: "2/1/asr") } == .invalidValue)
+      // All shards, and one: two of six prayers are known.
+      let filters: [(ConditionTree, Int)] = [(.all, 288), (.compare(field: "city", .equal, "City 2"), 24)]
+      for (filter, count) in filters {
+        let query = AnyQuery("PrayerTime", where: filter)
+        #expect(try pack.fetch(RecordQuery<FamiliarTime>(query)).count == count)
+        let strict = try pack.fetch(RecordQuery<StrictTime>(query))
+        #expect(strict.count == count / 3)
+        #expect(try pack.count(RecordQuery<StrictTime>(query)) == count)
+        #expect(strict.filter { $0.prayer == .isha }.count == count / 6)
+      }
+    }
+  }
+
   /// Promises: K-21, B-44
   @Test func aSchemaThatDoesNotFitIsNamedInFull() throws {
     let url = try Times.build(folder)

@@ -8,12 +8,16 @@ extension Pack {
   /// shard. Takes a few microseconds on the calling thread. The first read of a shard opens its file.
   ///
   /// - Throws: `BothyError` `.schemaMismatch` if the pack lacks the type or one of its fields, and `.damagedFile`.
-  ///   Throws `closed` for a sharded type after `close()`.
+  ///   Throws `.invalidValue` for a record with content that this app doesn't know and has no default for. Throws
+  ///   `closed` for a sharded type after `close()`.
   public func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
     let shape = try shapes.shape(of: E.self)
     return try row(shape, id) { statement in
       var fields = FieldDecoder(row: statement.pointer, from: 1, type: E.typeName)
-      return try E(id: id, from: &fields)
+      do throws(BothyError) { return try E(id: id, from: &fields) } catch {
+        return try shape.table.entity(
+          E.self, id, of: statement, fields.readMark, after: error, leavesOut: false)
+      }
     }
   }
 
@@ -36,7 +40,7 @@ extension Pack {
   }
 
   private func row<Result>(
-    _ shape: TypeShape, _ id: String, _ read: (PreparedStatement) throws -> Result
+    _ shape: TypeShape, _ id: String, _ read: (PreparedStatement) throws -> Result?
   ) throws -> Result? {
     guard let shards = shape.shards else {
       return try files.index.lookUp(shape.slot, sql: shape.bySQL) { statement in

@@ -9,7 +9,8 @@ public import BothyStore
 ///
 /// Throws `BothyError` `unknownType`, `unknownField` or `invalidQuery`, and `BothyError` if a file can't be used.
 extension Pack {
-  /// Returns the records of the query, in its order. Empty if none matches.
+  /// Returns the records of the query, in its order. Empty if none matches. Leaves out records with content that this
+  /// app doesn't know and has no default for.
   ///
   /// Needs memory for the result. A query over several shards holds up to offset and limit records of each, or all
   /// that match without a limit.
@@ -21,7 +22,11 @@ extension Pack {
     if let file = try onlyFile(query.recordQuery, shape) {
       return try file.read { try ReadTransaction($0, shape.catalog).fetch(query) }
     }
-    return try joined(query.recordQuery, shape).map { try $0.entity(E.self) }
+    let type = shape.table.schema
+    return try joined(query.recordQuery, shape).compactMap { record in
+      do { try shape.table.checkReadable(record.values(for: type)) } catch { return nil }  // left out
+      return try record.entity(E.self)
+    }
   }
 
   /// Returns the records of the query, in its order.
@@ -50,7 +55,8 @@ extension Pack {
   /// Runs off the caller's actor. Costs and throws like the synchronous form.
   public func fetch(_ query: AnyQuery) async throws -> [AnyRecord] { try fetchNow { try $0.fetch(query) } }
 
-  /// Returns the number of records that `fetch` returns, with the query's offset and limit.
+  /// Returns the number of records that `fetch` returns and of those that it leaves out, with the query's offset and
+  /// limit.
   ///
   /// Runs one statement in each file that is needed, on the calling thread. Decodes no record. Throws like `fetch`.
   public func count<E: Entity>(_ query: RecordQuery<E>) throws -> Int {

@@ -11,7 +11,8 @@ struct SchemaAgreement {
     pack = "\(manifest.name) \(manifest.version) in \(folder)"
   }
 
-  /// Returns the type with the app's fields first, in the app's order, as the pack has them.
+  /// Returns the type with the app's fields first, in the app's order. They have the pack's kinds and indexes, and are
+  /// read as the app declares them: with its check, optionality and default.
   ///
   /// Throws `BothyError` `.schemaMismatch`, which names every difference.
   func merged(_ wanted: TypeSchema, _ found: TypeSchema) throws(BothyError) -> TypeSchema {
@@ -22,10 +23,14 @@ struct SchemaAgreement {
         "The pack \(pack) does not fit the app's type \(wanted.name): \(differences.joined(separator: "; ")). "
           + "Build the pack with the app's schema (`bothy pack build --schema`), or update the app.")
     }
+    let known = wanted.fields.compactMap { field -> FieldSchema? in
+      guard var own = found[field.name] else { return nil }
+      (own.reading, own.isOptional, own.defaultValue) = (field.reading, field.isOptional, field.defaultValue)
+      return own
+    }
     var merged = found
-    let names = Set(wanted.fields.map(\.name))
-    merged.fields =
-      wanted.fields.compactMap { found[$0.name] } + found.fields.filter { !names.contains($0.name) }
+    let names = Set(known.map(\.name))
+    merged.fields = known + found.fields.filter { !names.contains($0.name) }
     return merged
   }
 

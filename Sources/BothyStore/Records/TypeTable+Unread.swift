@@ -11,7 +11,7 @@ extension TypeTable {
 
   /// Returns the current row of a statement as a value with stand-ins, after reading it as it is threw `error`. A value
   /// without a stand-in makes it throw, or return nil if `leavesOut`.
-  func entity<E: Entity>(
+  package func entity<E: Entity>(
     _ type: E.Type, _ id: String, of statement: PreparedStatement, _ mark: ReadMark, after error: BothyError,
     leavesOut: Bool
   ) throws -> E? {

@@ -107,6 +107,47 @@ struct BriefTime: Entity, Equatable {
   }
 }
 
+/// A version of the type in an app that knows two prayers and one city, and shows others as the default or as none.
+struct FamiliarTime: Entity {
+  enum Prayer: String, FieldConvertible { case fajr, isha }
+  enum Place: String, FieldConvertible { case first = "City 1" }
+  static let typeName = "PrayerTime"
+  static let schema = TypeSchema(
+    "PrayerTime",
+    fields: [.field("prayer", Prayer.self, default: .fajr), .field("city", Place?.self)])
+
+  var id: String
+  var prayer: Prayer
+  var city: Place?
+
+  func encode(to fields: inout FieldEncoder) {
+    prayer.encodeField(to: &fields)
+    city.encodeField(to: &fields)
+  }
+
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
+    self.id = id
+    prayer = try Prayer(fromField: &fields)
+    city = try Place?(fromField: &fields)
+  }
+}
+
+/// A version of the type in an app that needs one of two prayers.
+struct StrictTime: Entity {
+  static let typeName = "PrayerTime"
+  static let schema = TypeSchema("PrayerTime", fields: [.field("prayer", FamiliarTime.Prayer.self)])
+
+  var id: String
+  var prayer: FamiliarTime.Prayer
+
+  func encode(to fields: inout FieldEncoder) { prayer.encodeField(to: &fields) }
+
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
+    self.id = id
+    prayer = try FamiliarTime.Prayer(fromField: &fields)
+  }
+}
+
 /// A type whose fields the pack lacks.
 struct OtherTime: Entity {
   static let typeName = "PrayerTime"
