@@ -86,6 +86,35 @@ struct Fields: SettingsGroup {
   }
 }
 
+/// The lengths that a version of an app knows.
+protocol Length: FieldConvertible, Equatable {
+  static var metric: Self { get }
+}
+
+enum OldLength: String, Length { case metric, imperial }
+enum NewLength: String, Length { case metric, imperial, nautical }
+
+/// A group with a length that other versions of the app may not know.
+struct Units<Known: Length>: SettingsGroup {
+  var length = Known.metric
+  var places = 0
+
+  static var groupName: String { "Units" }
+  static var fields: [FieldSchema] { [.field("length", Known.self), .field("places", Int.self)] }
+
+  init() {}
+
+  init(from fields: inout FieldDecoder) throws(BothyError) {
+    length = try Known(fromField: &fields)
+    places = try Int(fromField: &fields)
+  }
+
+  func encode(to fields: inout FieldEncoder) {
+    length.encodeField(to: &fields)
+    places.encodeField(to: &fields)
+  }
+}
+
 /// A group whose hooks record their calls and arguments.
 struct Watched: SettingsGroup, Equatable {
   var value = 0

@@ -106,6 +106,20 @@ private final class End: Sendable {
     #expect(try again.home.store().record(RecordID(type: "Note", id: "1")) != nil)
   }
 
+  @Test("An older app shows the default for an unknown case, and keeps it")
+  func unknownCase() throws {
+    let folder = try TemporaryFolder()
+    let newer = SharedSettings<Units<NewLength>>(in: folder.home())
+    let older = SharedSettings<Units<OldLength>>(in: folder.home())
+    try newer.update { $0.length = .nautical }
+    #expect(older.current.length == .metric && older.problem == nil)
+    try older.update { $0.places = 2 }
+    let kept = try newer.load()
+    #expect(kept.length == .nautical && kept.places == 2)
+    try older.update { $0.length = .imperial }
+    #expect(try newer.load().length == .imperial)
+  }
+
   /// Promises: K-6
   @Test("A second type with the same name in one home gets an error") func nameTaken() throws {
     let home = SettingsContainer.inMemory()

@@ -60,6 +60,25 @@ import Testing
     #expect(Set(stored.fields.filter { !$0.value.isNull }.keys) == ["timeFormat", "languageLocale"])
   }
 
+  @Test("An older app shows the default for an unknown case, and sends none")
+  func unknownCase() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.addDevice(schema: StoreSchema(types: [Units<NewLength>.recordType]))
+    let b = try world.addDevice(schema: StoreSchema(types: [Units<OldLength>.recordType]))
+    let newer = SharedSettings<Units<NewLength>>(in: SettingsContainer(a.store.store))
+    let older = SharedSettings<Units<OldLength>>(in: SettingsContainer(b.store.store))
+    try newer.update { $0.length = .nautical }
+    _ = await a.store.sync()
+    _ = await b.store.sync()
+    #expect(try older.load().length == .metric)
+    try older.update { $0.places = 2 }
+    _ = await b.store.sync()
+    _ = await a.store.sync()
+    let kept = try newer.load()
+    #expect(kept.length == .nautical && kept.places == 2)
+    #expect(older.current.places == 2 && older.problem == nil)
+  }
+
   @Test("A store's type that lacks a setting causes an error with a remedy") func mismatch() throws {
     let type = TypeSchema("Locale", fields: [.field("languageLocale", String.self)], synced: false)
     let settings = SharedSettings<LocaleSettings>(

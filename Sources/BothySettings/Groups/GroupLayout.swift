@@ -56,6 +56,12 @@ package struct GroupLayout: Sendable {
     try StoreSchema(version: version, types: [recordType]).validate()
   }
 
+  /// Returns the values that the app sees: the default in place of content that the Swift type of a setting doesn't
+  /// take. The content itself stays until the setting is changed.
+  func shown(_ values: [FieldValue]) -> [FieldValue] {
+    zip(fields, values).map { field, value in field.refusal(of: value) == nil ? value : field.initialValue }
+  }
+
   /// The positions of the fields whose values differ.
   func changes(from old: [FieldValue], to new: [FieldValue]) -> [Int] {
     fields.indices.filter { old[$0] != new[$0] }

@@ -39,7 +39,8 @@ public protocol SettingsGroup: Sendable {
   init()
   /// Writes the values, in the order of `fields`.
   func encode(to fields: inout FieldEncoder)
-  /// Reads the values, in the order of `fields`.
+  /// Reads the values, in the order of `fields`. Content that the Swift type of a field doesn't take, such as a case of a
+  /// newer app, comes as the default.
   init(from fields: inout FieldDecoder) throws(BothyError)
 
   /// Checks a change before it is written, inside the transaction. It may adjust `proposed`.

@@ -26,10 +26,6 @@ extension SettingsRow {
   func values(for shape: GroupLayout) -> [FieldValue] {
     shape.fields.map { values[$0.name] ?? $0.initialValue }
   }
-
-  mutating func set(_ values: [FieldValue], for shape: GroupLayout) {
-    for (field, value) in zip(shape.fields, values) { self.values[field.name] = value }
-  }
 }
 
 // MARK: the form in the file

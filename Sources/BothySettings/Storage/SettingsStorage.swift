@@ -38,7 +38,8 @@ package struct SettingsStorage: Sendable {
           }
         }
       return SettingsState(
-        generation: row?.generation ?? 0, writer: row?.writer ?? "", values: values ?? shape.defaults)
+        generation: row?.generation ?? 0, writer: row?.writer ?? "",
+        values: shape.shown(values ?? shape.defaults))
     }
     guard let row, try SettingsUpgrade(shape: shape).run(row) == nil else { return nil }
     return SettingsState(row, shape)
@@ -61,7 +62,7 @@ package struct SettingsStorage: Sendable {
     return SettingsState(row, shape)
   }
 
-  /// Writes `values` over `old`, which this transaction has read.
+  /// Writes those of `values` that differ from `old`, which this transaction has read.
   ///
   /// Writes one row, and for a record also the record and its data for the sync.
   package func write(
@@ -74,8 +75,8 @@ package struct SettingsStorage: Sendable {
       )
     row.generation = old.generation + 1
     row.writer = WriterID.ofThisProcess
+    let changed = shape.changes(from: old.values, to: values)
     if let record {
-      let changed = shape.changes(from: old.values, to: values)
       let fields = Dictionary(uniqueKeysWithValues: changed.map { (shape.fields[$0].name, values[$0]) })
       if try transaction.exists(record) {
         try transaction.update(record, fields: fields)
@@ -85,7 +86,7 @@ package struct SettingsStorage: Sendable {
           AnyRecord(record.type, id: record.id, Dictionary(uniqueKeysWithValues: set)))
       }
     } else {
-      row.set(values, for: shape)
+      for position in changed { row.values[shape.fields[position].name] = values[position] }
     }
     try SettingsTable.write(row, shape, in: transaction)
     return SettingsState(generation: row.generation, writer: row.writer, values: values)
@@ -96,7 +97,7 @@ package struct SettingsStorage: Sendable {
 package struct SettingsState: Sendable, Equatable {
   package var generation: Int64
   package var writer: String
-  /// The values, in the order of the shape's fields.
+  /// The values that the app sees, in the order of the shape's fields.
   package var values: [FieldValue]
 
   init(generation: Int64, writer: String, values: [FieldValue]) {
@@ -106,6 +107,6 @@ package struct SettingsState: Sendable, Equatable {
   }
 
   init(_ row: SettingsRow, _ shape: GroupLayout) {
-    self.init(generation: row.generation, writer: row.writer, values: row.values(for: shape))
+    self.init(generation: row.generation, writer: row.writer, values: shape.shown(row.values(for: shape)))
   }
 }
