@@ -79,6 +79,18 @@ import Testing
     #expect(older.current.places == 2 && older.problem == nil)
   }
 
+  @Test("A synced group refuses an optional setting with a default") func optionalDefault() throws {
+    let declaration = Fields.Declaration(fields: [.field("nickname", String?.self, default: "Ana")])
+    try Fields.$declared.withValue(declaration) {
+      let store = try LocalStore(inMemory: StoreSchema(types: [Fields.recordType]))
+      let synced = SharedSettings<Fields>(in: SettingsContainer(store))
+      let problem = synced.problem as? BothyError
+      #expect(problem?.code == .invalidSchema && problem?.message.contains("Locale.nickname") == true)
+      let plain = SharedSettings<Fields>(in: .inMemory())
+      #expect(try plain.update { $0["nickname"] = .null }["nickname"] == .null)
+    }
+  }
+
   @Test("A store's type that lacks a setting causes an error with a remedy") func mismatch() throws {
     let type = TypeSchema("Locale", fields: [.field("languageLocale", String.self)], synced: false)
     let settings = SharedSettings<LocaleSettings>(

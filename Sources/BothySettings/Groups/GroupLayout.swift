@@ -94,5 +94,8 @@ extension SettingsGroup {
 
   /// The group as a type of record. A store whose schema has it keeps the group as one record of it, so that it is
   /// synced, merged and migrated as the store's other records are; `version` and `steps` are then not used.
+  ///
+  /// An optional property of such a group has the default nil. With another default, `load` and `update` throw
+  /// `BothyError` `invalidSchema`.
   public static var recordType: TypeSchema { GroupLayout(Self.self).recordType }
 }

@@ -12,8 +12,8 @@ package struct SettingsStorage: Sendable {
   /// The id of the one record of a group's type.
   package static let recordID = "settings"
 
-  /// Throws `BothyError` `invalidSchema`, or `BothyError` `.schemaMismatch` when the store's type of the group's name
-  /// lacks a field.
+  /// Throws `BothyError` `invalidSchema`, also for a group that is stored as a record and has an optional setting with a
+  /// default. Throws `.schemaMismatch` when the store's type of the group's name lacks a field.
   package init(_ shape: GroupLayout, in schema: StoreSchema) throws {
     try shape.validate()
     self.shape = shape
@@ -24,6 +24,12 @@ package struct SettingsStorage: Sendable {
         .schemaMismatch,
         "The store's type \(shape.name) does not hold the setting \(field.name). Put \(shape.name).recordType in the "
           + "store's schema, or give the group another name.")
+    }
+    if let field = shape.fields.first(where: { $0.isOptional && $0.defaultValue != nil }) {
+      throw BothyError(
+        .invalidSchema,
+        "\(shape.name).\(field.name) can't be nil in a record, where a setting without a value has its default. Make the "
+          + "default nil, or the property required.")
     }
   }
 
