@@ -5,12 +5,14 @@ internal import GRDB
 ///
 /// Each row of `bothy_replaced` has the old fields of one record that others changed, each with a hash of its new
 /// value. Fields that this device changed on the server, before its own row showed that, have a row of their own. For a
-/// deletion by others a row has the whole record. The newest `limit` rows are kept, and the row with the
-/// number 0 has the latest version and time of the deleted rows. For a record that this device no longer keeps, the old
-/// values are hashes too.
+/// deletion by others a row has the whole record. The newest rows are kept, and the row with the number 0 has the
+/// latest version and time of the deleted rows. For a record that this device no longer keeps, the old values are hashes
+/// too.
 package enum ReplacedFields {
-  /// The greatest number of rows, of about a hundred bytes each.
+  /// The numbers below the newest row's that have a row. Most rows have about a hundred bytes and take one number.
   package static let limit: Int64 = 20_000
+  /// The bytes of fields for which a row takes one number more. So all rows have about 20 MB at most.
+  package static let unit = 1024
 
   static let table = "bothy_replaced"
 
@@ -116,8 +118,8 @@ package enum ReplacedFields {
   ) throws {
     let insert = try PreparedStatement(
       """
-      INSERT INTO bothy_replaced (type, id, version, was, noted, gone, fields, container)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO bothy_replaced (number, type, id, version, was, noted, gone, fields, container)
+      VALUES ((SELECT coalesce(max(number), 0) FROM bothy_replaced) + ?9, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
       """, in: transaction.database)
     insert.bind(table.schema.name, at: 1)
     insert.bind(id, at: 2)
@@ -128,9 +130,11 @@ package enum ReplacedFields {
     insert.bind(kind.rawValue, at: 6)
     insert.bind(utf8: fields, at: 7)
     insert.bind(before.container, at: 8)
+    let step = Int64(1 + fields.count / unit)
+    insert.bind(step, at: 9)
     try insert.run()
     let number = transaction.database.lastInsertedRowID
-    if number % 1000 == 0 { try trim(upTo: number - limit, in: transaction) }
+    if number / 1000 > (number - step) / 1000 { try trim(upTo: number - limit, in: transaction) }
   }
 
   private static func trim(upTo number: Int64, in transaction: WriteTransaction) throws {
