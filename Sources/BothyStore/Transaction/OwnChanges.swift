@@ -144,9 +144,6 @@ package final class OwnChanges: Sendable {
 
   private struct State {
     var changes: [RecordID: [OwnChange]] = [:]
-    /// The records of the changes, the oldest first, from `first` on.
-    var order: [RecordID] = []
-    var first = 0
     var cost = 0
     /// The saves that are under way to the server and that no row shows, at most one for each record.
     var hidden: [RecordID: OwnChange] = [:]
@@ -157,27 +154,23 @@ package final class OwnChanges: Sendable {
 
     mutating func add(_ change: OwnChange, of id: RecordID) {
       changes[id, default: []].append(change)
-      order.append(id)
       cost += change.cost
-      guard let oldest = changes[id]?.first, changes[id]?.count ?? 0 > OwnChanges.limitOfRecord else {
-        return
-      }
-      changes[id]?.removeFirst()
-      cost -= oldest.cost
+      if changes[id]?.count ?? 0 > OwnChanges.limitOfRecord { forgetFirst(of: id) }
     }
 
-    mutating func dropFirst() {
-      let id = order[first]
-      first += 1
-      if var changes = changes[id], !changes.isEmpty {
-        cost -= changes.removeFirst().cost
-        self.changes[id] = changes.isEmpty ? nil : changes
-      }
-      // Moves the rest once in as many steps as it has members.
-      if first > order.count / 2 {
-        order.removeFirst(first)
-        first = 0
-      }
+    /// Forgets the oldest changes until a quarter of the room is free, so that they are sorted seldom. Keeps the newest
+    /// change.
+    mutating func forgetOldest() {
+      let oldest = changes.flatMap { id, changes in changes.map { (id: id, made: $0.made) } }
+        .sorted { $0.made < $1.made }
+      for change in oldest.dropLast() where cost > OwnChanges.limit / 4 * 3 { forgetFirst(of: change.id) }
+    }
+
+    private mutating func forgetFirst(of id: RecordID) {
+      guard let first = changes[id]?.first else { return }
+      cost -= first.cost
+      changes[id]?.removeFirst()
+      if changes[id]?.isEmpty == true { changes[id] = nil }
     }
   }
 
@@ -197,7 +190,7 @@ package final class OwnChanges: Sendable {
           state.add(change, of: id)
         }
       }
-      while state.cost > Self.limit, state.first < state.order.count - 1 { state.dropFirst() }
+      if state.cost > Self.limit { state.forgetOldest() }
     }
   }
 

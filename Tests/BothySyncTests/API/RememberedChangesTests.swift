@@ -28,4 +28,28 @@ struct RememberedChangesTests {
     #expect(newest == 60 && bytes > 15_000_000)
     #expect(bytes < (ReplacedFields.limit + 2000) * Int64(ReplacedFields.unit))
   }
+
+  @Test("The oldest changes are forgotten first, also if one record changes often")
+  func oldest() throws {
+    let device = try SimulatedWorld().addDevice(schema: .notes)
+    let text = String(repeating: "long ", count: 8000)
+    try device.insert("T1", "start")
+    try device.change { transaction in
+      for number in 0..<110 { try transaction.insert(Note(id: "N\(number)", text)) }
+    }
+    func shorten(_ numbers: Range<Int>) throws {
+      for number in numbers { try device.retitle("N\(number)", "short") }
+    }
+    for number in 0..<200 { try device.retitle("\(number)") }
+    try shorten(0..<90)
+    var read = try #require(try device.note())
+    try device.edit { $0.note = "kept" }
+    // The memory for changes is full after half of these.
+    try shorten(90..<110)
+    read.title = "mine"
+    let saved = read
+    try device.change { try $0.save(saved) }
+    #expect(try device.note()?.title == "mine")
+    #expect(try device.note()?.note == "kept")
+  }
 }
