@@ -166,7 +166,7 @@ struct SchemaInstaller {
         """)
   }
 
-  /// A name that no field's index can have, because no field begins with an underscore.
+  /// A name that no field's index of the type can have, because no field begins with an underscore.
   private static func containerIndexName(_ type: TypeSchema) -> String {
     "bothy_index_\(type.name)__container"
   }
@@ -182,11 +182,24 @@ struct SchemaInstaller {
 
   /// Returns the names of everything that `createIndexes` creates.
   static func indexNames(of type: TypeSchema) -> [String] {
-    let text = "bothy_fts_\(type.name)"
-    return type.fields.filter(hasIndex).map { indexName(type, $0) }
-      + (type.isSynced ? [containerIndexName(type)] : [])
-      + (type.hasFullText ? [text, text + "_insert", text + "_update", text + "_delete"] : [])
+    tableNames(of: type) + fullTextNames(type, ["insert", "update", "delete"])
       + type.placeIndexes.flatMap(\.names)
+  }
+
+  /// Returns the names that SQLite compares with those of all tables and indexes. The names of triggers are apart, and
+  /// those of an R-tree have a parenthesis.
+  static func takenNames(of type: TypeSchema) -> [String] {
+    tableNames(of: type) + fullTextNames(type, ["data", "idx", "docsize", "config"])
+  }
+
+  private static func tableNames(of type: TypeSchema) -> [String] {
+    type.fields.filter(hasIndex).map { indexName(type, $0) }
+      + (type.isSynced ? [containerIndexName(type)] : [])
+      + (type.hasFullText ? ["bothy_fts_\(type.name)"] : [])
+  }
+
+  private static func fullTextNames(_ type: TypeSchema, _ suffixes: [String]) -> [String] {
+    type.hasFullText ? suffixes.map { "bothy_fts_\(type.name)_\($0)" } : []
   }
 
   static func fullTextTable(_ type: String) -> String { "bothy_fts_\(type)".quotedIdentifier }
@@ -221,5 +234,20 @@ struct SchemaInstaller {
 
   private static func definitions(of field: FieldSchema) -> [String] {
     field.columns.map { "\($0.quotedIdentifier) \(field.kind.columnType)" }
+  }
+}
+
+extension StoreSchema {
+  /// Throws `BothyError` `invalidSchema` if two types need an index of the same name.
+  func checkIndexNames() throws(BothyError) {
+    var owners: [String: String] = [:]
+    for type in types {
+      for name in SchemaInstaller.takenNames(of: type) {
+        guard let other = owners.updateValue(type.name, forKey: name.lowercased()) else { continue }
+        throw .invalidSchema(
+          "The types '\(other)' and '\(type.name)' both need an index called '\(name)'. Rename one of them, or the "
+            + "indexed field.")
+      }
+    }
   }
 }

@@ -53,8 +53,14 @@ public struct StoreSchema: Sendable, Hashable {
         throw .invalidSchema(
           "The type '\(type.name)' is declared twice. Type names differ by more than case.")
       }
+      guard !type.name.lowercased().hasPrefix("sqlite_") else {
+        throw .invalidSchema(
+          "'\(type.name)' can't be the name of a type: SQLite keeps 'sqlite_' for its own tables. Rename the type."
+        )
+      }
       try validate(type)
     }
+    try checkIndexNames()
     try checkWireNames()
     if let problem = permissionProblems().first {
       throw .invalidSchema(problem.text(line: line(problem.type, problem.action)))
@@ -87,6 +93,11 @@ public struct StoreSchema: Sendable, Hashable {
     }
     if field.isFullText && field.kind != .text {
       throw .invalidSchema("\(place) can't be in the full-text index: it is not a string.")
+    }
+    if field.isFullText && field.name.lowercased() == "rank" {
+      throw .invalidSchema(
+        "\(place) can't be in the full-text index, which has a column of that name already. Rename the field."
+      )
     }
     if field.isSensitive
       && (field.kind != .text || !field.isOptional || field.isIndexed || field.isUnique || field.isFullText

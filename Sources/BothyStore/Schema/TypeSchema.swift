@@ -5,8 +5,8 @@
 /// let schema = StoreSchema(types: [Todo.schema, hut])
 /// ```
 public struct TypeSchema: Sendable, Hashable {
-  /// The name: a letter, then letters, digits or `_`, at most 64 bytes. Not `rowid`, and not beginning with `bothy`.
-  /// Names differ by more than case.
+  /// The name: a letter, then letters, digits or `_`, at most 64 bytes. Not `rowid`, and not beginning with `bothy` or
+  /// `sqlite_`. Names differ by more than case.
   package var name: String
   /// The fields in the order in which `Entity.encode` and `init` visit them.
   package var fields: [FieldSchema]

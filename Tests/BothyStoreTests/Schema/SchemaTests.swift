@@ -42,6 +42,42 @@ struct SchemaTests {
     #expect(error?.message.contains(phrase) == true, "\(error?.message ?? "")")
   }
 
+  private static let unstorable: [([TypeSchema], String)] = [
+    (
+      [
+        TypeSchema("user", fields: [FieldSchema("group_name", .text, indexed: true)]),
+        TypeSchema("User_group", fields: [FieldSchema("name", .text, indexed: true)]),
+      ], "'user' and 'User_group'"
+    ),
+    (
+      [
+        TypeSchema("Note", fields: [FieldSchema("text", .text, fullText: true)]),
+        TypeSchema("Note_data", fields: [FieldSchema("text", .text, fullText: true)]),
+      ], "'bothy_fts_Note_data'"
+    ),
+    (
+      [
+        TypeSchema("A", fields: []),
+        TypeSchema("A_", fields: [FieldSchema("container", .text, indexed: true)]),
+      ], "'bothy_index_A__container'"
+    ),
+    ([TypeSchema("A", fields: [FieldSchema("Rank", .text, fullText: true)])], "A.Rank"),
+    ([TypeSchema("SQLite_x", fields: [])], "'SQLite_x'"),
+  ]
+
+  @Test("Names that SQLite refuses are found before a file is opened", arguments: unstorable)
+  func names(types: [TypeSchema], phrase: String) { refused(types: types, phrase: phrase) }
+
+  @Test("Names that differ only by their kind of object are valid")
+  func similarNames() throws {
+    let fields = [FieldSchema("text", .text, fullText: true), FieldSchema("rank", .int, indexed: true)]
+    let names = ["Note", "Note_insert", "sqlite"]
+    let schema = StoreSchema(types: names.map { TypeSchema($0, fields: fields) })
+    let store = try LocalStore(inMemory: schema)
+    for name in names { try store.write { try $0.insert(AnyRecord(name, ["text": "word", "rank": 1])) } }
+    #expect(try store.diagnose().isHealthy)
+  }
+
   @Test(
     "A misspelt document is refused",
     arguments: [

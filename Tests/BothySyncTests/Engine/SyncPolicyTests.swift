@@ -325,6 +325,22 @@ struct SyncPolicyTests {
       Note(id: "T2", "two"), options: RequestOptions(writePolicy: .remoteThenLocal))
     #expect(receipt.known == .pending)
   }
+
+  @Test("A transaction that is sent at once sends nothing that waits")
+  func aloneAtOnce() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"]) { $0.batchSize = 2 }
+    let store = pair.a.store
+    try store.pause()
+    try pair.a.retitle("T2", "waits")
+    try await store.write(.independent, policy: .remoteThenLocal) { transaction in
+      for number in 0..<5 { try transaction.insert(Note(id: "N\(number)", "now")) }
+    }
+    #expect(try store.outboxEntries().map(\.id.id) == ["T2"])
+    #expect(Set(pair.a.operations.map(\.record.id)) == Set((0..<5).map { "N\($0)" }))
+    pair.a.remote.forgetRequests()
+    try await store.write(policy: .remoteThenLocal) { _ in }
+    #expect(pair.a.remote.requests.isEmpty)
+  }
 }
 
 /// A remote whose queries stop at a latch.
@@ -349,20 +365,4 @@ private struct SlowReads: CompleteRemote {
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
   func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
   func notifications() -> AsyncThrowingStream<Void, any Error> { remote.notifications() }
-
-  @Test("A transaction that is sent at once sends nothing that waits")
-  func aloneAtOnce() async throws {
-    let pair = try await Pair.sharing(["T1", "T2"]) { $0.batchSize = 2 }
-    let store = pair.a.store
-    try store.pause()
-    try pair.a.retitle("T2", "waits")
-    try await store.write(.independent, policy: .remoteThenLocal) { transaction in
-      for number in 0..<5 { try transaction.insert(Note(id: "N\(number)", "now")) }
-    }
-    #expect(try store.outboxEntries().map(\.id.id) == ["T2"])
-    #expect(Set(pair.a.operations.map(\.record.id)) == Set((0..<5).map { "N\($0)" }))
-    pair.a.remote.forgetRequests()
-    try await store.write(policy: .remoteThenLocal) { _ in }
-    #expect(pair.a.remote.requests.isEmpty)
-  }
 }
