@@ -12,7 +12,7 @@ extension Pack {
   ///   `closed` for a sharded type after `close()`.
   public func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
     let shape = try shapes.shape(of: E.self)
-    return try row(shape, id) { statement in
+    return try row(shape, id) { statement -> E? in
       var fields = FieldDecoder(row: statement.pointer, from: 1, type: E.typeName)
       do throws(BothyError) { return try E(id: id, from: &fields) } catch {
         return try shape.table.entity(
