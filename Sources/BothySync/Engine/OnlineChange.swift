@@ -129,9 +129,11 @@ struct OnlineChange: Error, Sendable {
   }
 
   /// Stores the change as a hidden entry, durable before anything is sent. Returns `nil`, with nothing done, if the
-  /// record has changed meanwhile. Uses one transaction.
+  /// record has changed meanwhile. Throws `BothyError` `.signedOut` if the account was signed out meanwhile. Uses one
+  /// transaction.
   func begin(in store: LocalStore) async throws -> Int64? {
     try await store.write(origin: .remote) { transaction in
+      try OutboxQueue.checkSignedIn(in: transaction)
       let id = entry.id
       guard try OutboxQueue.mark(id, in: transaction) == nil,
         try OutboxQueue.doubt(about: id, in: transaction) == nil,

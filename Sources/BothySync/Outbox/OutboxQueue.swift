@@ -30,9 +30,7 @@ struct OutboxQueue: ChangeRecorder {
     insert.bind(now.isReliable ? 0 : 1, at: 4)
     insert.bind(transaction.group, at: 5)
     // A rehearsed save is laid on the last one by its caller.
-    let isLeftBehind =
-      try !transaction.isRehearsal
-      && transaction.has("SELECT 1 FROM bothy_stale UNION ALL SELECT 1 FROM bothy_doubt LIMIT 1")
+    let isLeftBehind = try Self.checkSignedIn(in: transaction) && !transaction.isRehearsal
     var boundTable: Int?
     for change in changes {
       let table = transaction.catalog.tables[change.table]
@@ -47,6 +45,24 @@ struct OutboxQueue: ChangeRecorder {
       try Self.collapse(change, table, isLeftBehind: isLeftBehind, at: now, in: transaction)
     }
     if transaction.changed != nil { try Self.note(changes, in: transaction) }
+  }
+
+  /// Returns true if online saves have left results that no row shows, or doubts. Costs one look-up. Throws `BothyError`
+  /// `.signedOut` if the account was signed out, because the file is deleted then.
+  @discardableResult
+  static func checkSignedIn(in transaction: ReadTransaction) throws -> Bool {
+    let found = try transaction.first(
+      """
+      SELECT EXISTS (SELECT 1 FROM bothy_sync WHERE key = '\(ServerBinding.signedOut)'),
+        EXISTS (SELECT 1 FROM bothy_stale) OR EXISTS (SELECT 1 FROM bothy_doubt)
+      """
+    ) { (isSignedOut: $0.int(at: 0) != 0, isLeftBehind: $0.int(at: 1) != 0) }
+    guard let found, !found.isSignedOut else {
+      throw BothyError(
+        .signedOut,
+        "The account of this file was signed out, so its changes can't be kept. Open the account again.")
+    }
+    return found.isLeftBehind
   }
 
   func later(
@@ -271,11 +287,12 @@ extension OutboxQueue {
   }
 
   /// Notes a pending change of a record's audience. Throws `BothyError` `.notFound` if the record doesn't exist, and
-  /// `BothyError` `notSynced` for a type that stays on this device.
+  /// `notSynced` for a type that stays on this device. Throws `.signedOut` like `checkSignedIn(in:)`.
   static func share(
     _ id: RecordID, _ change: SharingChange, edited: Int64, in transaction: WriteTransaction
   ) throws {
     try transaction.flush()
+    try checkSignedIn(in: transaction)
     let table = try transaction.catalog.table(id.type)
     guard table.schema.isSynced else {
       throw BothyError(

@@ -265,7 +265,7 @@ struct ServerBinding: Sendable, Equatable {
   private static let adopting = "history.adopting"
   private static let former = "history.former"
   private static let apart = "history.apart"
-  private static let signedOut = "signedOut"
+  static let signedOut = "signedOut"
   private static let reached = "history.reached"
 
   static func load(in transaction: ReadTransaction) throws -> ServerBinding {

@@ -25,14 +25,16 @@ struct SignOutTests {
 
     func open(
       _ path: String? = nil, schema: StoreSchema = .snaps, as principal: String? = "ann",
-      processes: StoreOptions.Processes = .single, remote: (any RemoteStorage)? = nil
+      processes: StoreOptions.Processes = .single, remote: (any RemoteStorage)? = nil,
+      onStep: (@Sendable (StoreStep, WriteOrigin) throws -> Void)? = nil
     ) throws -> SyncedStore {
       let principal = principal.map { Principal($0) } ?? .anonymous
+      var options = StoreOptions(durability: .normal, processes: processes, readers: 1)
+      options.onStep = onStep
       return try SyncedStore(
         at: path ?? self.path, schema: schema,
         remote: remote ?? InProcessRemote(service, principal: principal), configuration: .quiet,
-        options: StoreOptions(durability: .normal, processes: processes, readers: 1),
-        clock: SyncClock(now: time.reader()))
+        options: options, clock: SyncClock(now: time.reader()))
     }
 
     func files() throws -> [String] {
@@ -158,6 +160,27 @@ struct SignOutTests {
     #expect(await next.sync().pushed == 1)
     #expect(await first.sync().obstacle == .signedOut)
     #expect(try await test.titles() == ["next"])
+  }
+
+  @Test("A save between a sign-out and the deletion of the file throws", arguments: [false, true])
+  func saveMeanwhile(exports: Bool) async throws {
+    let test = try Case()
+    let other = try test.open(processes: .many)
+    let (isSigningOut, codes) = (Locked(false), Received<BothyError.Code>())
+    let store = try test.open(processes: .many) { step, _ in
+      guard isSigningOut.value, step == .committed else { return }
+      isSigningOut.value = false
+      let error = #expect(throws: BothyError.self) {
+        try other.store.write { try $0.insert(Note(id: "late", "late")) }
+      }
+      if let error { codes.append(error.code) }
+    }
+    if exports { try await note("early", in: store) }
+    isSigningOut.value = true
+    let form = exports ? Account.SignOut.export(to: test.folder.path + "/p.json") : .refuseIfPending
+    #expect(try await store.signOut(form) == (exports ? 1 : 0))
+    #expect(codes.values == [.signedOut])
+    #expect(!FileManager.default.fileExists(atPath: test.path))
   }
 
   @Test("A file opened without a user belongs to the first authenticated user")
