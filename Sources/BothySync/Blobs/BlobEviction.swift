@@ -2,8 +2,9 @@ import BothyStore
 
 /// Keeps the bytes on this device within their budget, and deletes blobs without a record.
 ///
-/// It never deletes pinned blobs, blobs of records with pending changes, and blobs that the server doesn't confirm at
-/// that moment. So the last copy stays, and a blob that the server lacks is uploaded again.
+/// It never deletes pinned blobs, blobs of records with pending changes or of content that the journal can restore, and
+/// blobs that the server doesn't confirm at that moment. So the last copy stays, and a blob that the server lacks is
+/// uploaded again.
 struct BlobEviction {
   private let runner: SyncRunner
 
@@ -73,13 +74,15 @@ struct BlobEviction {
     of files: [BlobFolder.File], now: Int64, in transaction: ReadTransaction
   ) throws -> [String: Fate] {
     let pending = try BlobTable.namedByPending(in: transaction)
+    // The server may remove these, because no record of it names them.
+    let lost = try BlobTable.lost(in: transaction)
     // Pending changes of a quarantined file may need their blobs when it is salvaged.
     let isSalvageDue = !runner.store.damagedFiles.isEmpty
     var named: Set<String>?
     var fates: [String: Fate] = [:]
     for file in files {
       let row = try BlobTable.row(file.sha256, in: transaction)
-      if pending[file.sha256] != nil || row?.isPinned ?? false {
+      if pending[file.sha256] != nil || lost.contains(file.sha256) || row?.isPinned ?? false {
         fates[file.sha256] = .keep
         continue
       }

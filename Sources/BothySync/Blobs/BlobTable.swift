@@ -112,17 +112,17 @@ enum BlobTable {
   }
 
   /// Returns the blobs of content that the journal can restore.
-  private static func lost(in transaction: ReadTransaction) throws -> [String] {
-    var lost: [String] = []
+  static func lost(in transaction: ReadTransaction) throws -> Set<String> {
+    var lost: Set<String> = []
     for table in transaction.catalog.tables where table.schema.isSynced && !table.blobFields.isEmpty {
-      lost += try transaction.rows(
+      let found = try transaction.rows(
         "SELECT lost FROM bothy_journal WHERE type = ? AND lost IS NOT NULL AND restored IS NULL",
         table.schema.name
       ) { row in
         let fields = try FieldsDocument(canonical: row.bytes(at: 0)).members()
         return table.blobFields.compactMap { fields[$0].flatMap { Blob($0) }?.sha256 }
       }
-      .joined()
+      lost.formUnion(found.joined())
     }
     return lost
   }
@@ -165,7 +165,7 @@ enum BlobTable {
           ) { $0.text(at: 0) })
       }
     }
-    return try named.union(hidden(in: transaction).map(\.sha256)).union(lost(in: transaction))
+    return try named.union(hidden(in: transaction).map(\.sha256))
   }
 }
 

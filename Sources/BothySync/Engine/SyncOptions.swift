@@ -164,9 +164,9 @@ extension SyncOptions {
     /// The number of bytes of blobs that are kept on the device; `nil`, the default, keeps all.
     ///
     /// The blobs used longest ago are evicted first, and only after the server has confirmed with one request
-    /// each that it has them. Without a network, blobs aren't evicted. Pending and pinned blobs always stay, so
-    /// these may exceed the budget. The budget is applied after each sync that moved blobs, and after
-    /// downloads.
+    /// each that it has them. Without a network, blobs aren't evicted. Pending and pinned blobs always stay, and
+    /// those of content that the journal can restore, so these may exceed the budget. The budget is applied
+    /// after each sync that moved blobs, and after downloads.
     public var budget: Int64?
 
     /// A part size of one mebibyte and no budget, unless the parameters say otherwise. A part has at least one byte.
