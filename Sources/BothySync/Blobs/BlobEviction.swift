@@ -40,10 +40,13 @@ struct BlobEviction {
     }
     let chosen = doomed
     guard !chosen.isEmpty else { return BlobStorage.Eviction() }
-    // The check is repeated within the transaction, so that blobs that were put or named meanwhile stay.
+    // The check is repeated within the transaction, so that blobs that were used or named meanwhile stay.
     let removed = try await runner.store.write(origin: .remote) { transaction -> [BlobFolder.File] in
       let fates = try fates(of: chosen, now: now, in: transaction)
-      let removed = chosen.filter { fates[$0.sha256] != .keep && fates[$0.sha256] == judged[$0.sha256] }
+      let removed = chosen.filter {
+        fates[$0.sha256] != .keep && fates[$0.sha256] == judged[$0.sha256]
+          && folder.used($0.sha256) == $0.used
+      }
       for file in removed {
         if fates[file.sha256] == .forgotten { try BlobTable.remove(file.sha256, in: transaction) }
         folder.remove(file.sha256)

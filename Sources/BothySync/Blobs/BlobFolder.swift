@@ -99,11 +99,14 @@ final class BlobFolder: Sendable {
   func files() -> [File] {
     ContentFile.names(in: root).filter { $0.utf8.count == 2 }.flatMap { prefix in
       ContentFile.names(in: "\(root)/\(prefix)").filter { Blob.isName($0) }.compactMap { name in
-        guard let size = size(of: name), let used = ContentFile.used(path(of: name)) else { return nil }
+        guard let size = size(of: name), let used = used(name) else { return nil }
         return File(sha256: name, size: size, used: used)
       }
     }
   }
+
+  /// Returns the time of a blob's last use, in milliseconds since 1970, or `nil` if its bytes are not on this device.
+  func used(_ sha256: String) -> Int64? { ContentFile.used(path(of: sha256)) }
 
   /// Deletes files that were begun before `time` and never completed.
   func removeUnfinished(before time: Int64) {

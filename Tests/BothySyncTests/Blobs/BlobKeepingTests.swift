@@ -114,6 +114,23 @@ struct BlobKeepingTests {
     #expect(pair.a.store.blobs.isHere(named))
   }
 
+  @Test("Bytes that are added again during an eviction stay")
+  func addedMeanwhile() async throws {
+    let pair = try SnapPair()
+    let store = pair.a.store
+    let loose = try await store.blobs.add(picture(5, 9))
+    let named = try await pair.a.snap("1", picture())
+    await store.sync()
+    pair.world.time.advance(by: 8 * 86_400_000)
+    pair.a.remote.setAfterBlobs { request in
+      guard case .holding = request else { return }
+      do { _ = try await store.blobs.add(picture(5, 9)) } catch { Issue.record(error) }
+    }
+    try await store.blobs.evict(toFit: 0)
+    #expect(store.blobs.isHere(loose))
+    #expect(!store.blobs.isHere(named))
+  }
+
   @Test("An interrupted download resumes after a restart", arguments: 1...4)
   func resumedDownload(after count: Int) async throws {
     let pair = try SnapPair()
