@@ -56,12 +56,13 @@ struct BlobEviction {
     return BlobStorage.Eviction(removed: removed.count, bytes: removed.reduce(0) { $0 + $1.size })
   }
 
-  /// Returns true if the server has the blob. A blob that it lacks is uploaded and stays this time. Returns `nil` if no
-  /// more requests are made now.
+  /// Returns true if the server has the blob. A blob that it lacks stays this time. It is uploaded, unless syncs may not
+  /// run now. Returns `nil` if no more requests are made now.
   private func isOnServer(_ file: BlobFolder.File) async -> Bool? {
     guard let remote = runner.remote.blobs else { return nil }
     do {
       if try await remote.holding(of: file.sha256) == .whole(size: file.size) { return true }
+      guard runner.governor.obstacle == nil else { return false }
       var requests = 0
       _ = try await BlobHealing(runner: runner).send(file, &requests)
       return false

@@ -212,7 +212,8 @@ public struct BlobStorage: Sendable {
   /// deletes blobs without a record that were not used for a week.
   ///
   /// Costs one request for each blob to evict, since the server must confirm that it has it. Without an answer
-  /// those stay. Never deletes pending or pinned blobs, or those of content that the journal can restore, so those
+  /// those stay. One that the server lacks is uploaded again, unless syncing is paused or the network rules forbid
+  /// it. Never deletes pending or pinned blobs, or those of content that the journal can restore, so those
   /// may exceed the budget. Returns the number of bytes that were deleted. Throws `BothyError` for the file.
   @discardableResult
   public func evict(toFit budget: Int64? = nil) async throws -> Int64 {

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import BothyTestSupport
 import BothyTesting
 import Foundation
@@ -129,6 +130,22 @@ struct BlobKeepingTests {
     try await store.blobs.evict(toFit: 0)
     #expect(store.blobs.isHere(loose))
     #expect(!store.blobs.isHere(named))
+  }
+
+  @Test("An eviction uploads what the server lost, but nothing while syncing is paused")
+  func evictionWhilePaused() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", picture())
+    await pair.a.store.sync()
+    try await #require(pair.world.service.blobs).remove(space: "test")
+    pair.a.remote.forgetRequests()
+    try pair.a.store.pause()
+    try await pair.a.store.blobs.evict(toFit: 0)
+    #expect(pair.a.uploads.isEmpty)
+    try pair.a.store.resume()
+    try await pair.a.store.blobs.evict(toFit: 0)
+    #expect(pair.a.uploads == [0, 10, 20, 30, 40])
+    #expect(pair.a.store.blobs.isHere(blob))
   }
 
   @Test("An interrupted download resumes after a restart", arguments: 1...4)
