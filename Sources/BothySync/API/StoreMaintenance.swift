@@ -82,16 +82,17 @@ public struct StoreMaintenance: Sendable {
   ///   `discardingPending`.
   public func reset(discardingPending: Bool = false) async throws {
     try await synced.engine.exclusively {
-      let count = try synced.pendingCounts().total
-      guard count == 0 || discardingPending else {
-        var error = BothyError(
-          .pendingChanges,
-          "\(count) changes are not on the server; a reset loses them. Release drafts and sync first, or pass "
-            + "discardingPending: true.")
-        error.pendingCount = count
-        throw error
+      _ = try synced.purge(includingPending: true) { transaction in
+        let count = try OutboxQueue.counts(in: transaction).total
+        guard count == 0 || discardingPending else {
+          var error = BothyError(
+            .pendingChanges,
+            "\(count) changes are not on the server; a reset loses them. Release drafts and sync first, or pass "
+              + "discardingPending: true.")
+          error.pendingCount = count
+          throw error
+        }
       }
-      try synced.purge(includingPending: true)
     }
   }
 

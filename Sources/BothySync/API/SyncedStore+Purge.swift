@@ -41,9 +41,14 @@ extension SyncedStore {
 
   /// Removes every synced record, and the next sync brings everything; with `includingPending` the log of past syncs and
   /// the journal go too. One transaction.
+  ///
+  /// - Parameter check: called first in the transaction. An error of it changes nothing.
   @discardableResult
-  package func purge(includingPending: Bool = false) throws -> StoreMaintenance.Removal {
+  package func purge(
+    includingPending: Bool = false, check: (ReadTransaction) throws -> Void = { _ in }
+  ) throws -> StoreMaintenance.Removal {
     try purging { purge in
+      try check(purge.transaction)
       for table in purge.transaction.catalog.tables where table.schema.isSynced {
         try purge.removeAll(of: table, includingPending)
       }

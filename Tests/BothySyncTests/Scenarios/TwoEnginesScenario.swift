@@ -1,6 +1,8 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
+import Dispatch
 import Testing
 
 /// An app and its extension: two engines on one file.
@@ -77,6 +79,33 @@ struct TwoEnginesScenario {
       #expect(try pair.a.title("T2") == "news")
       try other.store.close()
     }
+  }
+
+  @Test("A reset throws for a change that was saved while it waited")
+  func resetDuringSave() async throws {
+    let pair = try await Pair.sharing(["T1"])
+    let (app, other) = (pair.a.store, try second(pair.a, pair.world))
+    let (statements, isSaving, end) = (StatementCount(), Locked(false), DispatchSemaphore(value: 0))
+    try statements.count(in: app.store)
+    let saving = Task {
+      try await other.store.write { transaction in
+        try transaction.insert(Note(id: "T2", "saved"))
+        isSaving.value = true
+        end.wait()
+      }
+    }
+    defer { end.signal() }
+    try await until { isSaving.value }
+    statements.forget()
+    let resetting = Task { try await app.maintenance.reset() }
+    try await until { statements.list.contains("BEGIN IMMEDIATE") }
+    end.signal()
+    try await saving.value
+    let error = await #expect(throws: BothyError.self) { try await resetting.value }
+    #expect(error?.code == .pendingChanges && error?.pendingCount == 1)
+    #expect(try pair.a.title("T2") == "saved")
+    #expect(try other.outboxEntries().count == 1)
+    try other.store.close()
   }
 
   /// Promises: Scenario-25
