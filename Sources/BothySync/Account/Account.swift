@@ -114,18 +114,14 @@ extension SyncedStore {
         .badDocument, "\(path) is one of the database's own files. Give the path of another file.")
     }
     var document = try PendingDocument(in: transaction)
-    let waiting = try Set(store.secrets.keys().map(\.record))
-    let secret = document.entries.indices.filter { waiting.contains(document.entries[$0].record) }
-    guard secret.isEmpty || withoutSecrets else {
+    let count = try document.hold(store.secrets.keys())
+    guard count == 0 || withoutSecrets else {
       var error = BothyError(
         .pendingSecrets,
-        "\(secret.count) pending changes have sensitive values, which no document holds. Release drafts and sync "
+        "\(count) pending changes have sensitive values, which no document holds. Release drafts and sync "
           + "first, or export without them: the records are drafts then, to be completed.")
-      error.pendingCount = secret.count
+      error.pendingCount = count
       throw error
-    }
-    for index in secret {
-      document.entries[index].columns["state"] = .int(Int64(Outbox.Entry.Stage.held.rawValue))
     }
     try document.write(to: path)
     do {

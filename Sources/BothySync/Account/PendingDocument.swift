@@ -59,6 +59,18 @@ struct PendingDocument {
     entries += try Entry.later(in: transaction.database)
   }
 
+  /// Makes drafts of the changes whose sensitive values are in a secret store, because no document has these. Returns
+  /// the number of the changes.
+  @discardableResult
+  mutating func hold(_ secrets: [SecretKey]) -> Int {
+    let waiting = Set(secrets.map(\.record))
+    let indices = entries.indices.filter { waiting.contains(entries[$0].record) }
+    for index in indices {
+      entries[index].columns["state"] = .int(Int64(Outbox.Entry.Stage.held.rawValue))
+    }
+    return indices.count
+  }
+
   /// Returns true if another document has equal content.
   func isSame(as other: PendingDocument) -> Bool { json.canonicalText == other.json.canonicalText }
 
@@ -253,20 +265,24 @@ struct PendingDocument {
   // MARK: creating a file again
 
   /// Writes the pending changes of a file to a document beside it, under the file's own schema, and deletes the file.
-  /// Returns the document's path, or `nil` if the file had no pending changes.
+  /// Returns the document's path, or `nil` if the file had no pending changes, or a sign-out gave them up.
   static func setAside(_ path: String, _ options: StoreOptions) throws -> String? {
     let store = try LocalStore(existing: path, options: options)
     var place: String?
-    let isSynced = try store.read { try $0.database.tableExists("bothy_outbox") }
-    if isSynced {
-      let document = try PendingDocument(of: store)
-      if !document.entries.isEmpty {
-        var number = 1
-        while FileManager.default.fileExists(atPath: "\(path).pending-\(number).json") { number += 1 }
-        let free = "\(path).pending-\(number).json"
-        try document.write(to: free)
-        place = free
-      }
+    let document = try store.read { transaction -> PendingDocument? in
+      guard try transaction.database.tableExists("bothy_outbox"),
+        try !ServerBinding.isSignedOut(in: transaction)
+      else { return nil }
+      var document = try PendingDocument(in: transaction)
+      try document.hold(store.secrets.keys())
+      return document
+    }
+    if let document, !document.entries.isEmpty {
+      var number = 1
+      while FileManager.default.fileExists(atPath: "\(path).pending-\(number).json") { number += 1 }
+      let free = "\(path).pending-\(number).json"
+      try document.write(to: free)
+      place = free
     }
     try store.close()
     if let place { try DatabaseFiles.copyBlobs(of: path, beside: place) }

@@ -194,6 +194,7 @@ extension SyncOptions {
     /// All pending changes are written to a document beside the file, then the file is recreated. Meant for
     /// development.
     ///
+    /// Changes with sensitive values are drafts in the document, because it doesn't have the values.
     /// The next sync downloads the server's records. Records that no server has are lost, unless they are
     /// pending. `recoveredDocument` of `BothyLegacy` names the document.
     case resetCache

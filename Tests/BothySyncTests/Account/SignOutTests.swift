@@ -26,6 +26,7 @@ struct SignOutTests {
     func open(
       _ path: String? = nil, schema: StoreSchema = .snaps, as principal: String? = "ann",
       processes: StoreOptions.Processes = .single, remote: (any RemoteStorage)? = nil,
+      configuration: SyncOptions = .quiet,
       onStep: (@Sendable (StoreStep, WriteOrigin) throws -> Void)? = nil
     ) throws -> SyncedStore {
       let principal = principal.map { Principal($0) } ?? .anonymous
@@ -33,7 +34,7 @@ struct SignOutTests {
       options.onStep = onStep
       return try SyncedStore(
         at: path ?? self.path, schema: schema,
-        remote: remote ?? InProcessRemote(service, principal: principal), configuration: .quiet,
+        remote: remote ?? InProcessRemote(service, principal: principal), configuration: configuration,
         options: options, clock: SyncClock(now: time.reader()))
     }
 
@@ -258,8 +259,9 @@ struct SignOutTests {
     #expect(try back.pendingCounts().total == 0)
   }
 
-  @Test("A sign-out whose deletion was interrupted is finished when the file is opened")
-  func cutShort() async throws {
+  @Test(
+    "A sign-out whose deletion was interrupted is finished when the file is opened", arguments: [true, false])
+  func cutShort(fitsSchema: Bool) async throws {
     let test = try Case()
     let store = try test.open(processes: .many)
     try await note("discarded", in: store)
@@ -271,7 +273,11 @@ struct SignOutTests {
     try FileManager.default.moveItem(atPath: copy, toPath: test.path)
     // After a proper close, the main file has all changes.
     try? FileManager.default.moveItem(atPath: copy + "-wal", toPath: test.path + "-wal")
-    let again = try test.open()
+    var configuration = SyncOptions.quiet
+    configuration.schemaMismatch = .resetCache
+    let other = StoreSchema(version: 2, types: [TypeSchema("Note", fields: [FieldSchema("text", .text)])])
+    let again = try test.open(schema: fitsSchema ? .snaps : other, configuration: configuration)
+    #expect(again.setAside == nil)
     #expect(try again.pendingCounts().total == 0)
     #expect(await again.sync().pushed == 0)
     #expect(try await test.titles() == [])

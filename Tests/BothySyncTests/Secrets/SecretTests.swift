@@ -285,6 +285,26 @@ struct SecretTests {
     }
   }
 
+  @Test("Changes with secrets are drafts in the document of a file that is replaced")
+  func replacedFile() async throws {
+    let world = try SimulatedWorld()
+    var configuration = SyncOptions.quiet
+    configuration.schemaMismatch = .resetCache
+    let device = try world.addDevice(schema: Self.schema, configuration: configuration)
+    try device.put(user())
+    try device.put(AnyRecord("User", id: "U2", ["name": "bob"]))
+    try device.restart(
+      schema: StoreSchema(version: 2, types: [TypeSchema("User", fields: [FieldSchema("title", .text)])]))
+    let document = try #require(device.store.setAside)
+    let path = device.path + "-again"
+    try SyncedStore.restorePending(from: document, into: path, schema: Self.schema)
+    let again = try SyncedStore(
+      at: path, schema: Self.schema, remote: device.remote, configuration: .quiet)
+    #expect(try again.state(of: RecordID(type: "User", id: "U1")) == .draft)
+    #expect(await again.sync().pushed == 1)
+    #expect(try await world.serverRecords().keys.map(\.id) == ["U2"])
+  }
+
   @Test("Only optional strings without index and default can be sensitive")
   func declaration() throws {
     for field in [
