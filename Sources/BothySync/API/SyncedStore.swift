@@ -113,7 +113,7 @@ public final class SyncedStore: Sendable {
       guard let path, try store.read({ try ServerBinding.isSignedOut(in: $0) }) else { return (store, nil) }
       // A sign-out that was cut short is finished: what it gave up is not to come back.
       try store.close()
-      try DatabaseFiles.remove(path)
+      try DatabaseFiles.removeWithCopies(path)
       return (try open(), nil)
     } catch let error as BothyError {
       guard error.code == .schemaMismatch, configuration.schemaMismatch == .resetCache, let path else {

@@ -30,7 +30,8 @@ public final class Account: Sendable {
   /// The treatment of the file when the user signs out.
   public enum SignOut: Sendable, Hashable {
     /// The file is deleted if it has no pending changes. Otherwise signing out throws `BothyError` `.pendingChanges` with
-    /// their number, and the user stays signed in.
+    /// their number, and the user stays signed in. A damaged file that was neither salvaged nor dismissed counts as
+    /// pending.
     case refuseIfPending
     /// The file stays, with its pending changes, until the user signs in again. Anyone who can read the file
     /// can read its records.
@@ -38,12 +39,13 @@ public final class Account: Sendable {
     /// All pending changes are written to a document at this path, readable by this user of the machine alone. The
     /// bytes of blobs are written to a folder beside it. Both are read back, then the file is deleted. Throws
     /// `BothyError` `.pendingSecrets` if values of the secret store are pending, because documents don't contain them.
+    /// Throws `.pendingChanges` if a damaged file was neither salvaged nor dismissed.
     case export(to: String)
     /// Exports although values of the secret store are pending. Those are deleted, and their records are drafts when
     /// the document is opened.
     case exportWithoutSecrets(to: String)
     /// The file is deleted, with its pending changes. They can't be restored. Secrets and blobs of the file are
-    /// deleted too.
+    /// deleted too, and so are its damaged copies and the documents of its pending changes beside it.
     case discard
   }
 
@@ -76,13 +78,20 @@ extension SyncedStore {
       let secrets = store.secrets
       try store.close()
       for key in try secrets.keys() { try secrets.remove(key) }
-      try DatabaseFiles.remove(store.path)
+      if form == .discard { try DatabaseFiles.removeDocuments(of: store.path) }
+      try DatabaseFiles.removeWithCopies(store.path)
       return count
     }
   }
 
   /// Marks the file as signed out, in the transaction that exports the pending changes. Returns their number.
   private func giveUp(_ form: Account.SignOut) throws -> Int {
+    if form != .discard, let file = store.damagedFiles.first {
+      throw BothyError(
+        .pendingChanges,
+        "The damaged file \(file) may have changes that are not on the server. Salvage or dismiss it first, or sign "
+          + "out by discarding them.")
+    }
     var document: String?
     do {
       return try store.write(origin: .remote) { transaction in

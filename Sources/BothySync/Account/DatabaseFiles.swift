@@ -66,6 +66,32 @@ enum DatabaseFiles {
     return found?[.size] as? Int64
   }
 
+  /// Deletes a database, all files that belong to it and the copies of it that were quarantined, also those that were
+  /// salvaged or dismissed.
+  static func removeWithCopies(_ path: String) throws {
+    guard path != ":memory:" else { return }
+    // They are deleted first, because the database has the mark that their changes were given up.
+    try remove(besides: path) {
+      $0.wholeMatch(of: /\.(damaged|salvaged|dismissed)-[0-9]+(-padded)?(-wal|-shm|-journal)?/) != nil
+    }
+    try remove(path)
+  }
+
+  /// Deletes the documents of pending changes that were written when a database was created again.
+  static func removeDocuments(of path: String) throws {
+    try remove(besides: path) { $0.wholeMatch(of: /\.pending-[0-9]+\.json(-blobs)?/) != nil }
+  }
+
+  /// Deletes the files whose names are that of the database with an ending that `isOwn` accepts.
+  private static func remove(besides path: String, _ isOwn: (Substring) -> Bool) throws {
+    let file = URL(fileURLWithPath: path)
+    let (folder, name) = (file.deletingLastPathComponent().path, file.lastPathComponent)
+    for other in try FileManager.default.contentsOfDirectory(atPath: folder)
+    where other.hasPrefix(name) && isOwn(other.dropFirst(name.count)) {
+      try FileManager.default.removeItem(atPath: "\(folder)/\(other)")
+    }
+  }
+
   /// Deletes a database and all files that belong to it, and no others.
   static func remove(_ path: String) throws {
     guard path != ":memory:" else { return }

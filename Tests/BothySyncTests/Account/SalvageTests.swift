@@ -257,6 +257,30 @@ import Testing
     let file = try setAside()
     try SyncedStore.dismiss(damagedFile: file)
     #expect(try open().store.damagedFiles.isEmpty)
-    #expect(FileManager.default.fileExists(atPath: file.replacing(".damaged-", with: ".dismissed-")))
+    let dismissed = file.replacing(".damaged-", with: ".dismissed-")
+    #expect(FileManager.default.fileExists(atPath: dismissed))
+    try await open().signOut(.refuseIfPending)
+    #expect(!FileManager.default.fileExists(atPath: dismissed))
+  }
+
+  @Test("A sign-out beside a damaged file throws, or deletes that too")
+  func signOut() async throws {
+    let store = try await filled()
+    try await store.store.write { try $0.insert(Note(id: "z", "unsent")) }
+    try close(store)
+    try damage(at: "text of r1150")
+    let file = try setAside()
+    for ending in [".pending-1.json", ".damaged-notes.txt"] {
+      try Data("text".utf8).write(to: URL(fileURLWithPath: path + ending))
+    }
+    let again = try open()
+    for form in [Account.SignOut.refuseIfPending, .export(to: folder.path + "/p.json")] {
+      let error = await #expect(throws: BothyError.self) { try await again.signOut(form) }
+      #expect(error?.code == .pendingChanges && error?.message.contains(file) == true)
+    }
+    #expect(await again.sync().obstacle == nil)
+    try await again.signOut(.discard)
+    let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(left == ["notes.bothy.damaged-notes.txt"])
   }
 }
