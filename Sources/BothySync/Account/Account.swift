@@ -1,6 +1,7 @@
 public import BothyStore
 import Crypto
 import Foundation
+import Logging
 
 /// A user who is signed in to a space on this device, with a file of their own.
 ///
@@ -54,7 +55,8 @@ public final class Account: Sendable {
   ///
   /// Returns the number of changes that were pending and are now parked, exported or discarded. Throws `BothyError`
   /// `.pendingChanges`, or `.signedOut` for the second of two calls. After any error but `.signedOut` the user is still
-  /// signed in.
+  /// signed in. A part of the file that can't be deleted, such as a secret in a locked keychain, throws no error. It is
+  /// logged, and deleted when the file is opened again.
   @discardableResult
   public func signOut(_ form: SignOut) async throws -> Int {
     try await store.signOut(form)
@@ -75,12 +77,20 @@ extension SyncedStore {
         return count
       }
       let count = try giveUp(form)
-      let secrets = store.secrets
-      try store.close()
-      for key in try secrets.keys() { try secrets.remove(key) }
-      if form == .discard { try DatabaseFiles.removeDocuments(of: store.path) }
-      try DatabaseFiles.removeWithCopies(store.path)
+      deleting { try store.close() }
+      deleting { for key in try store.secrets.keys() { try store.secrets.remove(key) } }
+      if form == .discard { deleting { try DatabaseFiles.removeDocuments(of: store.path) } }
+      deleting { try DatabaseFiles.removeWithCopies(store.path) }
       return count
+    }
+  }
+
+  /// Runs a step of the deletion of a file that is marked. An error is logged, because the user is signed out then.
+  private func deleting(_ step: () throws -> Void) {
+    do { try step() } catch {
+      configuration.logger.warning(
+        "A part of a signed-out file was not deleted. Open the file again to delete it.",
+        metadata: ["file": "\(store.path)", "error": "\(error)"])
     }
   }
 

@@ -26,12 +26,12 @@ struct SignOutTests {
     func open(
       _ path: String? = nil, schema: StoreSchema = .snaps, as principal: String? = "ann",
       processes: StoreOptions.Processes = .single, remote: (any RemoteStorage)? = nil,
-      configuration: SyncOptions = .quiet,
+      configuration: SyncOptions = .quiet, secrets: (any SecretStore)? = nil,
       onStep: (@Sendable (StoreStep, WriteOrigin) throws -> Void)? = nil
     ) throws -> SyncedStore {
       let principal = principal.map { Principal($0) } ?? .anonymous
       var options = StoreOptions(durability: .normal, processes: processes, readers: 1)
-      options.onStep = onStep
+      (options.secrets, options.onStep) = (secrets, onStep)
       return try SyncedStore(
         at: path ?? self.path, schema: schema,
         remote: remote ?? InProcessRemote(service, principal: principal), configuration: configuration,
@@ -52,6 +52,13 @@ struct SignOutTests {
       }
     }
   }
+
+  private static let users = StoreSchema(
+    types: [
+      TypeSchema(
+        "User",
+        fields: [FieldSchema("name", .text), FieldSchema("pw", .text, optional: true, sensitive: true)])
+    ])
 
   private func note(_ id: String, in store: SyncedStore) async throws {
     try await store.store.write { try $0.insert(Note(id: id, id)) }
@@ -212,14 +219,7 @@ struct SignOutTests {
 
   @Test("An export throws while sensitive values wait; on request their records become drafts")
   func secrets() async throws {
-    let schema = StoreSchema(
-      types: [
-        TypeSchema(
-          "User",
-          fields: [FieldSchema("name", .text), FieldSchema("pw", .text, optional: true, sensitive: true)]
-        )
-      ])
-    let test = try Case()
+    let (schema, test) = (Self.users, try Case())
     let store = try test.open(schema: schema)
     try await store.store.write { transaction in
       try transaction.insert(AnyRecord("User", id: "U1", ["name": "ann", "pw": "word"]))
@@ -234,6 +234,23 @@ struct SignOutTests {
     let back = try test.open(schema: schema)
     #expect(try back.state(of: RecordID(type: "User", id: "U1")) == .draft)
     #expect(await back.sync().pushed == 1)
+  }
+
+  @Test("A sign-out while the secrets are locked deletes the file, and the secrets later")
+  func lockedSecrets() async throws {
+    let (test, secrets) = (try Case(), LockableSecrets())
+    let store = try test.open(schema: Self.users, secrets: secrets)
+    try await store.store.write {
+      try $0.insert(AnyRecord("User", id: "U1", ["name": "ann", "pw": "word"]))
+    }
+    secrets.isLocked.value = true
+    #expect(try await store.signOut(.discard) == 1)
+    #expect(try test.files() == [])
+    #expect(await store.sync().obstacle == .signedOut)
+    secrets.isLocked.value = false
+    #expect(try secrets.keys().count == 1)
+    #expect(try test.open(schema: Self.users, secrets: secrets).pendingCounts().total == 0)
+    #expect(try secrets.keys().isEmpty)
   }
 
   @Test("Stacked transactions are exported and restored in their order")
@@ -282,4 +299,19 @@ struct SignOutTests {
     #expect(await again.sync().pushed == 0)
     #expect(try await test.titles() == [])
   }
+}
+
+/// Secrets that can't be used while they are locked, like those of a keychain.
+private final class LockableSecrets: SecretStore {
+  let isLocked = Locked(false)
+  private let secrets = MemorySecretStore()
+
+  private func unlocked() throws -> MemorySecretStore {
+    if isLocked.value { throw BothyError(.readOnly, "The secrets are locked. Unlock the device.") }
+    return secrets
+  }
+
+  func secret(_ key: SecretKey) throws -> String? { try unlocked().secret(key) }
+  func set(_ secret: String?, for key: SecretKey) throws { try unlocked().set(secret, for: key) }
+  func keys() throws -> [SecretKey] { try unlocked().keys() }
 }
