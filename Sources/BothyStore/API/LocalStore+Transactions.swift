@@ -128,7 +128,7 @@ extension LocalStore {
         "A write of \(path) was begun inside another, or inside a read of a store in memory: it can't wait for itself. "
           + "Use the transaction at hand, or write when it is done.")
     }
-    try checkFile()
+    try file.check()
     let replacement = SecretReplacement(in: secrets)
     do {
       return try connections.writer.write {
@@ -139,15 +139,6 @@ extension LocalStore {
         replacement.putBack()
       }.0
     } catch { throw known(error) }
-  }
-
-  /// Throws `cannotOpen` if the file is gone, so that the next opening can't find new changes. Costs one system call.
-  private func checkFile() throws {
-    guard file.isGone else { return }
-    throw BothyError(
-      .cannotOpen,
-      "The file \(path) was removed or replaced while it was open, so writes can't be kept. Close the store and open "
-        + "the file again.")
   }
 
   /// True if the caller may begin a write. A file has a connection for writing beside those for reading, a store in
@@ -161,7 +152,7 @@ extension LocalStore {
   package func write<Result: Sendable>(
     origin: WriteOrigin, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result {
-    try checkFile()
+    try file.check()
     let replacement = SecretReplacement(in: secrets)
     do {
       return try await connections.writer.write {

@@ -23,6 +23,16 @@ package struct OpenedFile: Sendable {
     return now.device != device || now.inode != inode
   }
 
+  /// Throws `BothyError` `.cannotOpen` if the file is gone, so that the next opening can't find new changes. Costs one
+  /// system call.
+  package func check() throws(BothyError) {
+    guard let path, isGone else { return }
+    throw BothyError(
+      .cannotOpen,
+      "The file \(path) was removed or replaced while it was open, so writes can't be kept. Close the store and open "
+        + "the file again.")
+  }
+
   private static func look(_ path: String) -> (device: UInt64, inode: UInt64)? {
     var found = stat()
     guard stat(path, &found) == 0 else { return nil }

@@ -90,7 +90,7 @@ public final class SyncedStore: Sendable {
     self.owner = found.owner
     followed.current = found.scopes
     let progress = ProgressRelay()
-    blobFolder = BlobFolder(besideDatabase: path)
+    blobFolder = BlobFolder(besideDatabase: path, file: store.file)
     engine = SyncEngine(
       runner: SyncRunner(
         store: store, remote: self.remote, configuration: configuration, clock: clock, device: found.device,

@@ -9,6 +9,7 @@ import Foundation
 /// `incoming`, and unfinished downloads in `partial`.
 final class BlobFolder: Sendable {
   let root: String
+  private let file: OpenedFile
   /// True if the folder is deleted with the store, because the store is temporary too.
   private let isTemporary: Bool
 
@@ -20,7 +21,10 @@ final class BlobFolder: Sendable {
   }
 
   /// Makes nothing on disk yet. A store without blobs has no folder.
-  init(besideDatabase path: String?) {
+  ///
+  /// - Parameter file: the database file, which is deleted before the folder.
+  init(besideDatabase path: String?, file: OpenedFile) {
+    self.file = file
     if let path {
       root = Self.path(besideDatabase: path)
     } else {
@@ -71,8 +75,22 @@ final class BlobFolder: Sendable {
   }
 
   private func publish(_ temporary: String, as sha256: String) throws {
-    try PrivateFolder.make("\(root)/\(sha256.prefix(2))")
-    try ContentFile.publish(temporary, as: path(of: sha256))
+    let path = path(of: sha256)
+    try keep(path) {
+      try PrivateFolder.make("\(root)/\(sha256.prefix(2))")
+      try ContentFile.publish(temporary, as: path)
+    }
+  }
+
+  /// Runs `body`, which writes the file at `path`. Throws `BothyError` `.cannotOpen`, and leaves no file, if the
+  /// database was deleted before or meanwhile, because the folder may be deleted already.
+  private func keep(_ path: String, _ body: () throws -> Void) throws {
+    try file.check()
+    try body()
+    do { try file.check() } catch {
+      ContentFile.remove(path)
+      throw error
+    }
   }
 
   /// Returns bytes of a blob from `offset`, unchecked. A caller that reads all of them compares the checksum.
@@ -126,8 +144,11 @@ final class BlobFolder: Sendable {
   func received(of sha256: String) -> Int64 { ContentFile.size(of: partialPath(of: sha256)) ?? 0 }
 
   func append(_ bytes: [UInt8], to sha256: String, at offset: Int64) throws {
-    try PrivateFolder.make(root + "/partial")
-    try OpenFile(partialPath(of: sha256), O_RDWR | O_CREAT).write(bytes, at: offset)
+    let partial = partialPath(of: sha256)
+    try keep(partial) {
+      try PrivateFolder.make(root + "/partial")
+      try OpenFile(partial, O_RDWR | O_CREAT).write(bytes, at: offset)
+    }
   }
 
   /// Makes a finished download the blob's file. Returns false, with the download deleted, if its content doesn't match

@@ -186,6 +186,25 @@ struct BlobKeepingTests {
     #expect(pair.b.downloads == [0, 10, 20, 30, 40])
   }
 
+  @Test("A download or addition that a sign-out overtakes leaves no bytes")
+  func signOutMeanwhile() async throws {
+    let pair = try SnapPair()
+    let blob = try await pair.a.snap("1", picture())
+    await pair.a.store.sync()
+    let (latch, store) = (Latch(), pair.b.store)
+    pair.b.remote.setAfterBlobs { _ in await latch.pass() }
+    let download = Task { try await store.blobs.data(for: blob) }
+    await latch.reached()
+    try await store.signOut(.discard)
+    latch.open()
+    let error = await #expect(throws: BothyError.self) { try await download.value }
+    #expect(error?.code == .cannotOpen)
+    #expect(!FileManager.default.fileExists(atPath: pair.b.path + "-blobs"))
+    await #expect(throws: BothyError.self) { try await store.blobs.add(picture()) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: pair.b.path + "-blobs/incoming").isEmpty)
+    #expect(pair.b.blobFiles.isEmpty)
+  }
+
   @Test("A damaged file is replaced by the server's copy")
   func repaired() async throws {
     let pair = try SnapPair()
