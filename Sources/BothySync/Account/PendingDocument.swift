@@ -148,11 +148,13 @@ struct PendingDocument {
   /// migrations first bring the entries to its schema, in a file of their own. Uses one transaction on the target.
   ///
   /// The file remembers the document. Returns false, with nothing done, if the file has taken it in before.
+  ///
+  /// - Parameter memory: the key by which it is remembered, if changes were left out of the document since.
   func restore(
     into path: String, of owner: AccountID?, schema target: StoreSchema, migrations: [Migration],
-    options: StoreOptions,
-    clock: SyncClock
+    options: StoreOptions, clock: SyncClock, memory: String? = nil
   ) throws -> Bool {
+    let memory = memory ?? self.memory
     var migrated = try migrated(beside: path, to: target, migrations, options, clock)
     migrated.device = device
     let document = migrated
@@ -182,7 +184,7 @@ struct PendingDocument {
   }
 
   /// The key under which a file remembers that it has taken the document in. Equal documents have one key.
-  private var memory: String {
+  var memory: String {
     "pending." + SHA256.hash(data: Array(json.canonicalText.utf8)).hexadecimal
   }
 

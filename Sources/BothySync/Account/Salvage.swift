@@ -11,7 +11,8 @@ extension StoreMaintenance {
     package var records = 0
     /// The records whose old change was left out, because they have a pending change in the new file.
     package var skipped: [RecordID] = []
-    /// The records whose change or fields can no longer be read. The quarantined file is kept.
+    /// The records whose change or fields can no longer be read, or whose unique value another record has. The
+    /// quarantined file is kept.
     package var lost: [RecordID] = []
     /// True if every row that may hold such changes was read.
     package var isComplete = true
@@ -46,11 +47,13 @@ extension SyncedStore {
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws -> StoreMaintenance.Salvage {
     var wreck = try Wreck(file, otherwise: schema)
+    let memory = wreck.pending.memory
     try wreck.leaveOut(pendingIn: path, schema)
     try wreck.pending.check(owner, schema)
     // A file that was salvaged before has its changes already.
     _ = try wreck.pending.restore(
-      into: path, of: owner, schema: schema, migrations: migrations, options: options, clock: clock)
+      into: path, of: owner, schema: schema, migrations: migrations, options: options, clock: clock,
+      memory: memory)
     let store = try LocalStore.recording(
       at: path, schema: schema, migrations: migrations, options: options, clock: clock)
     defer { try? store.close() }  // the writes are durable
@@ -247,7 +250,8 @@ private struct Wreck {
     pending.entries.removeAll { taken.contains($0.record) }
   }
 
-  /// Writes the records that no server has, unless the store has records with their ids. Uses one transaction.
+  /// Writes the records that no server has, unless the store has records with their ids or unique values. Uses one
+  /// transaction.
   mutating func putRecords(into store: LocalStore) throws {
     let (records, history) = (records, history)
     let (put, pending, lost) = try store.write { transaction in
@@ -261,10 +265,15 @@ private struct Wreck {
           continue
         }
         if try transaction.exists(record.recordID) { continue }
-        if wasPending || !table.schema.isSynced {
-          try transaction.insert(record)
-        } else {
-          try transaction.put(table, id: record.id, StoredRow(values: values, container: record.container))
+        do {
+          if wasPending || !table.schema.isSynced {
+            try transaction.insert(record)
+          } else {
+            try transaction.put(table, id: record.id, StoredRow(values: values, container: record.container))
+          }
+        } catch let error where BothyError(error, path: store.path).code == .uniqueViolation {
+          lost.append(record.recordID)
+          continue
         }
         if wasPending { pending += 1 } else { put += 1 }
       }

@@ -12,6 +12,7 @@ import Testing
   private static let schema = StoreSchema(
     types: StoreSchema.notes.types + [
       TypeSchema("Local", fields: [FieldSchema("text", .text)], synced: false),
+      TypeSchema("Setting", fields: [FieldSchema("key", .text, unique: true)], synced: false),
       TypeSchema("User", fields: [FieldSchema("password", .text, optional: true, sensitive: true)]),
     ])
   private let service: SyncService
@@ -221,6 +222,48 @@ import Testing
     await again.sync()
     let titles = try await titles()
     #expect(titles["r1000"] == "newer edit" && titles["z"] == "new")
+  }
+
+  @Test("A record whose unique value is taken is lost, and all others are salvaged")
+  func unique() async throws {
+    let store = try await filled()
+    try await store.store.write { transaction in
+      try transaction.insert(Note(id: "z", "new"))
+      try transaction.insert(AnyRecord("Setting", id: "old", ["key": "theme"]))
+      try transaction.insert(AnyRecord("Setting", id: "other", ["key": "size"]))
+    }
+    try close(store)
+    try damage(at: "text of r1150")
+    let file = try setAside()
+    let newer = try open()
+    try await newer.store.write { try $0.insert(AnyRecord("Setting", id: "default", ["key": "theme"])) }
+    try newer.store.close()
+    let report = try salvage(file)
+    #expect(report.lost == [RecordID(type: "Setting", id: "old")])
+    #expect(report.pending == 1 && report.records == 1)
+    let again = try open()
+    #expect(try await again.store.count(AnyQuery("Setting")) == 2)
+    #expect(await again.sync().pushed == 1)
+  }
+
+  @Test("A repeated salvage imports nothing twice, whatever was sent meanwhile")
+  func repeated() async throws {
+    let store = try await filled()
+    try await store.store.write { transaction in
+      for id in ["r1000", "r1001"] { try transaction.update(Note.self, id: id) { $0.score += 1 } }
+    }
+    try close(store)
+    try damage(at: "text of r1150")
+    let file = try setAside()
+    #expect(try salvage(file).pending == 2)
+    // The first salvage ended before the file was renamed.
+    try FileManager.default.moveItem(atPath: file.replacing(".damaged-", with: ".salvaged-"), toPath: file)
+    let newer = try open()
+    await newer.sync()
+    try await newer.store.write { try $0.update(Note.self, id: "r1000") { $0.title = "newer edit" } }
+    try newer.store.close()
+    #expect(try salvage(file).skipped == [.note("r1000")])
+    #expect(try open().outboxEntries().map(\.id) == [.note("r1000")])
   }
 
   @Test("A pending secret survives the damage and is sent with its change")
