@@ -98,8 +98,7 @@ private struct Purge {
     try OutboxQueue.endDoubt(id, in: transaction)
     if entry != nil {
       try OutboxQueue.forget(id, in: transaction) { entry in
-        let loss =
-          entry.id == id ? nil : try Journal.Loss(entry, now: entry.told, in: transaction)
+        let loss = try loss(of: entry, purging: id)
         return try Journal.note(entry, .withdrawn, .purged, loss: loss, in: transaction)
       }
     }
@@ -107,6 +106,13 @@ private struct Purge {
     if isRemoved { result.removed += 1 }
     // A deletion that is not sent after all, too.
     if isRemoved || entry != nil { unknown.append((id, container)) }
+  }
+
+  /// Returns the part of a pending change that can be restored. The purge gives up the content of its own record.
+  private func loss(of entry: Outbox.Entry, purging id: RecordID) throws -> Journal.Loss? {
+    if entry.id != id { return try Journal.Loss(entry, now: entry.told, in: transaction) }
+    guard entry.change == .delete else { return nil }
+    return try Journal.Loss(nil, since: nil, now: entry.told, in: transaction.catalog.table(id.type).schema)
   }
 
   mutating func removeAll(of table: TypeTable, _ includingPending: Bool) throws {

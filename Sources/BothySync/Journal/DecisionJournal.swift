@@ -12,12 +12,6 @@ public import Foundation
 public struct DecisionJournal: Sendable {
   let store: SyncedStore
 
-  /// SQL that holds for decisions that took content, see `JournalEntry.isUndoneDeletion`.
-  private static let losing = """
-    share = 1 AND (lost IS NOT NULL
-      OR kind = 2 AND (verdict = 2 OR verdict = 3 AND cause <> 7 OR verdict = 6 AND cause IN (6, 8)))
-    """
-
   /// Returns decisions, the newest first. One read of at most `limit` rows if no record is named and nothing is
   /// filtered.
   ///
@@ -36,9 +30,7 @@ public struct DecisionJournal: Sendable {
       conditions.append("type = ? AND id = ?")
       arguments.append(record)
     }
-    if losing {
-      conditions.append(Self.losing)
-    }
+    if losing { conditions.append("share = 1") }
     conditions.append("number > ? AND number < ? ORDER BY number DESC")
     let (condition, values) = (conditions.joined(separator: " AND "), arguments)
     return try store.store.read { transaction in
@@ -46,7 +38,7 @@ public struct DecisionJournal: Sendable {
       while found.count < limit {
         let page = try Journal.entries(
           where: condition, values + [number ?? 0, last], limit: limit, in: transaction)
-        // SQL can't tell what a merge has kept.
+        // The share also has decisions that took nothing, such as merges that kept all.
         found += page.filter { !losing || $0.hasLost }.prefix(limit - found.count)
         guard page.count == limit, let oldest = page.last else { break }
         last = oldest.number

@@ -27,4 +27,26 @@ struct PurgeStackJournalTests {
     #expect(title?.local == "first")
     #expect(try lost.lost?.members()["title"] == "first")
   }
+
+  @Test("Deletions that a purge undoes are listed as losses, and can be restored")
+  func deletions() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    for id in ["A", "B"] { try a.put("Memo", id, ["title": .text(id)]) }
+    await a.store.sync()
+    let (one, two) = (RecordID(type: "Memo", id: "A"), RecordID(type: "Memo", id: "B"))
+    try a.atomic {
+      _ = try $0.delete(one)
+      _ = try $0.delete(two)
+    }
+    // The purge undoes A's deletion, and B's because both were written together.
+    try a.store.purge(one, includingPending: true)
+    let entries = try a.store.journal.entries(losing: true)
+    #expect(Set(entries.map(\.record)) == [one, two])
+    #expect(entries.allSatisfy(\.isRestorable))
+    await a.store.sync()
+    try await a.store.journal.restore(#require(entries.first))
+    await a.store.sync()
+    #expect(try await world.serverRecords().isEmpty)
+  }
 }
