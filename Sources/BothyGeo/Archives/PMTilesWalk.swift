@@ -65,7 +65,7 @@ struct PMTilesWalk {
       let entry = entries[level.place]
       guard entry.id >= next, entry.id < level.end else { throw PMTilesDirectory.beyond }
       if entry.run == 0 {
-        entering = level.place + 1 < entries.count ? entries[level.place + 1].id : level.end
+        entering = level.place + 1 < entries.count ? min(entries[level.place + 1].id, level.end) : level.end
         return .directory(try header.leaf(entry))
       }
       let taken = try take(entry)

@@ -121,6 +121,14 @@ struct HostileDirectoryTests {
     #expect(try await use(deep.file) == [.damagedArchive])
   }
 
+  @Test("A leaf has no tiles beyond the zooms, wherever the root's next entry begins")
+  func beyondZooms() async throws {
+    let leaf = RawArchive.directory([(1000, 1, 0, 4)])
+    var archive = RawArchive(root: [(5, 0, 0, UInt64(leaf.count)), (1 << 60, 1, 0, 4)], leaves: leaf)
+    archive.zooms = (0, 3)
+    #expect(try await use(archive.file) == [.damagedArchive])
+  }
+
   @Test("Empty directories are rejected")
   func empty() async throws {
     let none = RawArchive.directory([])
