@@ -32,16 +32,12 @@ package final class KeyedTiles: TileArchive {
   }
 
   private static func read(_ database: Database, _ path: String) throws -> (TileArchiveInfo, Int) {
-    let rows = try Row.fetchAll(database, sql: "SELECT name, value FROM preferences")
-    let pairs = rows.compactMap { row in
-      String.fromDatabaseValue(row[0]).map {
-        ($0, String.fromDatabaseValue(row[1]) ?? "\(row[1] as DatabaseValue)")
-      }
+    let preferences = try SQLiteArchive.values(database, of: "preferences").mapValues {
+      String.fromDatabaseValue($0) ?? "\($0)"
     }
     let count = try Int.fetchOne(
       database, sql: "SELECT count(*) FROM (SELECT 1 FROM tiles LIMIT ?)", arguments: [rowsAtOpening])
-    return try info(
-      Dictionary(pairs, uniquingKeysWith: { $1 }), count.flatMap { $0 < rowsAtOpening ? $0 : nil }, path)
+    return try info(preferences, count.flatMap { $0 < rowsAtOpening ? $0 : nil }, path)
   }
 
   /// The number of rows that are looked at when an archive is opened. Above it, the number of tiles isn't known.

@@ -64,7 +64,10 @@ package final class MBTiles: TileArchive {
         try SQLiteArchive.bounded(database, within: longestStep) { deadline in
           let rows = try Row.fetchCursor(
             database, sql: "SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles")
+          var left = try SQLiteArchive.mostRows(database)
           while let row = try rows.next() {
+            guard left > 0 else { throw Self.endless(path) }
+            left -= 1
             let tile = try Self.tile(row, path)
             guard let data = Self.bytes(row) else { continue }
             do { try body(tile, data) } catch { throw BodyFailure(cause: error) }
@@ -75,6 +78,13 @@ package final class MBTiles: TileArchive {
         throw failure.cause
       } catch { throw Self.failure(error, path) }
     }
+  }
+
+  private static func endless(_ path: String) -> BothyError {
+    BothyError(
+      .damagedArchive,
+      "\(path) lists more tiles than its bytes have room for, as a file made to harm does. Get the archive from its maker."
+    )
   }
 
   /// An error that the caller's closure threw and that is thrown again unchanged.
@@ -142,14 +152,9 @@ extension MBTiles {
   /// Returns the metadata, completed from the tiles.
   private static func info(_ database: Database) throws -> TileArchiveInfo {
     try checkViews(database)
-    var metadata: [String: String] = [:]
-    if try database.tableExists("metadata") {
-      for row in try Row.fetchAll(database, sql: "SELECT name, value FROM metadata") {
-        guard let name = String.fromDatabaseValue(row[0]) else { continue }
-        metadata[name] =
-          (row[1] as DatabaseValue).isNull ? "" : "\((row[1] as DatabaseValue).storage.value ?? "")"
-      }
-    }
+    let metadata: [String: String] =
+      try database.tableExists("metadata")
+      ? SQLiteArchive.values(database, of: "metadata").mapValues { "\($0.storage.value ?? "")" } : [:]
     let (zooms, count) = try zooms(database, metadata)
     return TileArchiveInfo(
       container: .mbtiles, name: metadata["name"], attribution: metadata["attribution"],

@@ -5,7 +5,7 @@ import GRDB
 /// The code that archives in SQLite files share.
 ///
 /// The files can come from untrusted sources, and their tables may be views that generate rows. So values have a size
-/// limit, and rows a time limit.
+/// limit, and rows a time limit. The size of the file limits the number of tiles.
 enum SQLiteArchive {
   /// The maximum size of one tile, with the rest of its row.
   private static let longestRow = 65 << 20
@@ -30,6 +30,42 @@ enum SQLiteArchive {
   ) rethrows -> Result {
     let deadline = ArchiveDeadline(step)
     return try database.interrupted(when: { deadline.isOver }) { try body(deadline) }
+  }
+
+  /// Returns the number of bytes of the file. No table has more rows, as each row takes several bytes.
+  static func mostRows(_ database: Database) throws -> Int {
+    let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+    return try pages * (Int.fetchOne(database, sql: "PRAGMA page_size") ?? 0)
+  }
+
+  /// Returns the values of a table of metadata by their names. Of a name that is there twice, the last value counts.
+  ///
+  /// Throws `BothyError` `damagedArchive` if all names and values have more than 8 MB.
+  static func values(_ database: Database, of table: String) throws -> [String: DatabaseValue] {
+    var values: [String: DatabaseValue] = [:]
+    var bytes = 0
+    let rows = try Row.fetchCursor(database, sql: "SELECT name, value FROM \(table)")
+    while let row = try rows.next() {
+      guard let name = String.fromDatabaseValue(row[0]) else { continue }
+      let value: DatabaseValue = row[1]
+      bytes += name.utf8.count + size(value)
+      guard bytes <= PMTilesHeader.metadataLimit else {
+        throw BothyError(
+          .damagedArchive,
+          "The table \(table) of the file has more than 8 MB, which no map needs. Get the archive from its maker."
+        )
+      }
+      values[name] = value
+    }
+    return values
+  }
+
+  private static func size(_ value: DatabaseValue) -> Int {
+    switch value.storage {
+    case .blob(let data): data.count
+    case .string(let text): text.utf8.count
+    case .null, .int64, .double: 8
+    }
   }
 
   /// Throws `BothyError` `damagedArchive` for a file that is shorter than its header states, such as after an incomplete

@@ -125,6 +125,9 @@ struct HostileArchiveTests {
       "SELECT 0 AS zoom_level, 0 AS tile_column, 0 AS tile_row, zeroblob(900000000) AS tile_data",
       "SELECT 0 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'01' AS tile_data "
         + "FROM n a, n b, n c, n d, n e, n f WHERE a.i + b.i + c.i + d.i + e.i + f.i < 0",
+      // Each row comes at once, and is a tile.
+      "SELECT 0 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'01' AS tile_data "
+        + "FROM n a, n b, n c, n d, n e, n f",
     ])
   func costly(view: String) async throws {
     let path = scratch.file("a.mbtiles")
@@ -139,6 +142,25 @@ struct HostileArchiveTests {
       try await MBTiles(path: path, longestStep: .milliseconds(200)).forEachTile { _, _ in }
     }
     #expect(error?.code == .damagedArchive && error?.message.contains("maker") == true)
+  }
+
+  @Test("Opening rejects metadata of many megabytes", arguments: ["metadata", "preferences"])
+  func longMetadata(table: String) async throws {
+    let path = scratch.file("a.sqlite")
+    let queue = try DatabaseQueue(path: path)
+    try await queue.write { database in
+      try database.execute(
+        sql: """
+          CREATE TABLE tiles (zoom_level INT, tile_column INT, tile_row INT, tile_data BLOB, tilekey INT, image BLOB);
+          CREATE TABLE \(table) (
+            name TEXT, bytes INT, value BLOB GENERATED ALWAYS AS (zeroblob(bytes)) VIRTUAL);
+          INSERT INTO \(table) (name, bytes)
+            VALUES ('a', 3000000), ('map.minZoom', 3000000), ('b', 3000000)
+          """)
+    }
+    try queue.close()
+    let error = await #expect(throws: BothyError.self) { try await TileArchives.open(path: path) }
+    #expect(error?.code == .damagedArchive)
   }
 
   @Test("A check unpacks every tile and finds zeros in place of tiles")
