@@ -210,15 +210,15 @@ public actor NearbyMap {
     let saved: [SavedPlace]
   }
 
-  /// Deletes all places and tiles and cancels loads, then fetches what the last position and the required tiles need.
-  /// Saved places stay.
+  /// Deletes all places and unpinned tiles and cancels loads, then fetches what the last position and the required tiles
+  /// need. Saved places stay, and so do the tiles of offline regions.
   @discardableResult
   public func clear() async throws -> TileSetReport {
     let places = places
     try await loading.run { try places.clear() }
     for flight in flights.values { flight.task.cancel() }
     flights = [:]
-    try await loading.cache.removeAll(loading.source.id)
+    try await loading.cache.remove(before: .distantFuture, source: loading.source.id)
     return try await refresh()
   }
 

@@ -180,8 +180,9 @@ struct TileLoading: Sendable {
           BothyError(.cancelled, "The places were cleared while \(version.tile) was on its way."))
       }
     } catch let error as BothyError where error.code == .notATile {
-      // The content was stored before it was known to be no tile. It is removed; the old version of the tile stays.
-      try await cache.remove(key)
+      // The content was stored before it was known to be no tile. It is removed unless a holder needs it; the old
+      // version of the tile stays.
+      try await cache.removeUnpinned([key])
       throw error
     }
   }

@@ -225,6 +225,25 @@ struct AtlasTests {
     await rig.atlas.close()
   }
 
+  @Test("Clearing and content that isn't a tile remove no pinned tile")
+  func clearedBesideRegion() async throws {
+    let rig = try AtlasRig()
+    let pinned = try rig.source.key(Tile(containing: rig.start, zoom: 16))
+    try await rig.cache.pin([pinned], by: "region")
+    rig.server.set(body: #"{"a": 1}"#)
+    _ = try await rig.cache.value(pinned)
+    let report = try await rig.atlas.update(rig.start)
+    #expect(report?.failed.count == rig.cover.count)
+    #expect(try rig.store.metadata(pinned) != nil)
+    rig.server.set(body: nil)
+    try await rig.atlas.refresh()
+    rig.server.set(isDown: true)
+    try await rig.atlas.clear()
+    let keys = try rig.cover.map { try rig.source.key($0) }
+    #expect(try keys.filter { try rig.store.metadata($0) != nil } == [pinned])
+    await rig.atlas.close()
+  }
+
   /// Promises: E-19
   @Test("A page in place of a tile is rejected, and the old version stays")
   func loginPage() async throws {
