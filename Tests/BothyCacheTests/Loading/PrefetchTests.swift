@@ -107,6 +107,20 @@ struct PrefetchTests {
     try await cache.close()
   }
 
+  @Test("An item that is wanted after its cancellation is loaded once its old load has ended")
+  func wantedAgain() async throws {
+    let gate = Latch()
+    let (prefetcher, begun) = prefetcher(gate: gate)
+    prefetcher.want([1])
+    try await until { begun.value.count == 1 }
+    prefetcher.cancelAll()
+    #expect(prefetcher.want([1]).accepted == 1)
+    #expect(prefetcher.counts == (waiting: 1, running: 1))
+    gate.open()
+    await prefetcher.idle()
+    #expect(begun.value == [1, 1])
+  }
+
   @Test(
     "A pause stops new loads, a resume continues, and a cancellation ends all"
   )

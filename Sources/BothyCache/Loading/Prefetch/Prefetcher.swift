@@ -12,10 +12,16 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
     var isPaused = false
     /// The waiting items, the next one first.
     var wishes: [Item] = []
-    var running: [Item: Task<Void, Never>] = [:]
+    var running: [Item: Run] = [:]
     var idlers: [CheckedContinuation<Void, Never>] = []
 
     var obstacle: PrefetchPolicy.Obstacle? { isPaused ? .paused : policy.obstacle(network) }
+  }
+
+  /// A load that is running. A cancelled one still takes a moment to end.
+  private struct Run {
+    let task: Task<Void, Never>
+    var isCancelled = false
   }
 
   /// The outcome of a call to `want`.
@@ -44,7 +50,7 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
   }
 
   deinit {
-    for task in state.withLock({ $0.running }).values { task.cancel() }
+    for run in state.withLock({ $0.running }).values { run.task.cancel() }
   }
 
   /// Adds items, the most important first. They precede older items, and an item that already waits moves up.
@@ -56,7 +62,7 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
     let allowed = items.filter(isAllowed)
     acceptance.forbidden = items.count - allowed.count
     state.withLock { state in
-      var seen = Set(state.running.keys)
+      var seen = Set(state.running.filter { !$0.value.isCancelled }.keys)
       let fresh = allowed.filter { seen.insert($0).inserted }
       let older = replacing ? [] : state.wishes.filter { seen.insert($0).inserted }
       let wishes = fresh + older
@@ -72,7 +78,8 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
   package func cancelAll() {
     let running = state.withLock { state in
       state.wishes = []
-      return Array(state.running.values)
+      for item in state.running.keys { state.running[item]?.isCancelled = true }
+      return state.running.values.map(\.task)
     }
     for task in running { task.cancel() }
     go()
@@ -115,12 +122,16 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
   /// Starts all loads that may start.
   private func go() {
     let idlers = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-      while state.obstacle == nil, state.running.count < state.policy.concurrentLoads, !state.wishes.isEmpty {
-        let item = state.wishes.removeFirst()
-        state.running[item] = Task { [weak self, load] in
-          await load(item)
-          self?.ended(item)
-        }
+      // An item whose cancelled load is ending waits for that.
+      while state.obstacle == nil, state.running.count < state.policy.concurrentLoads,
+        let place = state.wishes.firstIndex(where: { state.running[$0] == nil })
+      {
+        let item = state.wishes.remove(at: place)
+        state.running[item] = Run(
+          task: Task { [weak self, load] in
+            await load(item)
+            self?.ended(item)
+          })
       }
       guard state.running.isEmpty, state.wishes.isEmpty || state.obstacle != nil else { return [] }
       defer { state.idlers = [] }
