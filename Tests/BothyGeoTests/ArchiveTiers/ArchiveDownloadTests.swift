@@ -93,6 +93,39 @@ struct ArchiveDownloadTests {
     #expect(versions.count == 1, "seed \(seed): \(versions)")
   }
 
+  @Test("A download that came whole before is confirmed by one byte, and loaded again if it changed")
+  func uninstalled() async throws {
+    let tiles = try MadeArchive.tiles(0..<85)
+    let server = ArchiveServer(try MadeArchive.data(tiles))
+    _ = try await download(server)
+    /// Makes the files those of a process that ended after the last part.
+    func takeBack() throws {
+      for ending in ["", ".version"] {
+        try FileManager.default.moveItem(atPath: path + ending, toPath: path + ".download" + ending)
+      }
+    }
+    try takeBack()
+    server.forget()
+    _ = try await download(server)
+    #expect(server.requests == [0..<1])
+    try takeBack()
+    server.replace(try MadeArchive.data(tiles, version: "2"), tag: "\"2\"")
+    _ = try await download(server)
+    for tile in tiles { #expect(try await content(tile) == MadeArchive.text(tile, "2")) }
+  }
+
+  @Test("A cancelled download throws an error of this package")
+  func cancelled() async throws {
+    let server = ArchiveServer(try MadeArchive.data(MadeArchive.tiles(0..<5)))
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try await download(server)
+    }
+    task.cancel()
+    let error = await #expect(throws: BothyError.self) { try await task.value }
+    #expect(error?.code == .cancelled)
+  }
+
   @Test("A damaged archive, a page or a missing one changes no file")
   func refused() async throws {
     let tiles = try MadeArchive.tiles(0..<85)

@@ -19,8 +19,8 @@ extension TileArchives {
   ///   - userAgent: the identification of the app that map servers require.
   ///   - progress: called after each part.
   /// - Returns: the metadata of the archive.
-  /// - Throws: `BothyError`: `unavailable` if the server doesn't send it, `.cancelled`, `damagedArchive` or
-  ///   `notAnArchive`. The file is then as before.
+  /// - Throws: `BothyError`: `unavailable` if the server doesn't send it or it can't be written, `.cancelled`,
+  ///   `damagedArchive` or `notAnArchive`. The file is then as before.
   @discardableResult
   public static func download(
     url: String, to path: String, loader: any ResourceLoader, userAgent: String? = nil,
@@ -62,7 +62,18 @@ package struct ArchiveDownload {
   private var begun: String { path + ".download.version" }
   private var installed: String { path + ".version" }
 
+  /// Downloads the archive. Throws `BothyError` alone, as `TileArchives.download` says.
   package func perform(_ progress: (LoadProgress) -> Void) async throws -> TileArchiveInfo {
+    do { return try await locked(progress) } catch let error as BothyError { throw error } catch {
+      guard error is CancellationError else { throw PMTilesContents.failure(error, path) }
+      throw BothyError(
+        .cancelled,
+        "The download of \(path) was cancelled. Download it again to go on after the parts that came.",
+        underlying: error)
+    }
+  }
+
+  private func locked(_ progress: (LoadProgress) -> Void) async throws -> TileArchiveInfo {
     guard let lock = try RegionLock(path + ".download.lock") else {
       throw BothyError(.unavailable, "Another process downloads \(path). Wait for its end.")
     }
@@ -104,6 +115,8 @@ package struct ArchiveDownload {
       state = nil
     }
     var total = state?.total
+    // The server may have another version by now than the one that came whole in an earlier call.
+    if place == total { _ = try await file.bytes(0..<1, expecting: state?.validator) }
     let output = try opened()
     defer { try? output.close() }  // Each written part is synchronized already.
     try output.seek(toOffset: place)
