@@ -12,6 +12,8 @@ final class RegionControl: Sendable {
     var nextFollower = 0
     var isEnded = false
     var waiters: [CheckedContinuation<Void, Never>] = []
+    /// The waits of the run, which a pause ends.
+    var waits: Set<Task<Void, Never>> = []
   }
 
   private let state: Mutex<State>
@@ -24,14 +26,34 @@ final class RegionControl: Sendable {
   var concurrentLoads: Int { state.withLock { $0.policy.concurrentLoads } }
   var obstacle: PrefetchPolicy.Obstacle? { state.withLock { $0.policy.obstacle($0.network) } }
 
-  func pause() { state.withLock { $0.isPaused = true } }
+  func pause() {
+    let waits = state.withLock { state in
+      state.isPaused = true
+      return state.waits
+    }
+    for wait in waits { wait.cancel() }
+  }
+
   func set(_ network: NetworkConditions) { state.withLock { $0.network = network } }
   func set(_ policy: PrefetchPolicy) { state.withLock { $0.policy = policy } }
 
-  /// Waits for a short time, in which conditions may change.
-  func change(within duration: Duration, of cache: ResourceCache) async {
-    // If cancelled, the caller notices.
-    try? await cache.wait(duration)
+  /// Waits on the cache's clock until the time is over, the run is paused or its task is cancelled.
+  func wait(_ duration: Duration, of cache: ResourceCache) async {
+    let wait = Task<Void, Never> {
+      // The caller notices a pause and a cancellation.
+      try? await cache.wait(duration)
+    }
+    let isPaused = state.withLock { state in
+      if !state.isPaused { state.waits.insert(wait) }
+      return state.isPaused
+    }
+    if isPaused { wait.cancel() }
+    await withTaskCancellationHandler {
+      await wait.value
+    } onCancel: {
+      wait.cancel()
+    }
+    state.withLock { _ = $0.waits.remove(wait) }
   }
 
   func send(_ progress: RegionProgress) {

@@ -34,8 +34,10 @@ enum RegionLoad: Sendable {
   /// - Parameters:
   ///   - region: the region of the tile. Its stage is the place for a new version of a stored tile.
   ///   - watch: decides if the response may become the tile.
+  ///   - control: the control of the run, whose pause ends the wait for a server.
   static func of(
-    _ key: ResourceKey, from cache: ResourceCache, for region: Region, _ watch: ReplacementWatch
+    _ key: ResourceKey, from cache: ResourceCache, for region: Region, _ watch: ReplacementWatch,
+    _ control: RegionControl
   ) async -> RegionLoad {
     var attempts = 3
     var options = ReadOptions(policy: .remote, priority: .background)
@@ -57,7 +59,8 @@ enum RegionLoad: Sendable {
         // A server with `Retry-After` will respond. One that doesn't respond is waited for once.
         attempts -= problem.status == nil ? 2 : 1
         guard let wait = problem.retryAfter, wait <= patience, attempts > 0 else { return outcome(problem) }
-        do { try await cache.wait(wait) } catch { return outcome(problem) }
+        await control.wait(wait, of: cache)
+        if control.isPaused || Task.isCancelled { return outcome(problem) }
       }
     }
   }

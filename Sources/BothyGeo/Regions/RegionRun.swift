@@ -84,8 +84,8 @@ struct RegionRun {
           await take(load, of: wanted)
         }
         guard stop == nil, await mayBegin() else { break }
-        group.addTask { [cache, watch, region] in
-          (wanted, await RegionLoad.of(wanted.key, from: cache, for: region, watch))
+        group.addTask { [cache, watch, region, control] in
+          (wanted, await RegionLoad.of(wanted.key, from: cache, for: region, watch, control))
         }
         running += 1
       }
@@ -198,7 +198,7 @@ struct RegionRun {
       if obstacle == nil { return true }
       await noteIfDue(every: 1)
       if stop != nil { return false }
-      await control.change(within: .seconds(1), of: cache)
+      await control.wait(.seconds(1), of: cache)
     }
   }
 
@@ -267,7 +267,9 @@ struct RegionRun {
     failedInRow.unreachable = cause == nil || isMisled ? 0 : failedInRow.unreachable + 1
     remember(key, message)
     guard stop == nil else { return }
-    if let cause,
+    if control.isPaused {
+      stop = .paused
+    } else if let cause,
       failedInRow.unreachable >= Self.unreachableLimit || failedInRow.misled >= Self.misledLimit
     {
       stop = .interrupted(cause)

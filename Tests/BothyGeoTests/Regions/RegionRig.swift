@@ -7,8 +7,8 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A clock whose sleeps end at once and advance the time to the deadline. Sleeps of an hour or more never end, as they
-/// guard rare events.
+/// A clock whose sleeps end at once and advance the time to the deadline. Long sleeps never end, by default those of an
+/// hour or more, as they guard rare events.
 struct HastyClock: Clock {
   struct Instant: InstantProtocol {
     var offset: Duration
@@ -17,6 +17,7 @@ struct HastyClock: Clock {
     static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
   }
 
+  var endless = Duration.seconds(3600)
   private let offset = Locked(Duration.zero)
 
   var now: Instant { Instant(offset: offset.value) }
@@ -24,7 +25,7 @@ struct HastyClock: Clock {
 
   func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
-    if now.duration(to: deadline) >= .seconds(3600) {
+    if now.duration(to: deadline) >= endless {
       try await hang()
     }
     offset.change { $0 = max($0, deadline.offset) }
@@ -101,7 +102,7 @@ final class RegionServer: ResourceLoader {
         }
         return (200, Self.tile("\(path) of the portal"), [:])
       }
-      if let status = state.statuses[path] { return (status, Data(), [:]) }
+      if let status = state.statuses[path] { return (status, Data(), state.fields) }
       if let page = state.page {
         var fields: HTTPFields = [.eTag: "\"page\""]
         fields[.contentType] = page.type
@@ -138,19 +139,18 @@ struct RegionRig {
   init(
     _ server: RegionServer = RegionServer(), allowsBulk: Bool = true, limits: RegionLimits = RegionLimits(),
     disk: BlobStoreLimits = BlobStoreLimits(), policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4),
-    inFiles: Bool = false, scheme: String = "https"
+    inFiles: Bool = false, scheme: String = "https", clock: HastyClock = HastyClock()
   ) throws {
     try self.init(
       scratch: TemporaryFolder(), time: VirtualTime(), server, allowsBulk: allowsBulk, limits: limits,
-      disk: disk,
-      policy: policy, inFiles: inFiles, scheme: scheme)
+      disk: disk, policy: policy, inFiles: inFiles, scheme: scheme, clock: clock)
   }
 
   private init(
     scratch: TemporaryFolder, time: VirtualTime, _ server: RegionServer, allowsBulk: Bool = true,
     limits: RegionLimits = RegionLimits(), disk: BlobStoreLimits = BlobStoreLimits(),
     policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4), inFiles: Bool = false,
-    scheme: String = "https"
+    scheme: String = "https", clock: HastyClock = HastyClock()
   ) throws {
     (self.inFiles, limitsOfDisk) = (inFiles, disk)
     self.scratch = scratch
@@ -161,7 +161,7 @@ struct RegionRig {
     cache = try ResourceCache(
       sources: [source], settings: CacheSettings(disk: disk),
       disk: inFiles ? .files(in: folder) : .database(in: folder), loader: server,
-      clock: LoadClock(HastyClock(), wall: time.reader()))
+      clock: LoadClock(clock, wall: time.reader()))
     regions = try OfflineRegions(cache: cache, folder: folder, limits: limits, policy: policy)
   }
 

@@ -172,6 +172,23 @@ struct RegionRunTests {
     #expect(try await rig.regions.region(region.id).state == .complete, "there is nothing to pause")
   }
 
+  @Test("Pausing and deleting end the wait that a server demands", arguments: [false, true])
+  func pausedWait(deletes: Bool) async throws {
+    let rig = try RegionRig(clock: HastyClock(endless: .seconds(60)))
+    rig.server.change { ($0.statuses, $0.fields) = (["0/0/0": 503], [.retryAfter: "120"]) }
+    let region = try await rig.regions.create(rig.plan())
+    let run = Task { try await rig.regions.resume(region.id) }
+    while rig.server.requests.isEmpty { await Task.yield() }
+    if deletes {
+      try await rig.regions.delete(region.id)
+      let error = await #expect(throws: BothyError.self) { try await run.value }
+      #expect(error?.code == .unknownRegion)
+    } else {
+      try await rig.regions.pause(region.id)
+      #expect(try await run.value.state == .paused)
+    }
+  }
+
   @Test("Another process can pause and delete a region that this one loads")
   func otherProcess() async throws {
     let gate = Latch()
