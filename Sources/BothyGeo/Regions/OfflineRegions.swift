@@ -131,7 +131,9 @@ public final class OfflineRegions: Sendable {
       // The documents that the plan was made from must be the ones that the region has.
       if plan.map != nil { try await cache.pin(plan.documentKeys, by: region.holder) }
     } catch {
-      // The first error is the one to report.
+      // The first error is the one to report. Without its plan and its pins, the region isn't recovered later.
+      removePlan(of: region.id)
+      try? await cache.unpin(by: region.holder)
       try? await file.remove(region.id)
       throw error
     }

@@ -177,6 +177,15 @@ struct StyleRegionTests {
     #expect(try await later.regions.resume(region.id).state == .complete)
   }
 
+  @Test("A region that could not be created doesn't come back as a damaged one")
+  func notCreated() async throws {
+    let rig = try StyleRig()
+    let plan = try await rig.plan("light", zooms: 0...3)
+    try await rig.cache.close()
+    await #expect(throws: (any Error).self) { try await rig.regions.create(plan) }
+    #expect(try await rig.reopened().regions.all().isEmpty)
+  }
+
   @Test("A lost list of regions is recovered with its styles' needs")
   func recovered() async throws {
     let rig = try StyleRig()
