@@ -4,7 +4,8 @@ internal import Synchronization
 /// New versions of tiles that came over plain HTTP, until the content of another tile differs from them.
 ///
 /// A network that wants a sign-in can answer each request over plain HTTP with the same content. So one new version
-/// alone replaces nothing behind a reader, and nothing that is pinned.
+/// alone replaces nothing behind a reader, and nothing that is pinned. A version is held until a later one is stored or
+/// the network changes.
 final class ReplacementHold: Sendable {
   struct Held: Sendable {
     var key: ResourceKey
@@ -38,7 +39,7 @@ final class ReplacementHold: Sendable {
     }
   }
 
-  /// Forgets the versions of removed resources, or all for `nil`.
+  /// Forgets the versions of resources that were removed or stored, or all for `nil`.
   func forget(_ keys: [ResourceKey]?) {
     held.withLock { held in
       guard let keys, !held.isEmpty else { return held = [] }

@@ -291,6 +291,7 @@ extension ResourceCache {
     _ key: ResourceKey, _ entry: CacheEntry, wasSame: Bool?, origin: ResourceOrigin,
     _ ticket: InvalidationTracker.Ticket
   ) async -> FetchOutcome {
+    hold.forget([key])
     let stored = StoredEntry(entry)
     let known = knownInMemory(key, besides: stored)
     var report = DiskQueue.Stored(outcome: .notStored(.noDisk))

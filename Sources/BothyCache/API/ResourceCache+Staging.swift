@@ -138,6 +138,7 @@ extension ResourceCache {
           AnswerKind.isNegative(entry.metadata.status)
             ? .absent(key, status: entry.metadata.status) : .changed(key, bytes: entry.body.count))
       }
+      hold.forget(moved.map(\.key))
       let changed = Set(moved.map(\.key))
       if decoded.count > 0, !changed.isEmpty {
         decoded.removeAll { key, _ in changed.contains(key.resource) }

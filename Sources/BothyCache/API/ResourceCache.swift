@@ -106,7 +106,10 @@ public final class ResourceCache: Sendable {
     let token = source.start { [weak self] level in self?.relieve(level) }
     pressure.withLock { $0 = token }
     if let conditions = loader?.conditions() {
-      network.follow(conditions) { [fetcher] in fetcher?.networkChanged() }
+      network.follow(conditions) { [fetcher, hold] in
+        hold.forget(nil)
+        fetcher?.networkChanged()
+      }
     }
   }
 
@@ -216,7 +219,10 @@ public final class ResourceCache: Sendable {
   /// Reports that the network came back or changed. Hosts that count as down are tried again at once.
   ///
   /// Only needed for loaders that do not report their conditions.
-  package func networkChanged() { fetcher?.networkChanged() }
+  package func networkChanged() {
+    hold.forget(nil)
+    fetcher?.networkChanged()
+  }
 
   /// The network's conditions as the loader reports them. Before its first report, the device counts as offline.
   ///

@@ -92,6 +92,37 @@ struct ConfirmedTests {
     try await rig.cache.close()
   }
 
+  @Test("A held version never replaces one that was stored later")
+  func outdated() async throws {
+    let rig = try Rig(scheme: "http")
+    try await rig.fill()
+    try await rig.cache.unpin(by: "region:test")
+    rig.version.value = 2
+    #expect(try await !rig.read(rig.keys[0]))
+    rig.version.value = 3
+    _ = try await rig.cache.value(rig.keys[0], policy: .remote)
+    #expect(rig.bodies()[0]?.hasSuffix("v3") == true)
+    #expect(try await !rig.read(rig.keys[1]))
+    #expect(rig.bodies()[0]?.hasSuffix("v3") == true)
+    try await rig.cache.close()
+  }
+
+  @Test("A version that came by another network is never confirmed")
+  func otherNetwork() async throws {
+    let rig = try Rig(scheme: "http")
+    try await rig.fill()
+    rig.page.value = "sign in"
+    #expect(try await !rig.read(rig.keys[0]))
+    rig.page.value = nil
+    rig.version.value = 2
+    rig.cache.networkChanged()
+    #expect(try await !rig.read(rig.keys[1]))
+    #expect(try await rig.read(rig.keys[2]))
+    #expect(rig.bodies()[0]?.hasSuffix("v1") == true)
+    #expect(rig.bodies()[1...2].allSatisfy { $0?.hasSuffix("v2") == true })
+    try await rig.cache.close()
+  }
+
   @Test("Over HTTPS one new version is stored")
   func secure() async throws {
     let rig = try Rig(scheme: "https")
