@@ -19,6 +19,7 @@ extension ResourceCache.Demand {
     order.requiresUserAgent = source.requiresUserAgent
     // For rules that keep every status, a redirect is an entry of its own.
     order.followsRedirects = !rule.keepsEveryStatus
+    order.admitsRedirect = source.admitsRedirect
     return order
   }
 

@@ -50,6 +50,8 @@ public struct ResourceSource: Sendable, Identifiable {
   ///
   /// While true, a request without a user agent isn't sent, and its read throws `BothyError` `.refused`.
   public var requiresUserAgent = true
+  /// Returns false for a redirect that isn't followed, by its address and its target. `nil` follows all.
+  package var admitsRedirect: (@Sendable (_ from: String, _ to: String) -> Bool)?
   /// The file that all resources of the source lie in, or `nil` if each has an address of its own.
   package var container: (any SourceContainer)?
 

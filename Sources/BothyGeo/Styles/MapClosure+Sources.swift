@@ -53,8 +53,14 @@ extension MapClosure {
   }
 
   /// Registers the sources of the list in a cache. A source whose address the style has changed is replaced.
+  ///
+  /// None of them follows a redirect to the local network, and neither does the style's own source from now on.
   func register(_ id: SourceID, in cache: ResourceCache) throws(BothyError) {
-    let own = try Self.source(id, in: cache)
+    var own = try Self.source(id, in: cache)
+    if own.admitsRedirect == nil {
+      own.admitsRedirect = { StyleAddress.admitsRedirect(from: $0, to: $1) }
+      try cache.register(own)
+    }
     let host = StyleAddress(style)?.authority ?? ""
     var elsewhere = Self.stranger(own)
     elsewhere = try Self.copy(elsewhere, Self.elsewhere(id), .anywhere)
@@ -95,6 +101,7 @@ extension MapClosure {
       limits: source.limits, ignoredQueryItems: source.ignoredQueryItems, secrets: source.secrets,
       allowsBulkDownload: source.allowsBulkDownload)
     copy.requiresUserAgent = source.requiresUserAgent
+    copy.admitsRedirect = source.admitsRedirect
     return copy
   }
 }

@@ -30,7 +30,8 @@ public struct MapStyle: Sendable {
   /// Reads a style and its TileJSON documents through a cache, and registers their sources of tiles there.
   ///
   /// Documents of an offline region are read from the disk, in the region's generation. Others are requested if they
-  /// are stale: one request for the style, and one for each of its TileJSON documents. Each has at most 4 MB.
+  /// are stale: one request for the style, and one for each of its TileJSON documents. Each has at most 4 MB. Addresses
+  /// and redirects that lead to the local network are refused, unless they come from the same machine.
   ///
   /// - Parameters:
   ///   - url: the address of the style. Its query may have the secrets of the source.

@@ -56,11 +56,20 @@ struct StyleAddress: Hashable {
     guard scheme == "http" || found.scheme == "https" else {
       throw Self.refused(text, what, "The style came over HTTPS, and this would be read over plain HTTP.")
     }
-    guard found.host == host || !found.isLocal else {
+    guard mayLead(to: found) else {
       throw Self.refused(
         text, what, "It leads to a machine of the local network, and the style didn't come from there.")
     }
     return found
+  }
+
+  /// True if an address has the same host, or one outside of local networks.
+  private func mayLead(to other: StyleAddress) -> Bool { other.host == host || !other.isLocal }
+
+  /// Returns true if a redirect of what a style names is followed. It leads where an address in a document may lead.
+  static func admitsRedirect(from: String, to: String) -> Bool {
+    guard let from = StyleAddress(from), let to = StyleAddress(to) else { return false }
+    return from.mayLead(to: to)
   }
 
   /// Returns the address without query items of these names.

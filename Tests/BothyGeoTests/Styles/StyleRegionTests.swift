@@ -221,6 +221,20 @@ struct StyleRegionTests {
     #expect(failures.count == 1 && failures[0].tile == nil && failures[0].message.contains("sprite.png"))
   }
 
+  @Test(
+    "Nothing that a style names is redirected to the local network",
+    arguments: [
+      ("bright", "https://maps.test/bright/sprite.png"), ("light", "https://relief.test/1/1/1"),
+    ])
+  func redirected(_ name: String, _ address: String) async throws {
+    let rig = try StyleRig()
+    let router = "https://192.168.1.1/admin"
+    rig.server.change { $0.targets[address] = router }
+    let region = try await rig.regions.create(try await rig.plan(SourceID(name), zooms: 0...3))
+    #expect(try await rig.regions.resume(region.id).state == .partial)
+    #expect(rig.server.requests.contains(address) && !rig.server.requests.contains(router))
+  }
+
   private func name(_ endpoint: MapEndpoint) async throws -> String? {
     let answer = await endpoint.answer("style.json", at: "http://map.test")
     return try JSONValue(parsing: answer.body)["name"]?.stringValue

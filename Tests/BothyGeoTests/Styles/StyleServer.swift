@@ -13,6 +13,8 @@ final class StyleServer: ResourceLoader {
     var documents = StyleDocuments.all
     /// The statuses of responses without content, by address.
     var statuses: [String: Int] = [:]
+    /// The targets of redirects, by address.
+    var targets: [String: String] = [:]
     /// The media types of responses, by address.
     var types: [String: String] = [:]
     var requests: [String] = []
@@ -32,7 +34,7 @@ final class StyleServer: ResourceLoader {
 
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
     let url = request.url
-    let type = state.withLock { $0.types[url] }
+    let (type, target) = state.withLock { ($0.types[url], $0.targets[url]) }
     let answer = state.withLock { state -> (status: Int, body: Data)? in
       if let left = state.answers {
         guard left > 0 else { return nil }
@@ -40,6 +42,7 @@ final class StyleServer: ResourceLoader {
       }
       state.requests.append(url)
       state.fields[url] = request.fields
+      if target != nil { return (302, Data()) }
       if let status = state.statuses[url] { return (status, Data()) }
       return (200, state.documents[url].map { Data($0.utf8) } ?? RegionServer.tile(String(url.suffix(60))))
     }
@@ -47,6 +50,7 @@ final class StyleServer: ResourceLoader {
     var fields: HTTPFields = [.eTag: "\"\(StoredDigest(of: answer.body).checksum)\""]
     fields[.cacheControl] = "max-age=600"
     fields[.contentType] = type
+    fields[.location] = target
     let isHeld = answer.status == 200 && request.fields[.ifNoneMatch] == fields[.eTag]
     return ResourceResponse(
       status: isHeld ? 304 : answer.status, fields: fields,

@@ -26,6 +26,8 @@ package struct FetchOrder: Sendable {
   /// The longest time until the head of a response, and the longest time without a byte of its body.
   package var timeout: Duration = .seconds(20)
   package var followsRedirects = true
+  /// Returns false for a redirect that isn't followed, by its address and its target. `nil` follows all.
+  package var admitsRedirect: (@Sendable (_ from: String, _ to: String) -> Bool)?
   /// True if the request must identify the app. False only for the app's own server.
   package var requiresUserAgent = true
 

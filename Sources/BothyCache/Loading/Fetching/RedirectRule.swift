@@ -4,7 +4,7 @@ internal import HTTPTypes
 /// The rules for following a redirect, and for the fields that may be sent there, as pure functions.
 ///
 /// A redirect may lead to any other host, and the body counts as that of the requested address. A redirect from https
-/// to http is refused.
+/// to http is refused, and one that the resource's source doesn't admit.
 enum RedirectRule {
   static let limit = 10
 
@@ -15,8 +15,12 @@ enum RedirectRule {
     case refuse(LoadFailure)
   }
 
-  /// - Parameter hops: the number of redirects that were already followed.
-  static func step(from url: String, status: Int, fields: HTTPFields, hops: Int) -> Step {
+  /// - Parameters:
+  ///   - hops: the number of redirects that were already followed.
+  ///   - admits: returns false for a redirect that isn't followed. `nil` follows all.
+  static func step(
+    from url: String, status: Int, fields: HTTPFields, hops: Int, admits: ((String, String) -> Bool)?
+  ) -> Step {
     guard AnswerKind(status: status) == .redirect, let location = fields[.location] else { return .deliver }
     guard hops < limit else {
       return refuse(
@@ -35,6 +39,11 @@ enum RedirectRule {
     if base.scheme?.lowercased() == "https", origin.scheme != "https" {
       return refuse(
         "\(url.shownAddress) redirects from https to \(origin), where others on the way could change the bytes."
+      )
+    }
+    guard admits?(url, text) ?? true else {
+      return refuse(
+        "\(url.shownAddress) redirects to \(origin), where its source may not lead. Use an address without it."
       )
     }
     return .follow(text)

@@ -37,7 +37,8 @@ extension Fetcher {
       intake.isMultiplexed = response.isMultiplexed
       if order.followsRedirects, order.isSafe {
         switch RedirectRule.step(
-          from: sent.url, status: response.status, fields: response.fields, hops: intake.request.hops)
+          from: sent.url, status: response.status, fields: response.fields, hops: intake.request.hops,
+          admits: order.admitsRedirect)
         {
         case .deliver: break
         case .follow(let url):
