@@ -118,7 +118,7 @@ extension ResourceCache {
         } ?? false
       let (objection, known, isPinned) = await objection(to: fetched, current, demand)
       if objection == nil || objection == .gone,
-        let failure = refusal(of: answer, fetched.url, current, demand)
+        let failure = refusal(of: answer, fetched.url, known, demand)
       {
         return .failed(BothyError(failure, demand.key))
       }
@@ -132,7 +132,7 @@ extension ResourceCache {
         continue
       }
       demand.replaced = generations.isCurrent(ticket, demand.key) ? known : nil
-      return await apply(judgement, of: answer, stored: current, demand, ticket)
+      return await apply(judgement, of: answer, stored: known, demand, ticket)
     }
   }
 

@@ -66,6 +66,17 @@ struct RegionMixtureTests {
     #expect(try await rig.bodies(region) == RegionRig.all(2, region))
   }
 
+  @Test("A tile that comes after a 304 with another tag is staged like others")
+  func otherTag() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.loaded()
+    rig.server.change { $0.confirmsOthers = true }
+    try await stageAllButLast(rig, region)
+    #expect(try await rig.bodies(region) == RegionRig.all(1, region))
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(try await rig.bodies(region) == RegionRig.all(2, region))
+  }
+
   @Test("A stage whose pins are lost is pinned again and replaces the tiles")
   func stagePins() async throws {
     var rig = try RegionRig(inFiles: true)

@@ -47,6 +47,8 @@ final class RegionServer: ResourceLoader {
     var fields: HTTPFields = [:]
     /// The body and type of every response in place of the tiles.
     var page: (body: String, type: String?)?
+    /// True if each conditional request has a 304 with the tag of another content.
+    var confirmsOthers = false
     /// The host to which every request is redirected, which has a tile for each address, or `nil`.
     var portal: String?
   }
@@ -107,6 +109,9 @@ final class RegionServer: ResourceLoader {
         var fields: HTTPFields = [.eTag: "\"page\""]
         fields[.contentType] = page.type
         return (200, Data(page.body.utf8), fields)
+      }
+      if state.confirmsOthers, request.fields[.ifNoneMatch] != nil {
+        return (304, Data(), [.eTag: "\"other\""])
       }
       let version = state.versions[path] ?? 1
       var fields = state.fields
