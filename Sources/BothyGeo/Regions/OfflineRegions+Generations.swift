@@ -58,6 +58,21 @@ extension OfflineRegions {
     return result
   }
 
+  /// Returns what a region's manifest says of each of its keys. A digest is `nil` where nothing is known.
+  static func manifest(
+    of region: Region, _ file: RegionDatabase
+  ) async throws -> [ResourceKey: StoredDigest?] {
+    var digests: [ResourceKey: StoredDigest?] = [:]
+    for (place, keys) in try Batches(region).enumerated() {
+      let part = try await file.parts(of: region.id, from: place, count: 1)[place]
+      let held = part.map { RegionManifest.decoded($0) } ?? []
+      for (number, key) in keys.enumerated() {
+        digests.updateValue(number < held.count ? held[number] : nil, forKey: key)
+      }
+    }
+    return digests
+  }
+
   /// The keys of a region's tiles, by default in the parts of its manifest.
   struct Batches: Sequence, IteratorProtocol {
     private var keys: RegionKeys.Iterator

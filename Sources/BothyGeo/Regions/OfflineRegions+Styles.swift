@@ -39,17 +39,18 @@ extension OfflineRegions {
     return region
   }
 
-  /// Changes what a region has. Its manifest says of everything new that it is awaited.
+  /// Changes what a region has. Its manifest says of everything new that it is awaited, and keeps what it says of the
+  /// rest.
   private func replanned(_ old: Region, _ map: MapClosure) async throws -> Region {
     var region = old
     region.plan.map = map
     try ProviderTerms.checkBulk(map.hosts)
     region.tiles = try region.plan.keys().count(limit: limits.tilesInOne)
     try limits.check(region.tiles, region.plan.name, beside: 0)
+    let known = try await Self.manifest(of: old, file)
     var manifest: [Data] = []
     for keys in try Batches(region) {
-      manifest.append(
-        RegionManifest.encoded(try await cache.digests(keys).map { $0 ?? RegionManifest.awaited }))
+      manifest.append(RegionManifest.encoded(keys.map { known[$0] ?? RegionManifest.awaited }))
     }
     try await file.replan(region, manifest: manifest)
     try region.plan.write(to: planFile(region.id))

@@ -90,6 +90,23 @@ struct StyleRegionTests {
     #expect(walk.missing == [] && rig.server.requests == [])
   }
 
+  @Test("A refresh to a newer style still shows what the region has lost")
+  func lost() async throws {
+    let rig = try StyleRig()
+    let region = try await rig.loaded("bright")
+    let last = try #require(Array(try region.plan.keys()).last)
+    try await rig.cache.remove(last)
+    rig.server.change { state in
+      state.documents[StyleRig.bright] = StyleDocuments.bright.replacing(
+        "Noto Sans Bold", with: "Noto Sans Italic")
+      state.answers = 40
+    }
+    await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
+    #expect(try await rig.regions.region(region.id).state == .damaged)
+    rig.server.change { $0.answers = nil }
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+  }
+
   /// Promises: A-72
   @Test("A refresh that stopped early reads the newer style when it continues")
   func continued() async throws {
