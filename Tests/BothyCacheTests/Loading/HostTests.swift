@@ -118,6 +118,22 @@ struct HostTests {
     #expect(times.count == 9)
   }
 
+  @Test("New limits of a source hold from its next request on")
+  func changedLimits() async throws {
+    let gate = Latch()
+    let bench = FetchBench { _, _ in
+      await gate.pass()
+      return .init(200)
+    }
+    let first = start(bench, 3, limits: HostLimits(perHost: 1, ratePerSecond: 0.001, burst: 1))
+    try await until { bench.fetcher.load.running == 1 && bench.fetcher.load.waiting == 2 }
+    let second = start(bench, 1, limits: HostLimits(perHost: 4))
+    try await until { bench.fetcher.load.running == 4 }
+    gate.open()
+    for task in first + second { #expect(try await task.value.status == 200) }
+    #expect(bench.times.value.allSatisfy { $0 == .zero })
+  }
+
   @Test(
     "A host with repeated failures is paused, then probed by one request"
   )

@@ -12,10 +12,4 @@ package struct HostLimits: Sendable, Hashable {
     self.ratePerSecond = ratePerSecond.map { $0.isFinite ? max(0.001, $0) : 1e6 }
     self.burst = max(1, burst)
   }
-
-  func joined(_ other: HostLimits) -> HostLimits {
-    var joined = HostLimits(perHost: min(perHost, other.perHost), burst: min(burst, other.burst))
-    joined.ratePerSecond = [ratePerSecond, other.ratePerSecond].compactMap { $0 }.min()
-    return joined
-  }
 }

@@ -44,12 +44,15 @@ struct HostQueue: ~Copyable {
   }
 
   private struct Host {
-    var limits: HostLimits
+    /// The newest limits of each rate group with requests to the host. The strictest number applies.
+    var limits: [String: HostLimits] = [:]
     var running = 0
     var heldUntil: Duration = .zero
     var throttles = 0
     var circuit = Circuit()
     var isMultiplexed = false
+
+    var perHost: Int { limits.values.map(\.perHost).min() ?? 1 }
 
     func isIdle(_ now: Duration) -> Bool {
       running == 0 && heldUntil <= now && circuit.failures == 0 && !isMultiplexed
@@ -75,11 +78,18 @@ struct HostQueue: ~Copyable {
   var runningCount: Int { running.count }
   var waitingCount: Int { waiting.count }
 
+  /// Adds a request. Its limits replace the earlier ones of its rate group.
   mutating func request(_ asking: Asking, now: Duration) {
     if hosts.count > 1000 { hosts = hosts.filter { !$0.value.isIdle(now) } }
-    let known = hosts[asking.origin]?.limits
-    hosts[asking.origin, default: Host(limits: asking.limits)].limits =
-      known.map { $0.joined(asking.limits) } ?? asking.limits
+    let group = Self.bucket(asking)
+    hosts[asking.origin, default: Host()].limits[group] = asking.limits
+    if let rate = asking.limits.ratePerSecond {
+      let burst = asking.limits.burst
+      buckets[group, default: TokenBucket(rate: rate, burst: burst, now: now)]
+        .change(rate: rate, burst: burst, now)
+    } else {
+      buckets[group] = nil
+    }
     insert(asking)
   }
 
@@ -134,7 +144,7 @@ struct HostQueue: ~Copyable {
     if host.circuit.isDown, host.circuit.isProbing { return .wait(until: nil) }
     // A prefetch leaves the last free place to requests of readers.
     let reserve = asking.priority.isPrefetch ? 1 : 0
-    guard running.count < max(1, rules.total - reserve), host.running < max(1, host.limits.perHost - reserve)
+    guard running.count < max(1, rules.total - reserve), host.running < max(1, host.perHost - reserve)
     else {
       return .wait(until: nil)
     }
@@ -152,10 +162,7 @@ struct HostQueue: ~Copyable {
   private static func bucket(_ asking: Asking) -> String { asking.rateGroup ?? asking.origin.description }
 
   private mutating func admit(_ asking: Asking, isProbe: Bool, _ now: Duration) {
-    if let rate = asking.limits.ratePerSecond {
-      buckets[Self.bucket(asking), default: TokenBucket(rate: rate, burst: asking.limits.burst, now: now)]
-        .take(now)
-    }
+    buckets[Self.bucket(asking)]?.take(now)
     running[asking.ticket] = Running(origin: asking.origin, hasAlias: asking.hasAlias, isProbe: isProbe)
     hosts[asking.origin]?.running += 1
     if isProbe { hosts[asking.origin]?.circuit.isProbing = true }

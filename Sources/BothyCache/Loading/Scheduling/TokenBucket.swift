@@ -2,8 +2,8 @@
 ///
 /// Tokens come at a rate, up to a number, and each request takes one.
 struct TokenBucket: Sendable {
-  private let rate: Double
-  private let burst: Double
+  private var rate: Double
+  private var burst: Double
   private var tokens: Double
   private var filledAt: Duration
 
@@ -12,6 +12,14 @@ struct TokenBucket: Sendable {
     self.burst = Double(burst)
     tokens = Double(burst)
     filledAt = now
+  }
+
+  /// Applies another rate and burst from now on. The tokens that are there stay, up to the new burst.
+  mutating func change(rate: Double, burst: Int, _ now: Duration) {
+    guard rate != self.rate || Double(burst) != self.burst else { return }
+    tokens = min(level(now), Double(burst))
+    filledAt = max(filledAt, now)
+    (self.rate, self.burst) = (rate, Double(burst))
   }
 
   /// Returns the time of the next available token, which is now if one is available.
