@@ -32,7 +32,9 @@ package struct PrefetchAllowance: Sendable {
 
   /// Begins a load if the rest of the hour has room for one of the average size. Returns its estimate.
   package mutating func begin(at time: Int64, _ network: NetworkConditions) -> Int? {
-    let old = loads.prefix { time - $0.time >= Self.hour || $0.time > time }
+    // Loads of a later time count as loads of now, because the clock was wrong then.
+    for place in loads.indices { loads[place].time = min(loads[place].time, time) }
+    let old = loads.prefix { time - $0.time >= Self.hour }
     spent -= old.reduce(0) { $0 + $1.bytes }
     loads.removeFirst(old.count)
     let limit = limit(network)

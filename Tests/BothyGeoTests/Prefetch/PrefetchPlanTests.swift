@@ -175,4 +175,15 @@ struct PrefetchPlanTests {
     if let first { other.end(first, bytes: nil, at: 0) }
     #expect(other.begin(at: 0, free) != nil)
   }
+
+  @Test("A clock that is set back gives no hour its bytes twice")
+  func clockSetBack() throws {
+    let free = NetworkConditions()
+    var allowance = PrefetchAllowance(bytesPerHour: 100_000, policy: PrefetchPolicy())
+    let begun = allowance.begin(at: 5_000_000, free)
+    let first = try #require(begun)
+    allowance.end(first, bytes: 100_000, at: 5_000_000)
+    #expect(allowance.begin(at: 1_000_000, free) == nil)
+    #expect(allowance.begin(at: 4_600_000, free) != nil)
+  }
 }
