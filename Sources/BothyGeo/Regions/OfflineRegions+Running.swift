@@ -16,8 +16,8 @@ extension OfflineRegions {
   ///
   /// - Throws: `BothyError`: `interrupted` if the network is gone, the disk is full or all requests fail, `.diskFull`
   ///   if the run can't begin for that, `.signInRequired` if a network answers in place of the server, `.bulkForbidden`,
-  ///   `regionBusy`, or `unknownRegion`. Throws `CancellationError` if the task is cancelled. Received tiles stay in
-  ///   each case.
+  ///   `regionBusy`, or `unknownRegion`. Throws `CancellationError`, or `.cancelled` before the run begins, if the task
+  ///   is cancelled. Received tiles stay in each case.
   @discardableResult
   public func resume(_ id: Region.ID) async throws -> Region { try await run(id, isRefresh: false) }
 

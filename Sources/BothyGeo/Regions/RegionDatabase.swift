@@ -346,7 +346,9 @@ extension RegionDatabase {
 
   private static func failure(_ error: any Error, _ path: String) -> BothyError {
     if let known = error as? BothyError, known.isOfMaps { return known }
-    if BothyError(error, path: path).code == .diskFull {
+    let wrapped = BothyError(error, path: path)
+    if wrapped.code == .cancelled { return wrapped }
+    if wrapped.code == .diskFull {
       return BothyError(
         .diskFull,
         "The disk is full, so the list of regions, \(path), can't be written. Free some space and try again. Regions and "

@@ -223,6 +223,19 @@ struct RegionRunTests {
     #expect(try await rig.regions.resume(region.id).state == .complete)
   }
 
+  @Test("A call of a cancelled task doesn't report that the list is unusable")
+  func cancelledBefore() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.regions.create(rig.plan())
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try await rig.regions.region(region.id)
+    }
+    task.cancel()
+    let error = await #expect(throws: BothyError.self) { try await task.value }
+    #expect(error?.code == .cancelled)
+  }
+
   @Test(
     "Loading waits offline, on metered networks and in power saving, until allowed",
     arguments: [
