@@ -119,7 +119,7 @@ extension OfflineRegions {
     let (lock, control) = try enter(id)
     defer {
       lock.release()
-      leave(id)
+      leave(id, control)
     }
     // Changes between the first read and the lock count.
     region = try await file.region(id)

@@ -262,7 +262,11 @@ public final class OfflineRegions: Sendable {
     return (lock, control)
   }
 
-  func leave(_ id: Region.ID) { state.withLock { $0.runs.removeValue(forKey: id) }?.end() }
+  /// Ends the control of a run. The next run of the region may have begun already, and keeps its own.
+  func leave(_ id: Region.ID, _ control: RegionControl) {
+    state.withLock { if $0.runs[id] === control { $0.runs[id] = nil } }
+    control.end()
+  }
 
   func control(of id: Region.ID) -> RegionControl? { state.withLock { $0.runs[id] } }
 
