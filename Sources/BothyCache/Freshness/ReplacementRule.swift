@@ -39,8 +39,9 @@ struct ReplacementRule: Sendable {
 
   /// True if the decision depends on whether the stored entry is pinned.
   static func needsPin(_ answer: FetchedAnswer) -> Bool {
-    answer.body.isEmpty || answer.endsByClosing || AnswerKind(status: answer.status) != .body
-      || CacheControl(answer.fields).noStore
+    let control = CacheControl(answer.fields)
+    return answer.body.isEmpty || answer.endsByClosing || AnswerKind(status: answer.status) != .body
+      || control.noStore || control.isPrivate
   }
 
   /// Returns the reason why a response may not replace the stored entry, or `nil` if it may.

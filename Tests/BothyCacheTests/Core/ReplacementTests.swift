@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -179,6 +180,24 @@ struct ReplacementTests {
       #expect(try await rig.cache.value(rig.key, policy: .remote).bytes == Self.png("v2"))
       #expect(rig.store[rig.key]?.body == (isPinned ? Self.png("v1") : nil))
     }
+  }
+
+  @Test("A shared cache keeps a pinned entry when the server answers each user alone")
+  func answersOne() async throws {
+    var rule = FreshnessRule.http
+    rule.isShared = true
+    let control = Locked("max-age=60")
+    let rig = try CacheRig(freshness: rule) { _ in
+      .init(200, fields: [.cacheControl: control.value], control.value)
+    }
+    let (pinned, other) = (try rig.tile(1), try rig.tile(2))
+    for key in [pinned, other] { _ = try await rig.cache.value(key) }
+    try await rig.cache.pin([pinned], by: "region")
+    control.value = "private"
+    for key in [pinned, other] {
+      #expect(try await text(rig.cache.value(key, policy: .remote)) == "private")
+    }
+    #expect(rig.store[pinned] != nil && rig.store[other] == nil)
   }
 
   @Test("A tile that broke off with its connection is not stored")
