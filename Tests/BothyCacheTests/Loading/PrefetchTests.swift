@@ -107,7 +107,7 @@ struct PrefetchTests {
     try await cache.close()
   }
 
-  @Test("An item that is wanted after its cancellation is loaded once its old load has ended")
+  @Test("A cancelled item that is wanted again is loaded after its old load")
   func wantedAgain() async throws {
     let gate = Latch()
     let (prefetcher, begun) = prefetcher(gate: gate)

@@ -93,7 +93,7 @@ struct ArchiveDownloadTests {
     #expect(versions.count == 1, "seed \(seed): \(versions)")
   }
 
-  @Test("A download that came whole before is confirmed by one byte, and loaded again if it changed")
+  @Test("A download that came whole before is confirmed before it is installed")
   func uninstalled() async throws {
     let tiles = try MadeArchive.tiles(0..<85)
     let server = ArchiveServer(try MadeArchive.data(tiles))
