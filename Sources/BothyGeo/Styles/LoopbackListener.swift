@@ -20,12 +20,19 @@ final class LoopbackListener: Sendable {
   private struct State {
     var connections: Set<Int32> = []
     var isStopped = false
+    /// False once the accepting thread has closed the socket. Its number may then be another file's.
+    var isOpen = true
+  }
+
+  /// The state for the listener and for its accepting thread, which may outlive it.
+  private final class Shared: Sendable {
+    let state = Mutex(State())
   }
 
   /// The port.
   let port: UInt16
   private let listener: Int32
-  private let state = Mutex(State())
+  private let shared = Shared()
   private let answer: @Sendable (LoopbackRequest) async -> MapAnswer
 
   /// The most connections at a time. A further one is closed at once.
@@ -44,7 +51,13 @@ final class LoopbackListener: Sendable {
     }
     listener = socket
     self.port = bound
-    Thread.detachNewThread { [weak self] in
+    Thread.detachNewThread { [weak self, shared] in
+      defer {
+        shared.state.withLock { state in
+          state.isOpen = false
+          close(socket)
+        }
+      }
       while true {
         let connection = accept(socket, nil, nil)
         if connection < 0 {
@@ -67,21 +80,31 @@ final class LoopbackListener: Sendable {
 
   /// Stops listening, and ends all connections.
   func stop() {
-    let open = state.withLock { state -> Set<Int32>? in
-      guard !state.isStopped else { return nil }
+    shared.state.withLock { state in
+      guard !state.isStopped else { return }
       state.isStopped = true
       // A connection closes itself, under this lock. So none of these numbers is another file by now.
       for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
-      return state.connections
+      guard state.isOpen else { return }
+      shutdown(listener, Int32(SHUT_RDWR))
+      Self.vacate(listener)
     }
-    guard open != nil else { return }
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
+  }
+
+  /// Closes a listening socket, whose number an empty file has until the accepting thread closes that.
+  ///
+  /// The number of a socket that is closed can be the next listener's, whose connections the thread then accepts.
+  private static func vacate(_ socket: Int32) {
+    let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    // Without a free number of a file, the thread closes the socket itself.
+    guard nothing >= 0 else { return }
+    dup2(nothing, socket)
+    close(nothing)
   }
 
   private func admit(_ connection: Int32) -> Bool {
     LoopbackSocket.setTimes(connection, seconds: Self.patience)
-    return state.withLock { state in
+    return shared.state.withLock { state in
       guard !state.isStopped, state.connections.count < Self.mostConnections else { return false }
       state.connections.insert(connection)
       return true
@@ -90,7 +113,7 @@ final class LoopbackListener: Sendable {
 
   private func serve(_ connection: Int32) {
     defer {
-      state.withLock { state in
+      shared.state.withLock { state in
         state.connections.remove(connection)
         close(connection)
       }

@@ -185,4 +185,17 @@ struct MapEndpointTests {
         "GET \(again.path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\r\n", to: port
       ).hasPrefix("HTTP/1.1 200"))
   }
+
+  @Test("A stopped endpoint takes no connection of the next one")
+  func restarted() async throws {
+    let there = try await Listening()
+    for _ in 0..<100 {
+      there.endpoint.stop()
+      let again = try there.endpoint.start()
+      let port = try #require(again.port)
+      let answer = try await LoopbackClient.send(
+        "GET \(again.path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\r\n", to: port)
+      #expect(answer.hasPrefix("HTTP/1.1 200"))
+    }
+  }
 }
