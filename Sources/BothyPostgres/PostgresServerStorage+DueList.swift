@@ -127,7 +127,7 @@ extension PostgresServerStorage {
     }
     if let floor = plan.floor {
       // Up to the former floor nothing is left to forget.
-      writes.append(statement(StorageSQL.forgetNewAudiences, state.floor, floor))
+      writes += StorageSQL.forgetNewAudiences.map { statement($0, state.floor, floor) }
       writes.append(statement(StorageSQL.forgetNewTombstones, state.floor, floor))
       writes.append(statement(StorageSQL.forgetDepartures, floor))
       writes.append(statement(StorageSQL.forgetNotices, floor))

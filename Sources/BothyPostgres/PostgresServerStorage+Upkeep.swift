@@ -22,10 +22,10 @@ extension PostgresServerStorage: ServerMaintenance {
 
   public func compact(space: String, upTo position: Int64) async throws {
     try await change(space, .upkeep) {
-      [
-        StorageSQL.raiseFloor, StorageSQL.forgetAudiences, StorageSQL.forgetTombstones,
-        StorageSQL.forgetDepartures, StorageSQL.forgetNotices,
-      ].map { sql in
+      let forget = [
+        StorageSQL.forgetTombstones, StorageSQL.forgetDepartures, StorageSQL.forgetNotices,
+      ]
+      return ([StorageSQL.raiseFloor] + StorageSQL.forgetAudiences + forget).map { sql in
         var statement = PostgresStatement(sql, in: space)
         statement.bind(position)
         return statement

@@ -192,6 +192,33 @@ extension ServerStorageConformance {
       try await expectRefusal(storage, two)
       #expect(try await change(storage, two, limit: 22).count == 2)
     },
+    Check("The id of a forgotten list stays taken while records are shared with it") { storage in
+      let versions = try await share(storage)
+      let delete = SyncOperation(
+        id: "delete", kind: .delete, record: UserList.recordID("L"), base: versions[0])
+      #expect(try await change(storage, [delete]).count == 1)
+      let head = try await storage.read(space: "s") { $0.head }
+      try await storage.upkeep?.compact(space: "s", upTo: head)
+      #expect(try await change(storage, [list(names(1))]).isEmpty)
+      #expect(try await storage.read(space: "s") { try $0.members(of: "L").isEmpty })
+    },
+    Check("Rows of shared records are forgotten with the records' tombstones") { storage in
+      try await storage.write(space: "s") { storage in
+        try storage.put([
+          entry(1, "a"), entry(2, "b", isDeleted: true), entry(3, "c", isDeleted: true),
+        ])
+        for id in ["a", "b", "c"] { try storage.setLists(["L"], of: .note(id)) }
+      }
+      func left() async throws -> Set<RecordID> {
+        Set(try await storage.read(space: "s") { try $0.records(sharedWith: "L", limit: 9) })
+      }
+      let upkeep = try #require(storage.upkeep)
+      try await upkeep.compact(space: "s", upTo: 2)
+      #expect(try await left() == [.note("a"), .note("c")])
+      try await upkeep.turn("s", at: 1000)
+      try await upkeep.turn("s", at: 2000, keepingSince: 1500)
+      #expect(try await left() == [.note("a")])
+    },
     Check("A new member gets no notice of a record that leaves the list at the same time") { storage in
       let versions = try await share(storage)
       var leaving = SyncOperation(id: "un", kind: .update, record: records[0], base: versions[1])

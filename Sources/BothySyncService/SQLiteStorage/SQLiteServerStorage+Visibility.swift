@@ -34,16 +34,17 @@ extension SQLiteServerStorage {
         """)
   }
 
-  /// Deletes the tombstones at positions after `start` up to `end`, with their rows in the index.
+  /// Deletes the tombstones at positions after `start` up to `end`, with their rows in the indexes of audiences.
   static func forgetTombstones(
     of space: String, after start: Int64, upTo end: Int64, in database: Database
   ) throws {
     let dead = "FROM record WHERE space = ?1 AND position > ?2 AND position <= ?3 AND deleted = 1"
-    for sql in [
-      "DELETE FROM audience WHERE space = ?1 AND (type, id) IN (SELECT type, id \(dead))", "DELETE \(dead)",
-    ] {
-      try database.execute(sql: sql, arguments: [space, start, end])
+    for table in ["audience", "shared"] {
+      try database.execute(
+        sql: "DELETE FROM \(table) WHERE space = ?1 AND (type, id) IN (SELECT type, id \(dead))",
+        arguments: [space, start, end])
     }
+    try database.execute(sql: "DELETE \(dead)", arguments: [space, start, end])
   }
 
   /// The statement that fills `audience`. A wide audience has one row.

@@ -20,6 +20,8 @@ struct OperationBatch {
   let unique: UniqueFields?
   /// The records that may have a value of a unique field.
   private var holders: [UniqueFieldValue: Set<RecordID>]
+  /// The missing lists that records are still shared with. Members of a new list with such an id see these records.
+  private let takenLists: Set<RecordID>
   /// The decisions of the team's rule, or `nil` on a server without one.
   private let decisions: WriteDecisions?
   /// The writes to ask the rule about, in order. They are applied as if it accepted them, so the batch isn't stored.
@@ -30,13 +32,15 @@ struct OperationBatch {
   init(
     evaluator: OperationEvaluator, head: Int64, records: [RecordID: StoredRecord],
     unique: UniqueFields? = nil,
-    holders: [UniqueFieldValue: Set<RecordID>] = [:], decisions: WriteDecisions? = nil
+    holders: [UniqueFieldValue: Set<RecordID>] = [:], takenLists: Set<RecordID> = [],
+    decisions: WriteDecisions? = nil
   ) {
     self.evaluator = evaluator
     self.head = head
     self.records = records
     self.unique = unique
     self.holders = holders
+    self.takenLists = takenLists
     self.decisions = decisions
     originals = records
   }
@@ -152,7 +156,8 @@ struct OperationBatch {
           code: "unknownList", message: "You have no list '\(list)' to share \(operation.record) with."))
     }
     let current = records[operation.record]?.record
-    let decision = try evaluator.decide(operation, current: current, isAmended: isAmended)
+    var decision = try evaluator.decide(operation, current: current, isAmended: isAmended)
+    if case .store(let list, _) = decision, takenLists.contains(list.id) { decision = .taken(list) }
     if isAlone, case .store(let record, _) = decision,
       let refusal = try takenValue(record, before: current)
     {

@@ -25,7 +25,8 @@ package struct OperationEvaluator {
     case unchanged(ServerRecord)
     case conflict(ServerRecord?)
     case reject(Rejection)
-    /// The id belongs to a record that the user may not see. The record is valid except for its id.
+    /// The id belongs to a record that the user may not see, or to a list that is gone and that records are still shared
+    /// with. The record is valid except for its id.
     case taken(ServerRecord)
   }
 

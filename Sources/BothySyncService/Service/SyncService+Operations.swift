@@ -8,7 +8,7 @@ extension SyncService {
   static let latest: Int64 = 600_000
 
   /// Decides the operations, and writes nothing. Reads everything before the decisions: two round trips to the storage
-  /// for any number of operations.
+  /// for any number of operations, and one for each new list.
   ///
   /// - Parameters:
   ///   - transaction: the transaction that stores the result. With `nil` the result is a preview.
@@ -119,10 +119,24 @@ extension SyncService {
     let holders = try unique?.holders(of: operations, rules, in: storage, completing: transaction) ?? [:]
     for records in holders.values { needed += records }
     let viewer = try viewer(principal, in: storage)
+    let records = try storage.records(needed)
     return OperationBatch(
       evaluator: OperationEvaluator(rules: rules, viewer: viewer, now: now),
-      head: storage.head,
-      records: try storage.records(needed), unique: unique, holders: holders, decisions: decisions)
+      head: storage.head, records: records, unique: unique, holders: holders,
+      takenLists: try takenLists(of: operations, besides: records, in: storage), decisions: decisions)
+  }
+
+  /// Returns the missing lists that the operations insert and that records are still shared with.
+  private func takenLists(
+    of operations: [SyncOperation], besides records: [RecordID: StoredRecord], in storage: any ServerSnapshot
+  ) throws -> Set<RecordID> {
+    var taken: Set<RecordID> = []
+    for operation in operations {
+      let list = operation.record
+      guard operation.kind == .insert, list.type == UserList.typeName, records[list] == nil else { continue }
+      if try !storage.records(sharedWith: list.id, limit: 1).isEmpty { taken.insert(list) }
+    }
+    return taken
   }
 
   /// Stores the batch and returns the positions of its records.

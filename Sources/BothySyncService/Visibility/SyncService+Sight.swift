@@ -20,8 +20,8 @@ extension SyncService {
     return limit.map { Array(ordered.prefix($0)) } ?? ordered
   }
 
-  /// Adds the records of notices to a page. A record that changed since comes by its own position instead. For a notice
-  /// about all shared records the page names their types.
+  /// Adds the records of notices to a page. A record that changed since comes by its own position instead. One whose
+  /// tombstone is forgotten isn't named. For a notice about all shared records the page names their types.
   func tell(
     _ notices: ArraySlice<VisibilityNotice>, after start: Int64, _ viewer: Viewer,
     _ storage: any ServerSnapshot,
@@ -33,7 +33,8 @@ extension SyncService {
     }
     let records = try storage.records(notices.map(\.record))
     for notice in notices where notice.record != VisibilityNotice.everyShared {
-      guard let entry = records[notice.record], rules.shows(entry.record, to: viewer) else {
+      guard let entry = records[notice.record] else { continue }
+      guard rules.shows(entry.record, to: viewer) else {
         page.outOfScope.append(notice.record)
         continue
       }

@@ -57,6 +57,12 @@ struct SharingRuleTests {
     return try #require(response.pages.first)
   }
 
+  /// Forgets the tombstones, departures and notices up to a position, or all of them.
+  private func compact(upTo position: Int64? = nil) async throws {
+    let head = try await service.storage.read(space: "s") { $0.head }
+    try await service.storage.upkeep?.compact(space: "s", upTo: position ?? head)
+  }
+
   private func live(_ page: SyncResponse.Page) -> [String] { page.changes.map(\.id.id) }
 
   @Test("Pulls, queries, digests and reads show a record to its owner and audience only")
@@ -218,6 +224,37 @@ struct SharingRuleTests {
       id: "o", kind: .delete, record: UserList(id: "L1", name: "").recordID, base: version)
     try await push("ann", delete)
     #expect(try await push("cid", list(["cid"])) == "forbidden")
+  }
+
+  @Test("The id of a forgotten list stays taken while records are shared with it")
+  func forgottenList() async throws {
+    let version = try await push("ann", list(["mal"]))
+    let shared = try await push("ann", insert("T1", sharing: .lists("L1")))
+    let record = UserList(id: "L1", name: "").recordID
+    try await push("ann", Change(id: "o", kind: .delete, record: record, base: version))
+    try await compact()
+    for name in ["mal", "ann"] { #expect(try await push(name, list(["mal"])) == "forbidden") }
+    #expect(try await live(pull("mal")).isEmpty)
+    try await push("ann", Change(id: "o", kind: .delete, record: .note("T1"), base: shared))
+    try await compact()
+    #expect(try await push("mal", list(["mal"])) == "6")
+  }
+
+  @Test("A new member isn't told of records that are gone")
+  func goneRecords() async throws {
+    let made = try await push("ann", list([]))
+    let shared = try await push("ann", insert("T1", sharing: .lists("L1")))
+    try await push("ann", Change(id: "o", kind: .delete, record: .note("T1"), base: shared))
+    let before = try await pull("cid")
+    let joined = try await push("ann", list(["cid"], base: made))
+    try await compact(upTo: 3)
+    let after = try await pull("cid", before.cursor)
+    #expect(after.outOfScope.isEmpty && after.changes.isEmpty && !after.reset)
+    try await push("ann", list(["cid", "dan"], base: joined))
+    let notices = try await service.storage.read(space: "s") {
+      try $0.notices(for: "dan", after: 0, limit: nil)
+    }
+    #expect(notices.isEmpty)
   }
 
   @Test(
