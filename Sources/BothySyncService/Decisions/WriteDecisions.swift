@@ -44,16 +44,18 @@ extension ProposedWrite {
   /// Makes the proposal of a judged operation. Returns `nil` if the operation changes nothing.
   ///
   /// - Parameters:
+  ///   - cleared: the sensitive fields whose values the operation clears, which are no part of the record.
   ///   - current: the record before the operation.
   ///   - isChanged: true if the request itself has changed that record. Its version isn't final then.
   init?(
-    _ operation: SyncOperation, _ decision: OperationEvaluator.Decision, current: ServerRecord?,
-    isChanged: Bool
+    _ operation: SyncOperation, clearing cleared: [String], _ decision: OperationEvaluator.Decision,
+    current: ServerRecord?, isChanged: Bool
   ) {
+    let sensitive = Set(operation.secrets.values.keys).union(cleared)
     let result: ServerRecord
     switch decision {
     case .store(let record, _): result = record
-    case .unchanged(let record) where !operation.secrets.isEmpty: result = record
+    case .unchanged(let record) where !sensitive.isEmpty: result = record
     case .unchanged, .conflict, .reject, .taken: return nil
     }
     var before = current.flatMap { $0.isDeleted ? nil : $0 }
@@ -63,7 +65,7 @@ extension ProposedWrite {
     self.init(
       operation: operation.id, kind: operation.kind, record: operation.record, fields: operation.fields,
       before: before, after: after)
-    sensitiveFields = Set(operation.secrets.values.keys)
+    sensitiveFields = sensitive
     sharing = operation.sharing
     group = operation.group?.id
   }

@@ -43,7 +43,7 @@ public struct ProposedWrite: Sendable, Hashable {
   public var record: RecordID
   /// The fields that the operation sets. A null clears the field.
   public var fields: [String: JSONValue] = [:]
-  /// The names of the sensitive fields that it sets. A rule doesn't see their values.
+  /// The names of the sensitive fields that it sets or clears. A rule doesn't see their values.
   public var sensitiveFields: Set<String> = []
   /// The change of the record's audience, if the operation has one.
   public var sharing: SharingChange?

@@ -197,9 +197,11 @@ struct OperationBatch {
   ) throws -> Outcome.Verdict? {
     guard let decisions else { return nil }
     let (current, isChanged) = (records[operation.record]?.record, changed[operation.record] != nil)
-    guard let write = ProposedWrite(operation, judged, current: current, isChanged: isChanged) else {
-      return nil
-    }
+    let cleared = evaluator.rules.clearedSecrets(operation)
+    guard
+      let write = ProposedWrite(
+        operation, clearing: cleared, judged, current: current, isChanged: isChanged)
+    else { return nil }
     guard let decision = decisions[write] else {
       guard decisions.isFinal else {
         undecided.append(write)

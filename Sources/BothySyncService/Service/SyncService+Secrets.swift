@@ -162,7 +162,7 @@ extension SyncService {
 
 extension AccessRules {
   /// Returns the sensitive fields whose values an update clears.
-  fileprivate func clearedSecrets(_ operation: SyncOperation) -> [String] {
+  func clearedSecrets(_ operation: SyncOperation) -> [String] {
     guard operation.kind == .update, let declared = schema?[operation.record.type] else { return [] }
     return declared.fields.filter { field in
       field.isSensitive && operation.fields[field.name]?.isNull ?? false

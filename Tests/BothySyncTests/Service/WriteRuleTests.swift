@@ -132,6 +132,19 @@ struct WriteRuleTests {
     #expect(!"\(rule.proposals)".contains("MARKER") && taken.withLock { $0.isEmpty })
   }
 
+  @Test("A rule is asked about an update that only clears a sensitive field")
+  func clearedSecret() async throws {
+    var type = Note.schema
+    type.fields.append(FieldSchema("pin", .text, optional: true, sensitive: true))
+    let rules = AccessRules(schema: StoreSchema(types: [type]))
+    let rule = ScriptedRule { $0.sensitiveFields.isEmpty ? .accept : .refuse("notYours", "Not yours.") }
+    let service = try service(rule, rules)
+    _ = try await words([insert("a")], service)
+    #expect(try await words([update("a", ["pin": .null])], service) == ["notYours"])
+    let asked = try #require(rule.proposals.last?.writes.first)
+    #expect(asked.operation == "edit" && asked.sensitiveFields == ["pin"] && asked.fields == ["pin": .null])
+  }
+
   // MARK: refusals
 
   @Test("A refused write gets the rule's rejection, and its repetition gets it too")
