@@ -104,7 +104,8 @@ public protocol ServerSnapshot {
   func count(_ query: AnyQuery, schema: StoreSchema?) throws -> Int
   /// Visits the live records of a scope, in any order, with bounded memory.
   func forEachRecord(in scope: SyncScope, _ body: (StoredRecord) throws -> Void) throws
-  /// Returns the position of the last change in a scope, or 0 without one.
+  /// Returns the position of the last change in a scope, or 0 without one. It may fall when tombstones
+  /// and departures are deleted.
   func position(of scope: SyncScope) throws -> Int64
   /// Returns the position of the last change that the filter shows, or of the last notice for its user, or 0 without
   /// one. It never falls, also when tombstones are deleted. Costs a few look-ups.

@@ -83,7 +83,8 @@ extension SyncService {
   ///
   /// If the schema hides records from the user, the text changes with every record of the space that it may see, and
   /// with no other but those of types whose readers a condition decides. Then it also changes with the rights of the
-  /// user. Without such a schema, lists of other users in a container change it too. Costs a few look-ups.
+  /// user. Without such a schema, lists of other users in a container change it too, and so does the deletion of
+  /// tombstones. It never becomes one of before. Costs a few look-ups.
   public func validator(space: String, principal: Principal, _ scope: SyncScope) async throws -> String {
     try await storage.read(space: space) { storage in
       let viewer = try viewer(principal, in: storage)
@@ -91,7 +92,7 @@ extension SyncService {
       let isWhole = scope.container.isEmpty && scope.includesChildren
       let position =
         rules.hidesTypes(filter) || isWhole
-        ? try storage.position(seenBy: filter) : try storage.position(of: scope)
+        ? try storage.position(seenBy: filter) : try max(storage.position(of: scope), storage.floor)
       // The first change of a space begins its epoch, and may be a hidden one.
       let text = position == 0 ? "0" : "\(storage.epoch).\(position)"
       return rules.conditions.decideSight ? text + "." + rules.conditions.mark(for: viewer) : text
