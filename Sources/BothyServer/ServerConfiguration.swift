@@ -156,7 +156,7 @@ public struct ServerConfiguration: Sendable {
     public var concurrency = 64
     /// The number of pushes and other writes that run at a time. They have a line of their own.
     public var pushConcurrency = 64
-    /// The number of queries, digests and lists of containers that run at a time. They have a line of their
+    /// The number of queries, digests, histories and lists that run at a time. They have a line of their
     /// own, so that pulls and pushes never wait for them. One user may have half of them, if tokens
     /// distinguish users.
     public var queryConcurrency = 4

@@ -26,9 +26,11 @@ struct QueryTurnsTests {
         for path in ["query", "count", "query", "count"] {
           queries.addTask { try await call(.post, "/v1/spaces/hut/\(path)", #"{"type":"T"}"#).status }
         }
-        queries.addTask { try await call(.get, "/v1/spaces/hut/digest").status }
+        for path in ["digest", "history", "lists"] {
+          queries.addTask { try await call(.get, "/v1/spaces/hut/\(path)").status }
+        }
         await storage.searches(2)
-        while try await !waits(3, call) { await Task.yield() }
+        while try await !waits(5, call) { await Task.yield() }
         #expect(try await call(.post, "/v1/spaces/hut/sync", Self.push).status == 200)
         #expect(try await call(.post, "/v1/spaces/hut/sync", Self.pull).status == 200)
         #expect(try await call(.put, "/v1/spaces/hut/records/T/2", #"{"fields":{}}"#).status == 201)

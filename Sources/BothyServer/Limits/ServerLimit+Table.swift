@@ -75,7 +75,7 @@ extension ServerLimit {
     "Pushes and other writes at a time. Further ones wait.")
   package static let queries = count(
     "queries", .requests, 1...1000, \.server.queryConcurrency,
-    "Queries, digests and lists of containers at a time. Further ones wait. One principal may have half of them."
+    "Queries, digests, histories and lists at a time. Further ones wait. One principal may have half of them."
   )
   package static let principalRequests = count(
     "principal-requests", .requests, 1...10_000, \.server.principalConcurrency,

@@ -31,7 +31,7 @@ extension ServerServices {
         answers: [.init(status: 200, about: "The digest.", schema: "Digest")], handle: digest),
       Route(
         method: .get, pattern: "/v1/spaces/{space}/history", operation: "history",
-        summary: "Who changed what and when, newest first.",
+        summary: "Who changed what and when, newest first.", isQuery: true,
         parameters: [.container, .children, .recordType, .recordName, .before, .historyLimit],
         answers: [.init(status: 200, about: "A page of changes.", schema: "History")], handle: history),
       Route(

@@ -11,7 +11,7 @@ extension ServerServices {
     return [
       Route(
         method: .get, pattern: Self.pattern, operation: "getLists", summary: "The caller's lists, by name.",
-        answers: [.init(status: 200, about: "The lists.", schema: "Lists")], handle: getLists),
+        isQuery: true, answers: [.init(status: 200, about: "The lists.", schema: "Lists")], handle: getLists),
       Route(
         method: .post, pattern: Self.pattern, operation: "createList", summary: "Makes a list.",
         body: .init(schema: "ListInput"),
