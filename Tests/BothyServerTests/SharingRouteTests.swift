@@ -81,6 +81,26 @@ struct SharingRouteTests {
     }
   }
 
+  @Test("The lists are answered whole beyond the size of a page, or refused")
+  func manyLists() async throws {
+    var server = try server()
+    server.configuration.rules.answerSize = 1000
+    try await server.run { call in
+      let ann = call.with(token: "a")
+      let members = (1...100).map { #""member\($0)""# }.joined(separator: ",")
+      for number in 1...8 {
+        let body = #"{"id":"L\#(number)","name":"\#(9 - number)","members":[\#(members)]}"#
+        #expect(try await ann(.post, "/v1/spaces/hut/lists", body).status == 201)
+      }
+      let all = try await ann(.get, "/v1/spaces/hut/lists").json()["lists"]?.arrayValue
+      #expect(all?.compactMap { $0["id"]?.stringValue } == (1...8).reversed().map { "L\($0)" })
+      let body = #"{"id":"L9","name":"0","members":[\#(members)]}"#
+      #expect(try await ann(.post, "/v1/spaces/hut/lists", body).status == 201)
+      let refused = try await ann(.get, "/v1/spaces/hut/lists")
+      #expect(try refused.status == 413 && refused.code() == "tooLarge")
+    }
+  }
+
   @Test("A body that isn't a list is 400 or 422")
   func badLists() async throws {
     try await server().run { call in

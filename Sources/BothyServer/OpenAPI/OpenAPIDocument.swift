@@ -110,7 +110,7 @@ enum OpenAPIDocument {
     410: "The record was deleted.",
     406: "The tile is packed in a way that the caller does not take and that is not unpacked here.",
     412: "The present state is not one that If-Match or If-None-Match allows.",
-    413: "The body, a record or the number of operations is over the limit.",
+    413: "The body, a record, the answer or the number of operations is over the limit.",
     416: "The bytes do not exist; Content-Range says how many there are.",
     415: "The body's type or encoding is not taken.",
     422: "Understood and refused; `fields` names the invalid fields and the reasons.",

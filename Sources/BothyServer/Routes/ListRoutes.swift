@@ -11,7 +11,8 @@ extension ServerServices {
     return [
       Route(
         method: .get, pattern: Self.pattern, operation: "getLists", summary: "The caller's lists, by name.",
-        isQuery: true, answers: [.init(status: 200, about: "The lists.", schema: "Lists")], handle: getLists),
+        isQuery: true, answers: [.init(status: 200, about: "The lists.", schema: "Lists")], problems: [413],
+        handle: getLists),
       Route(
         method: .post, pattern: Self.pattern, operation: "createList", summary: "Makes a list.",
         body: .init(schema: "ListInput"),
@@ -37,16 +38,34 @@ extension ServerServices {
     ]
   }
 
+  /// The most pages of a query that are read for one answer.
+  private static let pageLimit = 8
+
   private func getLists(_ call: ServerContext) async throws -> ServerResponse {
-    let query = AnyQuery(UserList.typeName, order: [SortKey("name"), SortKey("id")])
-    let records = try await service.query(space: call.space, principal: call.principal, query)
-    let lists = try records.map(UserList.init)
+    let lists = try await allLists(call).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     return ServerResponse.object { writer in
       writer.key("lists")
       writer.beginArray()
       for list in lists { list.write(to: &writer) }
       writer.endArray()
     }
+  }
+
+  /// Reads the caller's lists page by page. Ids order them, because a long name has no cursor.
+  private func allLists(_ call: ServerContext) async throws -> [UserList] {
+    let query = AnyQuery(UserList.typeName, order: [SortKey("id")])
+    var lists: [UserList] = []
+    var cursor: String?
+    for _ in 0..<Self.pageLimit {
+      let page = try await service.queryPage(
+        space: call.space, principal: call.principal, query, after: cursor)
+      lists += try page.records.map { try UserList($0) }
+      guard let next = page.next else { return lists }
+      cursor = next
+    }
+    throw HTTPFailure(
+      .contentTooLarge, "tooLarge",
+      "The lists are larger than one answer may be. Query the type '\(UserList.typeName)' in pages.")
   }
 
   private func createList(_ call: ServerContext) async throws -> ServerResponse {
