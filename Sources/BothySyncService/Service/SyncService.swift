@@ -119,7 +119,7 @@ public struct SyncService: Sendable {
     guard Set(request.operations.map(\.id)).count == request.operations.count else {
       throw SyncServiceError(.badRequest, "Two operations of the request have the same id.")
     }
-    guard request.device.utf8.count <= FixedLimits.deviceName else {
+    guard (1...FixedLimits.deviceName).contains(request.device.utf8.count) else {
       throw SyncServiceError(.badRequest, "A device's id has 1 to \(FixedLimits.deviceName) bytes.")
     }
     guard request.operations.allSatisfy({ (1...FixedLimits.operationName).contains($0.id.utf8.count) }) else {

@@ -51,6 +51,18 @@ struct BoundTests {
     }
   }
 
+  @Test(
+    "A device's id that is empty or too long is refused",
+    arguments: ["", String(repeating: "d", count: 129)])
+  func device(name: String) async throws {
+    let (service, _) = try await service(rules(), records: 1)
+    await #expect {
+      try await service.sync(space: "s", principal: ann, SyncRequest(device: name))
+    } throws: {
+      ($0 as? SyncServiceError)?.code == .badRequest
+    }
+  }
+
   @Test("All pages of a response together have bounded bytes, and cursors bring the rest")
   func pages() async throws {
     let (service, _) = try await service(rules(), records: 60, containers: 6)
