@@ -237,6 +237,20 @@ extension ServerStorageConformance {
       #expect(kept.first == 600)
       #expect(kept.count >= 50 && kept.count < 200)
     },
+    Check("With a history of no changes, those of before are dropped now and then") { storage in
+      func change(_ position: Int64) -> HistoryEntry {
+        HistoryEntry(
+          position: position, kind: .update, record: .note("a"), container: "Note", time: position)
+      }
+      func kept() async throws -> [Int64] {
+        try await storage.read(space: "s") { try $0.history(HistoryQuery()).map(\.position) }
+      }
+      let (first, changes) = (change(1), (Int64(2)...520).map { change($0) })
+      try await storage.write(space: "s") { try $0.put([first], keeping: 50) }
+      #expect(try await kept() == [1])
+      try await storage.write(space: "s") { try $0.put(changes, keeping: 0) }
+      #expect(try await kept().isEmpty)
+    },
   ]
 }
 

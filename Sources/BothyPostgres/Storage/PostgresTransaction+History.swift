@@ -4,7 +4,15 @@ import BothySyncService
 /// The history of changes with user and time, appended with each change and dropped beyond a number.
 extension PostgresTransaction {
   func put(_ entries: [HistoryEntry], keeping limit: Int) throws {
-    guard limit > 0, !entries.isEmpty else { return }
+    if limit > 0, !entries.isEmpty { insert(entries) }
+    // It is cut occasionally, not with each change, because finding the limit scans the kept entries.
+    guard entries.contains(where: { $0.position % 256 == 0 }) else { return }
+    var delete = statement(StorageSQL.cutHistory)
+    delete.bind(Int64(max(0, limit)))
+    write(delete)
+  }
+
+  private func insert(_ entries: [HistoryEntry]) {
     write(StorageSQL.putHistory, entries) { insert, entry in
       insert.bind(entry.position)
       insert.bind(entry.container)
@@ -16,11 +24,6 @@ extension PostgresTransaction {
       insert.bind(entry.time)
       insert.bind(JSONValue.array(entry.fields.map { .string($0) }).canonicalText)
     }
-    // It is cut occasionally, not with each change, because finding the limit scans the kept entries.
-    guard entries.contains(where: { $0.position % 256 == 0 }) else { return }
-    var delete = statement(StorageSQL.cutHistory)
-    delete.bind(Int64(limit))
-    write(delete)
   }
 
   func history(_ query: HistoryQuery) throws -> [HistoryEntry] {

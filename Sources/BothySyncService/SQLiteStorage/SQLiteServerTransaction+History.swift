@@ -3,7 +3,13 @@ import BothyStore
 /// The history of changes with user and time, appended with each change and dropped beyond a number.
 extension SQLiteServerTransaction {
   func put(_ entries: [HistoryEntry], keeping limit: Int) throws {
-    guard limit > 0 else { return }
+    if limit > 0 { try insert(entries) }
+    // It is cut occasionally, not with each change, because finding the limit scans the kept entries.
+    let distance = Int64(max(256, limit / 8))
+    if entries.contains(where: { $0.position % distance == 0 }) { try cut(to: max(0, limit)) }
+  }
+
+  private func insert(_ entries: [HistoryEntry]) throws {
     let insert = try PreparedStatement(
       "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", in: database)
     insert.bind(space, at: 1)
@@ -19,9 +25,6 @@ extension SQLiteServerTransaction {
       insert.bind(entry.fields.joined(separator: "\u{1f}"), at: 10)
       try insert.run()
     }
-    // It is cut occasionally, not with each change, because finding the limit scans the kept entries.
-    let distance = Int64(max(256, limit / 8))
-    if entries.contains(where: { $0.position % distance == 0 }) { try cut(to: limit) }
   }
 
   private func cut(to limit: Int) throws {

@@ -178,7 +178,7 @@ public protocol ServerTransaction: ServerSnapshot {
   func put(_ records: [StoredRecord], keepsIndexes: Bool) throws
   /// Stores notes of records whose readers changed, at the positions of the changes.
   func put(_ removals: [RecordRemoval]) throws
-  /// Remembers changes, and at least the last `limit` of the space. Older ones are dropped occasionally.
+  /// Remembers changes, and at least the last `limit` of the space, with 0 none. Older ones are dropped occasionally.
   func put(_ entries: [HistoryEntry], keeping limit: Int) throws
   /// Remembers outcomes, at the server's time.
   func remember(_ outcomes: [Outcome], device: String, at time: Int64) throws
