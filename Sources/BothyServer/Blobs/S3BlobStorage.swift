@@ -177,21 +177,32 @@ public final class S3BlobStorage: BlobFileStorage {
   public func want(_ sha256s: Set<String>, in space: String, limit: Int) async throws {
     guard !sha256s.isEmpty else { return }
     let (space, now) = (Self.name(of: space), now())
-    var known: Set<String> = []
-    try await forEachMark(keys.marks(space)) { if case .wanted = $1 { known.insert($0.sha256) } }
+    var known: [String: [Int64]] = [:]
+    try await forEachMark(keys.marks(space)) { blob, mark in
+      if case .wanted(let time) = mark { known[blob.sha256, default: []].append(time) }
+    }
     let whole = sha256s.count > 8 ? Set(try await copies(in: space).keys.map(\.sha256)) : nil
-    var room = limit - known.count
-    for name in sha256s.sorted() where room > 0 {
+    for name in sha256s.sorted() where known[name] == nil {
       let blob = BlobPlace(space: space, sha256: name)
       let isWhole: Bool
       if let whole { isWhole = whole.contains(name) } else { isWhole = try await !copies(of: blob).isEmpty }
       guard !isWhole else { continue }
-      room -= 1
-      guard known.insert(name).inserted else { continue }
+      if known.count >= limit {
+        guard let oldest = Self.oldest(of: known) else { break }
+        let marks = known.removeValue(forKey: oldest) ?? []
+        let place = BlobPlace(space: space, sha256: oldest)
+        try await client.delete(marks.map { keys.mark(place, .wanted($0)) })
+      }
+      known[name] = [now]
       try await client.put(keys.mark(blob, .wanted(now)), [])
     }
-    let wanted = Array(known)
+    let wanted = Array(known.keys)
     memory.withLock { $0.wanted.keep(space, wanted, at: now, for: Self.wantedPeriod) }
+  }
+
+  /// Returns the blob that is wanted since the earliest of these times.
+  private static func oldest(of wanted: [String: [Int64]]) -> String? {
+    wanted.map { ($1.min() ?? 0, $0) }.min { $0 < $1 }?.1
   }
 
   /// Returns at most `limit` of the wanted blobs. They are 30 seconds old at most, and older while the storage does not

@@ -159,7 +159,7 @@ extension ServerLimit {
     fixed("list-members", .records, UserList.memberLimit, "Members of a list."),
     fixed(
       "space-wanted-blobs", .records, FixedLimits.wantedBlobs,
-      "Missing blobs of a space that the requests of readers note."),
+      "Missing blobs of a space that the requests of readers note. Further ones replace the oldest."),
     fixed(
       "secrets-of-record", .records, FixedLimits.secretsOfRecord, "Values of sensitive fields of a record."),
     fixed("space-name", .records, FixedLimits.spaceName, in: .bytes, "The bytes of a space's name."),

@@ -18,7 +18,8 @@ public protocol BlobFileStorage: Sendable {
   /// Like `holding(of:in:)`, but reads all bytes of a whole blob. A damaged one is quarantined and counts as missing.
   func verifiedHolding(of sha256: String, in space: String) async throws -> BlobHolding
 
-  /// Remembers that these blobs are missing, so that devices that have them upload them; at most `limit` of the space.
+  /// Remembers that these blobs are missing, so that devices that have them upload them. Beyond `limit` of the space
+  /// each replaces the one that is missed for the longest time.
   func want(_ sha256s: Set<String>, in space: String, limit: Int) async throws
 
   /// Returns at most `limit` of the wanted blobs of a space, different ones each time if more exist.

@@ -50,10 +50,14 @@ public final class FolderBlobStorage: BlobFileStorage {
   public func want(_ sha256s: Set<String>, in space: String, limit: Int) async throws {
     let place = place(space)
     try await FileWork.run { [now] in
-      var room = limit - ContentFile.names(in: place.folder + "/wanted").count
-      for name in sha256s.sorted() where room > 0 && place.whole(name) == nil {
-        room -= 1
-        if ContentFile.size(of: place.wanted(name)) != nil { continue }
+      var known = Set(ContentFile.names(in: place.folder + "/wanted"))
+      for name in sha256s.sorted() where !known.contains(name) && place.whole(name) == nil {
+        if known.count >= limit {
+          guard let oldest = place.oldestWanted(of: known) else { break }
+          ContentFile.remove(place.wanted(oldest))
+          known.remove(oldest)
+        }
+        known.insert(name)
         try PrivateFolder.make(place.folder + "/wanted")
         _ = try OpenFile(place.wanted(name), O_RDWR | O_CREAT)
         ContentFile.touch(place.wanted(name), at: now())
@@ -263,6 +267,10 @@ public final class FolderBlobStorage: BlobFileStorage {
     func kept(_ name: String) -> String { "\(keptFolder(name))/\(name)" }
     func wanted(_ name: String) -> String { "\(folder)/wanted/\(name)" }
     func damaged(_ name: String) -> String { "\(folder)/damaged/\(name)" }
+
+    func oldestWanted(of names: Set<String>) -> String? {
+      names.map { (ContentFile.used(wanted($0)) ?? 0, $0) }.min { $0 < $1 }?.1
+    }
 
     func whole(_ name: String) -> (path: String, size: Int64)? {
       for path in [kept(name), fresh(name), kept(name)] {
