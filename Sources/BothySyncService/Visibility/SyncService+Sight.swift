@@ -61,22 +61,50 @@ extension SyncService {
     return nil
   }
 
-  /// Returns the departures of visible records from a scope, and the notes of changed readers, in position order. `end`
-  /// is the position up to which they were read; `nil` if all were.
+  /// Returns the departures of visible records from a scope, and the notes of changed readers of records that the user
+  /// could see before, in position order. `end` is the position up to which they were read; `nil` if all were.
   ///
   /// - Parameter last: the position up to which the page's changes were read; `nil` if all were.
   func removals(
     after start: Int64, upTo last: Int64?, from scope: SyncScope, _ viewer: Viewer,
     _ storage: any ServerSnapshot, limit: Int, _ budget: inout PageBudget
   ) throws -> (found: [RecordRemoval], end: Int64?) {
-    let (moved, end) = try visibleDepartures(
-      after: start, upTo: last ?? storage.head, from: scope, viewer, storage, limit: limit, &budget)
-    guard rules.conditions.decideSight else { return (moved, end ?? last) }
-    let hidden = try storage.formerSights(after: start, upTo: end ?? last ?? storage.head, limit: limit)
-    return ((moved + hidden).sorted { $0.position < $1.position }, end ?? last)
+    var end = last
+    let (moved, movedEnd) = try visibleDepartures(
+      after: start, upTo: end ?? storage.head, from: scope, viewer, storage, limit: limit, &budget)
+    end = movedEnd ?? end
+    guard rules.conditions.decideSight else { return (moved, end) }
+    let (seen, seenEnd) = try formerlySeen(
+      after: start, upTo: end ?? storage.head, viewer, storage, limit: limit, &budget)
+    return ((moved + seen).sorted { $0.position < $1.position }, seenEnd ?? end)
   }
 
-  /// Returns the departed records that are not in the scope now, and the hidden ones that the user could see before.
+  /// Returns at most `limit` notes of changed readers about records that the user could see before. `last` and `end` are
+  /// as those of `visibleDepartures`.
+  private func formerlySeen(
+    after start: Int64, upTo last: Int64, _ viewer: Viewer, _ storage: any ServerSnapshot, limit: Int,
+    _ budget: inout PageBudget
+  ) throws -> (found: [RecordRemoval], end: Int64?) {
+    var seen: [RecordRemoval] = []
+    var position = start
+    let wanted = max(limit, 64)
+    while true {
+      let found = try storage.formerSights(after: position, upTo: last, limit: wanted)
+      for note in found {
+        position = note.position
+        if let former = note.former, rules.showed(former, of: note.id.type, to: viewer) {
+          seen.append(note)
+        } else {
+          budget.spendHidden()
+        }
+        if seen.count == limit { return (seen, nil) }
+      }
+      if found.count < wanted { return (seen, nil) }
+      if budget.hidden == 0 { return (seen, position) }
+    }
+  }
+
+  /// Returns the departed records that are not in the scope now, and those that are hidden from the user now.
   ///
   /// - Parameter departures: as `removals` returns them.
   func gone(
@@ -99,10 +127,7 @@ extension SyncService {
   private func isGone(
     _ departure: RecordRemoval, _ record: ServerRecord?, from scope: SyncScope, _ viewer: Viewer
   ) -> Bool {
-    guard let former = departure.former else {
-      return !(record.map { scope.contains($0.container) } ?? false)
-    }
-    let isShown = record.map { rules.shows($0, to: viewer) } ?? false
-    return !isShown && rules.showed(former, of: departure.id.type, to: viewer)
+    guard departure.former == nil else { return !(record.map { rules.shows($0, to: viewer) } ?? false) }
+    return !(record.map { scope.contains($0.container) } ?? false)
   }
 }

@@ -63,6 +63,43 @@ struct HiddenTraceTests {
     #expect(seen == [["o0"], ["o2"], ["o4"]])
   }
 
+  @Test("Changed readers of hidden records neither fill nor end a page")
+  func hiddenReaders() async throws {
+    var changed = service
+    let owned = "_owner = principal.name"
+    changed.rules.schema = StoreSchema(types: [
+      TypeSchema(
+        "Trip", fields: [FieldSchema("text", .text)],
+        permissions: Permissions().where(read: owned + " OR audience INCLUDES principal.name", share: owned)),
+      TypeSchema("Open", fields: [FieldSchema("text", .text)]),
+    ])
+    let service = changed
+    func send(_ change: Change) async throws -> Bool {
+      try await service.perform(space: "s", principal: ann, change).isApplied
+    }
+    func next(_ cursor: String?) async throws -> SyncResponse.Page {
+      let request = SyncRequest(device: "m", pulls: [.init(.everything, cursor: cursor)], limit: 1)
+      return try #require(try await service.sync(space: "s", principal: mal, request).pages.first)
+    }
+    #expect(try await send(insert("Trip", "t")))
+    var cursor: String? = try await next(nil).cursor
+    for base in 1...4 {
+      let share = Change(
+        id: "o", kind: .update, record: RecordID(type: "Trip", id: "t"), base: "\(base)",
+        sharing: SharingChange(add: .users("user\(base)")))
+      #expect(try await send(share))
+    }
+    for id in ["a", "b"] { #expect(try await send(insert("Open", id))) }
+    var seen: [[String]] = []
+    repeat {
+      let page = try await next(cursor)
+      #expect(page.outOfScope.isEmpty)
+      seen.append(page.changes.map(\.id.id))
+      cursor = page.more ? page.cursor : nil
+    } while cursor != nil
+    #expect(seen == [["a"], ["b"]])
+  }
+
   @Test("Hidden changes leave no trace in pages of history")
   func history() async throws {
     try await push(ann, insert("Open", "first"))
