@@ -150,7 +150,7 @@ public final class BothyServer: Service {
       configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
       services: [
         Heartbeat(hub: configuration.notifications, interval: .seconds(15)),
-        Upkeep(parts.service, configuration, parts.metrics),
+        Upkeep(parts.rulebook, configuration, parts.metrics),
         AccessWatch(
           access: configuration.access, hub: configuration.notifications, logger: configuration.logger),
       ] + watches(certificate) + webhooks + traces,

@@ -54,7 +54,7 @@ struct MetricListTests {
     let noted = Locked<[Int64]>([])
     let service = SyncService(storage: server.configuration.storage, now: { time.value })
     let rounds = UpkeepRounds(
-      service, server.configuration, metrics: MetricsRegistry(), pace: UpkeepPace(interval: 1000),
+      { service }, server.configuration, metrics: MetricsRegistry(), pace: UpkeepPace(interval: 1000),
       looked: { at in noted.change { $0.append(at) } })
     try await rounds.work()
     #expect(noted.value == [1000])

@@ -52,9 +52,10 @@ struct UpkeepRoundsTests {
         storage: storage, rules: rules, logger: log.logger(), now: { clock.value })
       var pace = UpkeepPace(interval: configuration.upkeep.interval)
       pace.batch = batch
+      let service = SyncService(storage: storage, rules: rules, now: { clock.value })
       rounds = UpkeepRounds(
-        SyncService(storage: storage, rules: rules, now: { clock.value }), configuration, metrics: metrics,
-        pace: pace, pause: { [pauses] duration in pauses.change { $0.append(duration) } })
+        { service }, configuration, metrics: metrics, pace: pace,
+        pause: { [pauses] duration in pauses.change { $0.append(duration) } })
     }
 
     func write(_ space: String, _ position: Int64 = 1, isDeleted: Bool = false) async throws {
@@ -88,6 +89,29 @@ struct UpkeepRoundsTests {
     process.clock.change { $0 += Self.hour }
     #expect(try await process.rounds.round() == 1)
     #expect(process.secrets.read.value.count == 12)
+  }
+
+  @Test("A round completes the indexes of the schema at its time")
+  func schema() async throws {
+    let (storage, clock) = (try SQLiteServerStorage(), Locked(Self.start))
+    let current = Locked(SyncService(storage: storage, now: { clock.value }))
+    let configuration = ServerConfiguration(
+      storage: storage, logger: LogUnderTest().logger(), now: { clock.value })
+    let rounds = UpkeepRounds(
+      { current.value }, configuration, metrics: MetricsRegistry(), pace: UpkeepPace(interval: Self.hour))
+    var states: [FieldIndexState] = []
+    for position in Int64(1)...2 {
+      let record = ServerRecord(
+        id: RecordID(type: "Todo", id: "1"), container: "Todo", version: "\(position)", modified: 1,
+        fields: FieldsDocument(["title": "t"]))
+      try await storage.write(space: "s") { try $0.put([StoredRecord(position: position, record: record)]) }
+      #expect(try await rounds.round() == 1)
+      states.append(try await storage.read(space: "s") { $0.fieldIndexes })
+      let title = FieldSchema("title", .text, indexed: true)
+      current.change { $0.rules.schema = StoreSchema(types: [TypeSchema("Todo", fields: [title])]) }
+      clock.change { $0 += Self.hour }
+    }
+    #expect(states.map(\.position) == [0, 2])
   }
 
   /// Promises: A-32
@@ -201,9 +225,9 @@ struct UpkeepRoundsTests {
     var configuration = ServerConfiguration(
       storage: storage, logger: LogUnderTest().logger(), now: { time.now })
     configuration.blobs = blobs
+    let service = SyncService(storage: storage, blobs: blobs, now: { time.now })
     let rounds = UpkeepRounds(
-      SyncService(storage: storage, blobs: blobs, now: { time.now }), configuration,
-      metrics: MetricsRegistry(), pace: UpkeepPace(interval: Self.hour))
+      { service }, configuration, metrics: MetricsRegistry(), pace: UpkeepPace(interval: Self.hour))
     try await blobs.upload(blobBytes(), in: "hut")
     var days = 0
     while await blobs.hasUnnamed(in: "hut"), days < 20 {
@@ -229,9 +253,9 @@ struct UpkeepRoundsTests {
     }
     var configuration = ServerConfiguration(storage: storage, logger: log.logger(), now: { time.now })
     configuration.blobs = blobs
+    let service = SyncService(storage: storage, blobs: blobs, now: { time.now })
     let rounds = UpkeepRounds(
-      SyncService(storage: storage, blobs: blobs, now: { time.now }), configuration,
-      metrics: MetricsRegistry(), pace: UpkeepPace(interval: Self.hour))
+      { service }, configuration, metrics: MetricsRegistry(), pace: UpkeepPace(interval: Self.hour))
     try await blobs.upload(blobBytes(), in: "hut")
     /// Returns true if the sweep was taken.
     func work(requests: Int) async throws -> Bool {
@@ -274,9 +298,10 @@ struct UpkeepRoundsTests {
     let clock = process.clock
     let configuration = ServerConfiguration(
       storage: process.storage, rules: rules, logger: process.log.logger(), now: { clock.value })
+    let service = SyncService(storage: process.storage, rules: rules, now: { clock.value })
     let rounds = UpkeepRounds(
-      SyncService(storage: process.storage, rules: rules, now: { clock.value }), configuration,
-      metrics: metrics, pace: pace, pause: { _ in seen.change { $0.append(metrics.prometheusText) } })
+      { service }, configuration, metrics: metrics, pace: pace,
+      pause: { _ in seen.change { $0.append(metrics.prometheusText) } })
     clock.change { $0 += 30_000 }
     #expect(try await rounds.round() == 5)
     #expect(seen.value.count == 2)
@@ -297,9 +322,9 @@ struct UpkeepRoundsTests {
     let log = LogUnderTest()
     let configuration = ServerConfiguration(
       storage: AbsentStorage(), logger: log.logger(), now: { Self.start })
+    let service = SyncService(storage: AbsentStorage(), now: { Self.start })
     let rounds = UpkeepRounds(
-      SyncService(storage: AbsentStorage(), now: { Self.start }), configuration, metrics: MetricsRegistry(),
-      pace: UpkeepPace(interval: Self.hour))
+      { service }, configuration, metrics: MetricsRegistry(), pace: UpkeepPace(interval: Self.hour))
     for _ in 0..<3 { try await rounds.work() }
     #expect(log.lines.filter { $0.level == .error }.count == 1)
   }

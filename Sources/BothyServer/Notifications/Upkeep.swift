@@ -10,10 +10,11 @@ struct Upkeep: Service {
   private let rounds: UpkeepRounds
   private let pace: UpkeepPace
 
-  init(_ service: SyncService, _ configuration: ServerConfiguration, _ metrics: ServerMetrics) {
+  init(_ rulebook: Rulebook, _ configuration: ServerConfiguration, _ metrics: ServerMetrics) {
     pace = UpkeepPace(interval: configuration.upkeep.interval)
     rounds = UpkeepRounds(
-      service, configuration, metrics: metrics.registry, pace: pace, looked: { metrics.upkeepEnded(at: $0) })
+      { rulebook.service }, configuration, metrics: metrics.registry, pace: pace,
+      looked: { metrics.upkeepEnded(at: $0) })
   }
 
   func run() async throws {

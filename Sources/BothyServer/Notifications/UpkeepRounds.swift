@@ -6,7 +6,7 @@ import Logging
 /// A space that fails is put off, at first for the interval of upkeeps, then for twice the time, up to a day. It is
 /// logged once until it succeeds.
 package actor UpkeepRounds {
-  private let service: SyncService
+  private let current: @Sendable () -> SyncService
   private let configuration: ServerConfiguration
   private let metrics: UpkeepMetrics
   private let pace: UpkeepPace
@@ -24,15 +24,20 @@ package actor UpkeepRounds {
   /// The most spaces that count as due in the metrics, and the most failures that are remembered.
   private static let countLimit = 100_000
 
+  /// The rules at present.
+  private var service: SyncService { current() }
+
   /// - Parameters:
+  ///   - service: returns the rules at present, whose schema may change between two calls.
   ///   - looked: receives the time of each look at the due spaces that succeeded.
   ///   - pause: waits between two batches, so that the rate is bounded.
   package init(
-    _ service: SyncService, _ configuration: ServerConfiguration, metrics: MetricsRegistry, pace: UpkeepPace,
+    _ service: @escaping @Sendable () -> SyncService, _ configuration: ServerConfiguration,
+    metrics: MetricsRegistry, pace: UpkeepPace,
     looked: @escaping @Sendable (Int64) -> Void = { _ in },
     pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) {
-    self.service = service
+    current = service
     self.configuration = configuration
     self.metrics = UpkeepMetrics(registry: metrics)
     self.pace = pace
