@@ -8,6 +8,8 @@ final class CountingStorage: ServerStorage {
     /// The records that were read by their ids or as changes.
     var records = 0
     var entries = 0
+    /// The most bytes of records that were read by their ids at a time.
+    var largest = 0
     /// The queries that the storage itself decided, record by record.
     var scans = 0
   }
@@ -64,8 +66,13 @@ private struct CountingSnapshot: ServerSnapshot {
   func has(_ position: Int64) throws -> Bool { try base.has(position) }
 
   func records(_ ids: [RecordID]) throws -> [RecordID: StoredRecord] {
-    storage.count { $0.records += ids.count }
-    return try base.records(ids)
+    let found = try base.records(ids)
+    let bytes = found.values.reduce(0) { $0 + $1.record.fields.bytes.count }
+    storage.count { reads in
+      reads.records += ids.count
+      reads.largest = max(reads.largest, bytes)
+    }
+    return found
   }
 
   func changes(after position: Int64, in scope: SyncScope, limit: Int, bytes: Int) throws -> [StoredRecord] {

@@ -78,15 +78,29 @@ extension AccessRules {
   /// Returns the fields that a tombstone keeps, without which the condition on reading can't be decided. They are never
   /// sent, and end with the tombstone. One that can't be read keeps none, and is hidden.
   func fieldsOfTombstone(_ record: ServerRecord) -> FieldsDocument {
-    guard let condition = conditions[.read, record.id.type], let mark = conditions.mark(of: record.id.type),
-      // Without fields it is hidden.
-      let members = try? record.fields.members()
-    else { return .empty }
-    var kept = canonical(members, of: record.id.type).filter { name, _ in
-      condition.names.contains(name) && condition.type[name] != nil
+    guard let mark = conditions.mark(of: record.id.type), var kept = fieldsOfSight(record) else {
+      return .empty
     }
     kept[Self.markField] = .string(mark)
     return FieldsDocument(kept)
+  }
+
+  /// Returns a live record with those fields alone that decide who sees it.
+  func reducedToSight(_ record: ServerRecord) -> ServerRecord {
+    guard !record.isDeleted, let kept = fieldsOfSight(record) else { return record }
+    var record = record
+    record.fields = FieldsDocument(kept)
+    return record
+  }
+
+  /// Returns the fields that the condition on reading depends on, none without one, or `nil` if they can't be read.
+  private func fieldsOfSight(_ record: ServerRecord) -> [String: JSONValue]? {
+    guard let condition = conditions[.read, record.id.type] else { return [:] }
+    // A record without readable fields is hidden.
+    guard let members = try? record.fields.members() else { return nil }
+    return canonical(members, of: record.id.type).filter { name, _ in
+      condition.names.contains(name) && condition.type[name] != nil
+    }
   }
 
   /// The field of a tombstone with the mark of the condition that it keeps fields for. No field of a schema has this

@@ -20,8 +20,8 @@ extension SyncService {
       var shown: [HistoryEntry] = []
       while true {
         let found = try storage.history(query)
-        let records = try storage.records(found.map(\.record))
-        shown += found.filter { rules.shows(records[$0.record]?.record, $0.record, to: viewer) }
+        let visible = try visibleIDs(among: found.map(\.record), to: viewer, in: storage)
+        shown += found.filter { visible.contains($0.record) }
         guard shown.count <= limit, found.count == query.limit, let last = found.last else { break }
         query.before = last.position
       }

@@ -8,7 +8,7 @@ extension SyncService {
   static let latest: Int64 = 600_000
 
   /// Decides the operations, and writes nothing. Reads everything before the decisions: two round trips to the storage
-  /// for any number of operations, and one for each new list.
+  /// for any number of operations, and one for each new list and for sixteen records that operations refer to.
   ///
   /// - Parameters:
   ///   - transaction: the transaction that stores the result. With `nil` the result is a preview.
@@ -109,9 +109,10 @@ extension SyncService {
   ) throws -> OperationBatch {
     let operations = decisions.map { sent + $0.amendments(of: sent, rules) } ?? sent
     var needed = operations.map(\.record)
+    var named: Set<RecordID> = []
     for operation in operations {
       if rules.checksReferences {
-        needed += rules.references(in: operation.fields, of: operation.record.type).map(\.id)
+        named.formUnion(rules.references(in: operation.fields, of: operation.record.type).map(\.id))
       }
       if let sharing = operation.sharing { needed += sharing.add.lists.map(UserList.recordID) }
     }
@@ -119,7 +120,12 @@ extension SyncService {
     let holders = try unique?.holders(of: operations, rules, in: storage, completing: transaction) ?? [:]
     for records in holders.values { needed += records }
     let viewer = try viewer(principal, in: storage)
-    let records = try storage.records(needed)
+    var records = try storage.records(needed)
+    try storage.forEachRecord(of: named.subtracting(needed)) { id, entry in
+      guard var entry else { return }
+      entry.record = rules.reducedToSight(entry.record)
+      records[id] = entry
+    }
     return OperationBatch(
       evaluator: OperationEvaluator(rules: rules, viewer: viewer, now: now),
       head: storage.head, records: records, unique: unique, holders: holders,

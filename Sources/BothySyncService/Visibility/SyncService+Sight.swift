@@ -31,12 +31,12 @@ extension SyncService {
     if notices.contains(where: { $0.record == VisibilityNotice.everyShared }) {
       page.types = Set(page.types + rules.typesHidingUnshared).sorted()
     }
-    let records = try storage.records(notices.map(\.record))
-    for notice in notices where notice.record != VisibilityNotice.everyShared {
-      guard let entry = records[notice.record] else { continue }
+    let single = notices.map(\.record).filter { $0 != VisibilityNotice.everyShared }
+    try storage.forEachRecord(of: single) { id, entry in
+      guard let entry else { return }
       guard rules.shows(entry.record, to: viewer) else {
-        page.outOfScope.append(notice.record)
-        continue
+        page.outOfScope.append(id)
+        return
       }
       if entry.position <= start && !entry.record.isDeleted && page.scope.contains(entry.record.container) {
         page.changes.append(entry.record)
@@ -110,24 +110,18 @@ extension SyncService {
   func gone(
     _ departures: [RecordRemoval], from scope: SyncScope, _ viewer: Viewer, _ storage: any ServerSnapshot
   ) throws -> [RecordID] {
-    guard !departures.isEmpty else { return [] }
-    let records = try storage.records(departures.map(\.id))
+    var (placed, shown): (Set<RecordID>, Set<RecordID>) = ([], [])
+    try storage.forEachRecord(of: departures.map(\.id)) { id, entry in
+      guard let record = entry?.record else { return }
+      if scope.contains(record.container) { placed.insert(id) }
+      if rules.shows(record, to: viewer) { shown.insert(id) }
+    }
     var ids: [RecordID] = []
     var seen: Set<RecordID> = []
-    for departure in departures where !seen.contains(departure.id) {
-      let record = records[departure.id]?.record
-      guard isGone(departure, record, from: scope, viewer) else { continue }
-      seen.insert(departure.id)
-      ids.append(departure.id)
+    for departure in departures {
+      let isThere = (departure.former == nil ? placed : shown).contains(departure.id)
+      if !isThere, seen.insert(departure.id).inserted { ids.append(departure.id) }
     }
     return ids
-  }
-
-  /// - Parameter record: the record as it is; `nil` if its tombstone is forgotten.
-  private func isGone(
-    _ departure: RecordRemoval, _ record: ServerRecord?, from scope: SyncScope, _ viewer: Viewer
-  ) -> Bool {
-    guard departure.former == nil else { return !(record.map { rules.shows($0, to: viewer) } ?? false) }
-    return !(record.map { scope.contains($0.container) } ?? false)
   }
 }

@@ -89,10 +89,10 @@ extension SyncService {
     let wanted = max(limit, 64)
     while true {
       let found = try storage.departures(after: position, upTo: last, from: scope, limit: wanted)
-      let records = try storage.records(found.map(\.id))
+      let shown = try visibleIDs(among: found.map(\.id), to: viewer, in: storage)
       for departure in found {
         position = departure.position
-        if rules.shows(records[departure.id]?.record, departure.id, to: viewer) {
+        if shown.contains(departure.id) {
           visible.append(departure)
         } else {
           budget.spendHidden()
