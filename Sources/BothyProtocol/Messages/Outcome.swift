@@ -17,7 +17,7 @@ public struct Outcome: Sendable, Hashable {
   public enum Verdict: Sendable, Hashable {
     /// The change is made. `record` has a value only if the server has other fields than were sent.
     case applied(version: String, modified: Int64, record: ServerRecord?)
-    /// An earlier sending of the operation was applied with this result.
+    /// An earlier sending of the operation was applied with this result. `record` has no value if it has changed since.
     case duplicate(version: String, modified: Int64, record: ServerRecord?)
     /// The record has changed since the base. `current` is the server's version, a tombstone, or `nil` if the server
     /// has neither.

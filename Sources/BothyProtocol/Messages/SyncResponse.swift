@@ -1,8 +1,9 @@
 public import BothyStore
 
-/// The content of one exchange from the server: an outcome for each operation, and a page of changes for each pull.
+/// The content of one exchange from the server: the outcomes of operations, and a page of changes for each pull.
 public struct SyncResponse: Sendable, Hashable {
-  /// One outcome for each operation, in the order of the request.
+  /// One outcome for each operation, in the order of the request. The last ones are missing if their records had no
+  /// room. These operations stay in doubt, and are sent again.
   package var outcomes: [Outcome]
   /// One page for each pull, in the order of the request.
   package var pages: [Page]

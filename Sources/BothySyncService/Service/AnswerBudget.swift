@@ -35,6 +35,11 @@ struct OutcomeBudget {
 
   init(bytes: Int) { left = max(1, bytes) }
 
+  /// Returns false if an operation among these is applied and its record has no room.
+  func hasRoom(for outcomes: some Sequence<Outcome>) -> Bool {
+    left > 0 || outcomes.allSatisfy { !$0.verdict.isAppliedOtherwise }
+  }
+
   /// Returns the verdict, or `waiting` if its record doesn't fit and the operation changed nothing. The device then
   /// sends the operation again.
   mutating func bounded(_ verdict: Outcome.Verdict, of operation: String) -> Outcome.Verdict {
@@ -60,6 +65,14 @@ extension Outcome {
 }
 
 extension Outcome.Verdict {
+  /// True for an applied operation whose record has other fields than were sent.
+  var isAppliedOtherwise: Bool {
+    switch self {
+    case .applied(_, _, let record), .duplicate(_, _, let record): record != nil
+    case .conflict, .rejected, .waiting: false
+    }
+  }
+
   /// The verdict on a repetition, without its record.
   var withoutRecord: Outcome.Verdict {
     switch self {

@@ -64,6 +64,14 @@ struct OperationBatch {
   /// Returns a record of the batch as it is now.
   func record(_ id: RecordID) -> ServerRecord? { records[id]?.record }
 
+  /// Returns a record of the batch if it still has a version and the user may see it.
+  func record(_ id: RecordID, at version: String) -> ServerRecord? {
+    guard let found = records[id]?.record, found.version == version,
+      evaluator.rules.shows(found, to: evaluator.viewer)
+    else { return nil }
+    return found.sent
+  }
+
   mutating func apply(_ operation: SyncOperation) throws -> Outcome.Verdict {
     if let refusal = try missingReference(operation) {
       // Operations that refer to the record wait for this one, also if it waits itself.

@@ -23,7 +23,9 @@ extension SyncService {
     let known = try known(request.operations, keys, identity, storage)
     let unseen = known.isEmpty ? request.operations : request.operations.filter { known[$0.id] == nil }
     let open =
-      known.isEmpty ? unseen : request.operations.filter { known[$0.id]?.isConflict ?? true }
+      known.isEmpty
+      ? unseen
+      : request.operations.filter { known[$0.id].map { $0.isConflict || $0.isAppliedOtherwise } ?? true }
     var decided = DecidedRequest(
       identity: identity, keys: keys, known: known,
       batch: try batch(of: open, principal, now, storage, completing: transaction, decisions))
@@ -66,11 +68,18 @@ extension SyncService {
   }
 
   /// Returns the outcomes within the budget of an answer. A conflict that waits for room is remembered as a conflict.
-  func answers(_ decided: DecidedRequest) -> [Outcome] {
+  /// The outcomes end before an applied operation or group whose records have no room. The device sends the rest again.
+  func answers(_ decided: DecidedRequest, to request: SyncRequest) -> [Outcome] {
     var budget = OutcomeBudget(bytes: rules.answerSize)
-    return decided.outcomes.map {
-      Outcome(operation: $0.operation, budget.bounded($0.verdict, of: $0.operation))
+    var answers: [Outcome] = []
+    for unit in request.units {
+      let outcomes = decided.outcomes[answers.count..<answers.count + unit.count]
+      guard budget.hasRoom(for: outcomes) else { break }
+      answers += outcomes.map {
+        Outcome(operation: $0.operation, budget.bounded($0.verdict, of: $0.operation))
+      }
     }
+    return answers
   }
 
   /// Returns the remembered outcomes of the operations, by their ids.
@@ -197,14 +206,16 @@ struct DecidedRequest {
   }
 
   /// Returns the verdict on a repetition. A conflict stays one, with the server's present version, so that a late copy
-  /// changes nothing.
+  /// changes nothing. A record that has changed since comes by a page.
   fileprivate mutating func repeated(
     _ verdict: Outcome.Verdict, of operation: SyncOperation
   ) -> Outcome.Verdict {
     switch verdict {
     case .applied(let version, let modified, let record):
       if let position = Int64(version) { told.insert(position) }
-      return .duplicate(version: version, modified: modified, record: record)
+      return .duplicate(
+        version: version, modified: modified,
+        record: record.flatMap { _ in batch.record(operation.record, at: version) })
     case .conflict: return batch.conflict(of: operation)
     case .duplicate, .rejected, .waiting: return verdict
     }
@@ -213,12 +224,14 @@ struct DecidedRequest {
 
 extension Outcome {
   /// Returns the outcome to remember, which is valid for every later copy of the operation. Devices send a new id for a
-  /// new decision. Returns `nil` if nothing was decided because a part of the group was missing.
+  /// new decision. A record is remembered without its fields. Returns `nil` if nothing was decided because a part of the
+  /// group was missing.
   fileprivate func remembered(as key: OperationKey) -> Outcome? {
     let kept: Verdict
     switch verdict {
-    case .applied, .waiting: kept = verdict
-    case .duplicate(let version, let modified, let record):
+    case .waiting: kept = verdict
+    case .applied(let version, let modified, var record), .duplicate(let version, let modified, var record):
+      record?.fields = .empty
       kept = .applied(version: version, modified: modified, record: record)
     case .conflict: kept = .conflict(current: nil)
     case .rejected(let rejection):

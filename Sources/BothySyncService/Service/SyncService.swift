@@ -79,9 +79,9 @@ public struct SyncService: Sendable {
       let decided = try decide(request, principal, now, storage, completing: storage, decisions)
       guard decided.batch.undecided.isEmpty else { return .undecided(decided.batch.undecided) }
       let told = try store(decided, at: now, in: storage)
-      response.outcomes = answers(decided)
-      if response.outcomes.contains(where: \.isDuplicate) { storage.confirm() }
-      try receiveSecrets(of: request, response.outcomes, staged, space, upTo: storage.head)
+      response.outcomes = answers(decided, to: request)
+      if decided.outcomes.contains(where: \.isDuplicate) { storage.confirm() }
+      try receiveSecrets(of: request, decided.outcomes, staged, space, upTo: storage.head)
       if let oldest = request.oldestOpen {
         try storage.forget(
           device: decided.identity.device, before: oldest, rememberedBefore: now - Self.latest)

@@ -120,6 +120,45 @@ struct BoundTests {
     #expect(waiting.count >= 15 && waiting.count < 30)
   }
 
+  @Test("Applied operations whose records have no room are answered when they are sent again")
+  func amendments() async throws {
+    let rule = ScriptedRule { _ in .amend(setting: ["stamp": 7]) }
+    let service = SyncService(
+      storage: try SQLiteServerStorage(), rules: rules(answerSize: 1000).with(rule), now: { 1000 })
+    func outcomes(_ operations: [BothySync.SyncOperation]) async throws -> [Outcome] {
+      try await service.sync(
+        space: "s", principal: ann, SyncRequest(device: "d", operations: operations)
+      ).outcomes
+    }
+    func record(_ verdict: Outcome.Verdict?) -> ServerRecord? {
+      switch verdict {
+      case .applied(_, _, let record)?, .duplicate(_, _, let record)?: record
+      case .conflict?, .rejected?, .waiting?, nil: nil
+      }
+    }
+    let text = JSONValue.string(String(repeating: "x", count: 600))
+    let inserts = (1...6).map { number in
+      SyncOperation(
+        id: "o\(number)", kind: .insert, record: .note("n\(number)"), fields: ["title": text],
+        group: number < 5 ? nil : SyncOperation.Group(id: "g", size: 2))
+    }
+    var open = inserts
+    var answered: [[String]] = []
+    while !open.isEmpty, answered.count < 6 {
+      let found = try await outcomes(open)
+      for outcome in found {
+        #expect(try record(outcome.verdict)?.fields.members() == ["stamp": 7, "title": text])
+      }
+      answered.append(found.map(\.operation))
+      open.removeFirst(found.count)
+    }
+    #expect(answered == [["o1", "o2"], ["o3", "o4"], ["o5", "o6"]])
+    let edit = SyncOperation(id: "e", kind: .update, record: .note("n1"), base: "1", fields: ["title": "t"])
+    #expect(record(try await outcomes([edit]).first?.verdict)?.version == "7")
+    let late = try await outcomes([inserts[0]]).first?.verdict
+    #expect(late == .duplicate(version: "1", modified: 1000, record: nil))
+  }
+
   @Test("A conflict without room in a response is still one for a late copy")
   func lateConflict() async throws {
     let (service, storage) = try await service(rules(answerSize: 1), records: 2)
