@@ -59,7 +59,7 @@ extension ServerServices {
     for _ in 0..<Self.pageLimit {
       let page = try await service.queryPage(
         space: call.space, principal: call.principal, query, after: cursor)
-      lists += try page.records.map { try UserList($0) }
+      try lists.append(contentsOf: page.records.map { try UserList($0) })
       guard let next = page.next else { return lists }
       cursor = next
     }
