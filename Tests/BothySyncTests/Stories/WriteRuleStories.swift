@@ -21,6 +21,20 @@ struct WriteRuleStories {
     #expect(rule.asked.count == 1)
   }
 
+  @Test("Amended records without room in an answer come when sent again")
+  func amendedMany() async throws {
+    let rule = ScriptedRule { _ in .amend(setting: ["note": "by the rule"]) }
+    var rules = AccessRules().with(rule)
+    rules.answerSize = 50
+    let pair = try Pair(rules: rules)
+    let ids = (1...6).map { "T\($0)" }
+    for id in ids { try pair.a.insert(id, "oil") }
+    #expect(await pair.a.store.sync().pushed == 6)
+    for id in ids { #expect(try pair.a.note(id)?.note == "by the rule") }
+    #expect(try await pair.isEven())
+    #expect(rule.asked.count == 1)
+  }
+
   @Test("A later change on top of an amended one keeps both")
   func amendedThenEdited() async throws {
     let rule = ScriptedRule { $0.kind == .insert ? .amend(setting: ["note": "by the rule"]) : .accept }
