@@ -4,6 +4,15 @@ public import BothySyncService
 import Foundation
 
 /// A server in this process. Every request and response is converted to JSON and back, as over a network.
+///
+/// A request costs the transactions of `SyncService` and no waits on a network. It has no tokens and no notifications,
+/// so a running `SyncedStore.run()` polls if `SyncOptions.pollInterval` is set. May be used from any task, by several
+/// stores.
+///
+/// ```swift
+/// let world = try SimulatedWorld()
+/// let store = try SyncedStore(at: nil, schema: [Todo.self], remote: InProcessRemote(world.service))
+/// ```
 public struct InProcessRemote: RemoteStorage, CompleteRemote {
   private let current: @Sendable () -> SyncService
   /// The space of every request.
@@ -14,6 +23,11 @@ public struct InProcessRemote: RemoteStorage, CompleteRemote {
   package var onExchange: @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
 
   /// Creates a remote for a server that stays the same.
+  ///
+  /// - Parameters:
+  ///   - service: the server. Later changes of `rules` in the caller's copy have no effect here.
+  ///   - space: the space of every request. Its first write creates it.
+  ///   - principal: the user of every request, without a check.
   public init(_ service: SyncService, space: String = "test", principal: Principal = Principal("tester")) {
     self.init(space: space, principal: principal) { service }
   }
@@ -31,6 +45,10 @@ public struct InProcessRemote: RemoteStorage, CompleteRemote {
   /// The server as it is now.
   package var service: SyncService { current() }
 
+  /// Has the server execute the request, and returns its response.
+  ///
+  /// - Throws: `RemoteError` `rejected` with the code of the `SyncServiceError` if the request is refused as a whole.
+  ///   `throttled` if a rule for writes can't decide, and `serverError` for errors of the storage.
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await mapped {
       let received = try SyncRequest(decoding: request.encoded())

@@ -6,36 +6,59 @@ import BothySyncService
 ///
 /// It has every record, every deletion that the server remembers, all pending changes, and the pull position of each
 /// device. Two snapshots can be compared, and `difference(from:)` describes the changes between them in sentences.
+/// Everything is in memory. Later changes of the world don't reach it.
 public struct WorldSnapshot: Sendable, Hashable {
   /// One side's records: fields by name, as they are compared on the wire.
+  ///
+  /// Fields that are null are left out of a device's records.
   public typealias Records = [RecordID: [String: JSONValue]]
 
   /// The contents of one device.
+  ///
+  /// Types that aren't synced are left out.
   public struct Device: Sendable, Hashable {
     /// Its records of synced types as the app reads them: pending changes and fields its schema does not know included.
+    ///
+    /// Records that are deleted here are missing, although the server may still have them.
     public var records: Records = [:]
     /// The versions of the records that the server has.
+    ///
+    /// Records that were created here and not acknowledged yet have none.
     public var versions: [RecordID: String] = [:]
     /// The pending changes, by type and id.
+    ///
+    /// Drafts and changes that wait for a decision are included. An empty array means that nothing waits.
     public var pending: [Outbox.Entry] = []
     /// The containers that were pulled, with their positions.
     package var containers: [StoreSubscriptions.ScopeStatus] = []
   }
 
   /// The server's live records.
+  ///
+  /// All of the space, whatever a device may see of it.
   public var server: Records = [:]
   /// Records that were deleted and whose deletions the server remembers.
+  ///
+  /// A space whose history was compacted remembers fewer.
   public var deletions: Set<RecordID> = []
-  /// By the devices' names.
+  /// The devices' contents by their names.
+  ///
+  /// All devices of the world, those in other spaces included.
   public var devices: [String: Device] = [:]
 
   /// Creates an empty snapshot. `SimulatedWorld.snapshot()` creates one of a world.
   package init() {}
 
   /// True if no change is pending and every device has exactly the server's records.
+  ///
+  /// A world without devices is even. A device that subscribes to a part, may not see all, or has another space, makes
+  /// it uneven.
   public var isEven: Bool { unevenness.isEmpty }
 
   /// The reasons why the world is not even, in sentences.
+  ///
+  /// Empty if it is. They are sorted by device: first its pending changes, then the records that differ, by type and
+  /// id. Fields are shown as JSON, for the message of a test.
   public var unevenness: [String] {
     devices.sorted { $0.key < $1.key }.flatMap { name, device in
       device.pending.map { "\(name) has \($0.change) of \($0.id) pending." }
@@ -85,6 +108,13 @@ public struct WorldSnapshot: Sendable, Hashable {
 
 extension SimulatedWorld {
   /// Returns all contents of the world. Reads everything.
+  ///
+  /// One transaction on the server, and some for each type of each device. Changes between them show up in part, so
+  /// take it while no device syncs or writes. Sends no requests, so cuts and scripts don't matter.
+  ///
+  /// - Parameter space: the space of the server's part. It is `test` by default, so pass `SimulatedWorld.space` for a
+  ///   world of another one.
+  /// - Throws: the storage's error, or `BothyError` of a device's store.
   public func snapshot(_ space: String = "test") async throws -> WorldSnapshot {
     var snapshot = WorldSnapshot()
     (snapshot.server, snapshot.deletions) = try await storage.read(space: space) { storage in
@@ -106,6 +136,10 @@ extension SimulatedWorld {
 
 extension SimulatedDevice {
   /// Returns all contents of the device. Reads everything.
+  ///
+  /// A transaction for each synced type, and two more. Blocks the thread meanwhile. Sends no requests.
+  ///
+  /// - Throws: `BothyError` if the file can't be read, for example after the store was closed.
   public func snapshot() throws -> WorldSnapshot.Device {
     var snapshot = WorldSnapshot.Device()
     for type in store.store.schema.types where type.isSynced {
