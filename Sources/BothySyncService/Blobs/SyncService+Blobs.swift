@@ -2,21 +2,30 @@ import BothyStore
 
 /// The blobs of a space: their state, uploads and downloads, for users who may enter the space.
 extension SyncService {
-  /// Returns how much of a blob the space has. Uses no transaction, only the vault. Throws `BlobError`.
+  /// Returns how much of a blob the space has. Uses no transaction, only the vault.
+  ///
+  /// An upload continues at the end of the stored part. A whole blob that no operation has named yet is kept longer by
+  /// this call.
+  ///
+  /// - Throws: `BlobError` `unsupported` without a vault, and `invalid` for a name that isn't a SHA-256 in lower case.
   public func blobHolding(space: String, _ sha256: String) async throws -> BlobHolding {
     try await vault(for: sha256).holding(of: sha256, in: space)
   }
 
   /// Like `blobHolding(space:_:)`, but reads all of the blob's bytes. A damaged one is quarantined and requested from
-  /// the devices. That uses one short transaction. Throws `BlobError`.
+  /// the devices.
+  ///
+  /// A blob that is missing or incomplete is requested too. That uses one short transaction. Throws like `blobHolding`.
   public func verifiedBlobHolding(space: String, _ sha256: String) async throws -> BlobHolding {
     let holding = try await vault(for: sha256).verifiedHolding(of: sha256, in: space)
     if case .part = holding { try await wantBlob(space: space, sha256) }
     return holding
   }
 
-  /// Requests a missing blob from the devices, after a reader requested it. Uses one short transaction, as the upkeep
-  /// of the space finds out if records name it. Throws `BlobError`.
+  /// Requests a missing blob from the devices, after a reader requested it.
+  ///
+  /// Uses one short transaction, as the upkeep of the space finds out if records name it. At most a thousand blobs of a
+  /// space are wanted at a time, and further ones are ignored. Throws like `blobHolding`.
   public func wantBlob(space: String, _ sha256: String) async throws {
     try await vault(for: sha256).want([sha256], in: space, limit: FixedLimits.wantedBlobs)
     try await storage.upkeep?.makeDue(space: space)
@@ -28,8 +37,15 @@ extension SyncService {
     try await blobs?.wanted(in: space, limit: FixedLimits.wantedBlobsTold).map { BlobWish.name(of: $0) } ?? []
   }
 
-  /// Accepts a part of a blob if it continues the stored ones. Uses no transaction, except a short one after the last
-  /// part, as the upkeep of the space finds out if records name the blob. Throws `BlobError`.
+  /// Accepts a part of a blob if it continues the stored ones, and returns how much is stored then.
+  ///
+  /// A part at another offset is left out without an error. Continue at the returned number of bytes. Uses no
+  /// transaction, except a short one after the last part, as the upkeep of the space finds out if records name the
+  /// blob.
+  ///
+  /// - Throws: `BlobError` `invalid` for a part outside of the blob's size, and `tooLarge` or `quotaExceeded` by the
+  ///   vault's limits. `checksumMismatch` after the last part, which deletes all of them: upload the blob again.
+  ///   `unsupported` without a vault.
   public func uploadBlob(space: String, _ part: BlobPart) async throws -> BlobHolding {
     let vault = try vault(for: part.sha256)
     guard part.offset >= 0, part.size >= 0, part.offset <= part.size,
@@ -40,8 +56,12 @@ extension SyncService {
     return holding
   }
 
-  /// Returns bytes of a blob, fewer at its end. Uses no transaction, except a short one for a missing blob. Throws `BlobError` `.notFound` if the space
-  /// lacks a part of the blob.
+  /// Returns bytes of a blob, fewer at its end.
+  ///
+  /// Uses no transaction, except a short one for a missing blob, which is then requested from the devices. A range
+  /// beyond the end gives an empty array.
+  ///
+  /// - Throws: `BlobError` `notFound` if the space lacks a part of the blob. Otherwise like `blobHolding`.
   public func downloadBlob(space: String, _ sha256: String, _ range: Range<Int64>) async throws -> [UInt8] {
     let vault = try vault(for: sha256)
     do { return try await vault.read(sha256, range, in: space) } catch let problem as BlobError {

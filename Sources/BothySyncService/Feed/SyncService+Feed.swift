@@ -3,6 +3,8 @@ import BothyStore
 /// The feed of a space for back ends: all changes in the order of their commits, whatever the permissions say.
 extension SyncService {
   /// The most changes of one page.
+  ///
+  /// A page may have fewer although others follow: see `FeedPage.more`.
   public static let feedLimit = 1000
   /// The scope mark of a feed's cursors, which those of pulls never have.
   private static let feedMark = "feed"
@@ -10,8 +12,13 @@ extension SyncService {
   /// Returns a page of the feed after a cursor, or from the start without one. Callers decide who may read it.
   ///
   /// A cursor stays valid after restarts. After a new epoch the page is a reset and begins at the start. A cursor from
-  /// before forgotten deletions continues, and the page is incomplete. Throws `SyncServiceError` `.badCursor` for text
-  /// that isn't a cursor of a feed. Uses one transaction, and at most about the bytes of `AccessRules.answerSize`.
+  /// before forgotten deletions continues, and the page is incomplete. Uses one transaction, and at most about the
+  /// bytes of `AccessRules.answerSize`. At the end a page has no changes and a cursor to continue with later.
+  ///
+  /// - Parameters:
+  ///   - token: the cursor of the page before. It belongs to this space.
+  ///   - limit: the most changes, from 1 to `feedLimit`. Other numbers count as the nearest of these.
+  /// - Throws: `SyncServiceError` `.badCursor` for text that isn't a cursor of a feed. Read from the start then.
   public func feed(space: String, after token: String?, limit: Int = SyncService.feedLimit) async throws
     -> FeedPage
   {

@@ -1,13 +1,21 @@
 public import BothyStore
 
 /// A page of the answer to a query.
+///
+/// A page without records is the last one.
 public struct QueryPage: Sendable {
   /// The records, in the query's order.
+  ///
+  /// Tombstones and records that the user can't see are never among them.
   public var records: [ServerRecord] = []
   /// The cursor after which others follow, or `nil` if none do. It is also missing if a sort key has a very long value,
   /// or is a field on a server without a schema.
+  ///
+  /// If it is missing although `more` is true, continue with an offset. A token has at most 8,192 bytes.
   public var next: String?
   /// True if others follow for which the answer had no room. False at the query's own limit.
+  ///
+  /// There `next` is set all the same if others follow.
   public var more = false
 }
 
@@ -17,13 +25,16 @@ extension SyncService {
   private var queryLimit: Int { max(rules.pageLimit, 1000) }
 
   /// Returns the live records that a query selects and the user may see. They are at most a thousand, or the page limit
-  /// if that is larger, and limited to the bytes of one answer. Throws `BothyError` for a query that doesn't fit
-  /// the schema.
+  /// if that is larger, and limited to the bytes of one answer.
+  ///
+  /// Costs and throws like `queryPage`, which also shows if others follow.
   public func query(space: String, principal: Principal, _ query: AnyQuery) async throws -> [ServerRecord] {
     try await queryPage(space: space, principal: principal, query).records
   }
 
   /// Like `query(space:principal:_:)`, but also returns true if more records follow. An offset requests them.
+  ///
+  /// The storage passes by the records of an offset again, so cursors of `queryPage` cost less.
   public func queryAnswer(
     space: String, principal: Principal, _ query: AnyQuery
   ) async throws -> (records: [ServerRecord], more: Bool) {
@@ -39,11 +50,13 @@ extension SyncService {
   /// returns, and at most ten thousand records besides. Otherwise, or if the user can't see most of them, it reads all
   /// records of the type.
   ///
-  /// If an index of the type is incomplete, one step of about a thousand records is added to it after the answer.
-  /// Throws `BothyError` for a query that doesn't fit the schema, and `SyncServiceError` `.badCursor` for a cursor of
-  /// another query.
+  /// If an index of the type is incomplete, one step of about a thousand records is added to it after the answer. That
+  /// is a transaction of its own, whose failure doesn't matter.
   ///
-  /// - Parameter cursor: the end of the page before, with which the query's offset is ignored; `nil` for the first page.
+  /// - Parameter cursor: the end of the page before, with which the query's offset is ignored; `nil` for the first
+  ///   page.
+  /// - Throws: `BothyError` for a query that doesn't fit the schema. `SyncServiceError` `.badCursor` for a cursor of
+  ///   another query, and `.tooExpensive` after `AccessRules.queryTime`. `CancellationError` if the task is cancelled.
   public func queryPage(
     space: String, principal: Principal, _ query: AnyQuery, after cursor: String? = nil
   ) async throws -> QueryPage {
@@ -101,9 +114,12 @@ extension SyncService {
     readersDiffer(of: type) || rules.allows(.read, type, viewer, owner: nil)
   }
 
-  /// Returns the number of records that a query selects, without its limit. By an index it reads the selected records
-  /// if they are at most ten thousand. Otherwise, or if each record has its own readers, it reads all of the type.
-  /// Throws like `query`.
+  /// Returns the number of records that a query selects, without its limit and offset. By an index it reads the
+  /// selected records if they are at most ten thousand. Otherwise, or if each record has its own readers, it reads all
+  /// of the type.
+  ///
+  /// Records that the user can't see aren't counted. 0 also for a type of which the user may see none. Throws like
+  /// `queryPage`, except for cursors.
   public func count(space: String, principal: Principal, _ query: AnyQuery) async throws -> Int {
     try query.checkSize()
     guard mayShow(query.type, to: Viewer(principal: principal)) else { return 0 }

@@ -6,7 +6,8 @@ extension SyncService {
   /// another history are ignored.
   ///
   /// Uses one transaction for all scopes, and none if the request has no cursor with an epoch. Callers do it
-  /// occasionally, not with each request.
+  /// occasionally, not with each request. Returns false for a storage without upkeep. Tombstones are kept for noted
+  /// devices that lack them, as `RetentionPolicy.acknowledgedAge` says.
   @discardableResult
   public func acknowledge(space: String, _ request: SyncRequest) async throws -> Bool {
     guard let storage = storage.upkeep else { return false }
@@ -28,10 +29,16 @@ extension SyncService {
   }
 
   /// Looks after a space at once, even if it isn't due. Marks the time, forgets data by its age, and deletes blobs and
-  /// secrets without a record. Costs a transaction and, if the space has blobs, a read of its records. Adds missing
-  /// entries of indexes of fields, at most those of 100,000 records.
+  /// secrets without a record.
   ///
-  /// - Parameter collectsBlobs: false leaves out blobs and secrets, and so the reading of all records.
+  /// Costs a transaction and, if the space has blobs, a read of its records. Adds missing entries of indexes of fields,
+  /// at most those of 100,000 records. May run while devices sync, and in several processes. A missing space gives an
+  /// empty report.
+  ///
+  /// - Parameters:
+  ///   - terms: the ages, in milliseconds. They may differ from call to call.
+  ///   - collectsBlobs: false leaves out blobs and secrets, and so the reading of all records.
+  /// - Throws: the errors of the storage and of the vaults. A later call does the rest.
   public func upkeep(
     space: String, _ terms: RetentionPolicy, collectsBlobs: Bool = true
   ) async throws -> RetentionReport {
@@ -51,10 +58,12 @@ extension SyncService {
     return report
   }
 
-  /// Looks after a space that the caller has taken. Unlike `upkeep(space:_:)`, it reads records for blobs and secrets at
-  /// most once a day. It reads them only after a change of the space, or if the time of a blob is over.
+  /// Looks after a space that the caller has taken. Unlike `upkeep(space:_:)`, it reads records for blobs and secrets
+  /// at most once a day. It reads them only after a change of the space, or if the time of a blob is over.
   ///
-  /// Returns `nil` if the lease ended and another caller has taken the space.
+  /// Returns `nil` if the lease ended and another caller has taken the space, or if the space is missing. Nothing was
+  /// forgotten then, but blobs may be deleted. An error leaves the lease: call `ServerMaintenance.putOff(_:until:)` to
+  /// have the space due earlier than at its end.
   public func upkeep(_ due: DueSpace, _ terms: RetentionPolicy) async throws -> RetentionReport? {
     guard let storage = storage.upkeep else { return nil }
     var turn = MaintenanceTurn(time: now(), terms: terms, lease: due.lease, collection: due.collection)

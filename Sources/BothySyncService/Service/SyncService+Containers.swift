@@ -1,12 +1,18 @@
 import BothyStore
 
 /// The server's summary of one container, without its records.
+///
+/// Two users may get different numbers, as each counts the records that it may see.
 public struct ContainerSummary: Sendable, Hashable {
-  /// The container's path.
+  /// The container's path. By default a record is in the one with the name of its type.
   public var container: String
   /// The number of live records that the user may see.
+  ///
+  /// It is at least 1. Containers below this one are counted for themselves.
   public var count: Int
   /// The position of the last change among them.
+  ///
+  /// A deletion doesn't raise it, and may lower it.
   public var position: Int64
 
   init(container: String, count: Int, position: Int64) {
@@ -19,6 +25,11 @@ public struct ContainerSummary: Sendable, Hashable {
 extension SyncService {
   /// Returns the containers of a scope with a live record that the user may see, by name. Reads these records, and few
   /// others, in one transaction.
+  ///
+  /// The order is that of the names' bytes. Memory grows with the containers, and not with the records.
+  ///
+  /// - Throws: `SyncServiceError` `.tooExpensive` after `AccessRules.scanTime`. Request a smaller scope then.
+  ///   `CancellationError` if the task is cancelled.
   public func containers(space: String, principal: Principal, _ scope: SyncScope) async throws
     -> [ContainerSummary]
   {

@@ -2,6 +2,8 @@ import BothyStore
 
 extension SyncService {
   /// The most changes in one answer.
+  ///
+  /// A request for more gets this number, and one for less than 1 gets 1.
   public static let historyPageLimit = 1000
 
   /// The number of remembered changes that are read at a time.

@@ -1,15 +1,25 @@
 public import BothyStore
 
 /// The result of an import of records.
+///
+/// Each record is counted once, in one of the four. Of several with one id only the last counts.
 public struct ServerImport: Sendable, Hashable {
   /// The number of records that did not exist or were deleted.
+  ///
+  /// Imported tombstones count like records.
   public var inserted = 0
   /// The number of records that replaced other content with their id.
+  ///
+  /// Another owner, audience, container or time of change is other content too.
   public var updated = 0
   /// The number of records that existed with equal content. Nothing was written for them.
+  ///
+  /// A repeated import has all of its records here.
   public var unchanged = 0
-  /// The records that were left out because devices could not read them, or because a name in them isn't in Unicode's
-  /// normal form C, with the reasons.
+  /// The records that were left out, with the reasons.
+  ///
+  /// The code is `invalid` for a value that is nested too deeply for devices. It is `invalidName` for a name that isn't
+  /// in Unicode's normal form C. The others of the batch were stored.
   public var refused: [RecordID: Rejection] = [:]
 
   /// Makes an empty result, to add up those of several batches.
@@ -18,13 +28,17 @@ public struct ServerImport: Sendable, Hashable {
 
 extension SyncService {
   /// Stores records unchanged, with owner, audience and time of change. Checks neither permissions nor
-  /// `AccessRules.writeRule`, because only operators import. Meant for records of an export. Versions are assigned
-  /// again. Existing records are replaced, and no others are changed. A record with a value that is nested too deeply is
-  /// left out and reported. So is one whose owner, audience, list or members have a name that no other call takes,
-  /// because it isn't in Unicode's normal form C.
+  /// `AccessRules.writeRule`, because only operators import.
   ///
-  /// Throws `BothyError` `.invalidValue` for such a name of the space, besides the storage's errors. Uses one
-  /// transaction. Callers send a few hundred at a time.
+  /// Meant for records of an export. Versions are assigned again. Existing records are replaced, and no others are
+  /// changed. A record with a value that is nested too deeply is left out and reported. So is one whose owner,
+  /// audience, list or members have a name that no other call takes, because it isn't in Unicode's normal form C.
+  ///
+  /// Uses one transaction and no history, so the feed has these changes without user and time. Callers send a few
+  /// hundred at a time. The limits of the rules, and their schema, aren't checked.
+  ///
+  /// - Throws: `BothyError` `.invalidValue` for such a name of the space, besides the storage's errors. Nothing was
+  ///   stored then.
   public func restore(_ records: [ServerRecord], into space: String) async throws -> ServerImport {
     guard space.isNormalName else {
       throw BothyError(
@@ -82,7 +96,14 @@ extension SyncService {
   }
 
   /// Reads the live records of a space, lists included: one consistent state, in the order of their changes. Calls
-  /// `body` for each, and uses little memory. Rethrows an error of `body` and ends there.
+  /// `body` for each, and uses little memory.
+  ///
+  /// Reads 500 records at a time, in one transaction that stays open meanwhile. Writes continue beside it, except in a
+  /// storage in memory. A storage that lost its connection may begin again, and `body` then gets all records once more.
+  /// A missing space has none.
+  ///
+  /// - Parameter body: runs on a thread of the storage, so it should be short. Its error ends the export.
+  /// - Throws: the error of `body`, or of the storage.
   public func export(space: String, _ body: @escaping @Sendable (ServerRecord) throws -> Void) async throws {
     try await storage.read(space: space) { storage in
       var position: Int64 = 0
@@ -110,20 +131,30 @@ extension ServerRecord {
 }
 
 /// The result of a check of all data in a space.
+///
+/// A space is in order if both arrays are empty.
 public struct SpaceCheck: Sendable, Hashable {
   /// The digest of all live records, including those with a restricted audience.
   package var digest: ScopeDigest
   /// The names of blobs that records refer to and that are missing, including damaged ones.
+  ///
+  /// Sorted, as SHA-256 in hexadecimal. Empty on a server without a vault.
   public var missingBlobs: [String]
   /// The names of blobs that had another checksum than their name. They were quarantined.
+  ///
+  /// Sorted, and each is in `missingBlobs` too. Empty if the check didn't read the blobs.
   public var damagedBlobs: [String] = []
 }
 
 extension SyncService {
   /// Reads every record of a space and every blob that they name. A damaged blob is quarantined. Devices that have
-  /// missing blobs receive a request for them at their next sync. Throws if a record cannot be read.
+  /// missing blobs receive a request for them at their next sync.
   ///
-  /// - Parameter readsBlobs: false checks only that the blobs exist.
+  /// The records are read in one transaction without a time limit, the blobs after it. Memory grows with the names of
+  /// the blobs. A missing space is in order.
+  ///
+  /// - Parameter readsBlobs: false checks only that the blobs exist, which costs a look-up each.
+  /// - Throws: the error of a record that can't be read, or of the storages.
   public func verify(space: String, readsBlobs: Bool = true) async throws -> SpaceCheck {
     let (digest, named) = try await storage.read(space: space) { storage in
       var sum = DigestSum(parts: 0)

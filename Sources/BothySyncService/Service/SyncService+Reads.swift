@@ -3,6 +3,9 @@ public import BothyStore
 /// The answers to single requests: one record, a query, a digest, a validator.
 extension SyncService {
   /// Returns the record or its tombstone, or `nil` if the user can't see either. Costs one look-up.
+  ///
+  /// A schema with conditions or lists costs the look-ups of the user's memberships too. A forgotten tombstone is
+  /// `nil`.
   public func record(space: String, principal: Principal, _ id: RecordID) async throws -> ServerRecord? {
     try await storage.read(space: space) { storage in
       let found = try storage.records([id])[id]?.record
@@ -12,7 +15,13 @@ extension SyncService {
   }
 
   /// Applies one operation without a device and without remembering its id. Conflicts and rejections are verdicts, not
-  /// errors. Throws `WriteRuleUnavailable` like `sync`.
+  /// errors.
+  ///
+  /// A repetition is decided again, so an insert is then a conflict with its own record. With a rule for writes it
+  /// costs one read more than the transaction. If fields were stored in another form than sent, the verdict has the
+  /// record.
+  ///
+  /// - Throws: `WriteRuleUnavailable` like `sync`, and the storage's errors. Nothing was changed then.
   public func perform(space: String, principal: Principal, _ operation: SyncOperation) async throws
     -> Outcome.Verdict
   {
@@ -43,6 +52,8 @@ extension SyncService {
   }
 
   /// The most parts of a scope's digest.
+  ///
+  /// A request for more gets this number.
   public static let partLimit = 4096
 
   /// Returns the digest of the records of a scope that the user may see, and of each of `parts` parts. Reads all of
@@ -81,10 +92,10 @@ extension SyncService {
 
   /// Returns a text for `ETag` and 304, which changes with every record of the scope that the user may see.
   ///
-  /// If the schema hides records from the user, the text changes with every record of the space that it may see, and
-  /// with no other but those of types whose readers a condition decides. Then it also changes with the rights of the
-  /// user. Without such a schema, lists of other users in a container change it too, and so does the deletion of
-  /// tombstones. It never becomes one of before. Costs a few look-ups.
+  /// If the schema hides records from the user, the text changes with every record of the space that it may see. Of the
+  /// others, those of types whose readers a condition decides change it too, and so do the rights of the user then.
+  /// Without such a schema, lists of other users in a container change it too, and so does the deletion of tombstones.
+  /// It never becomes one of before, and has no quotation marks. Costs a few look-ups.
   public func validator(space: String, principal: Principal, _ scope: SyncScope) async throws -> String {
     try await storage.read(space: space) { storage in
       let viewer = try viewer(principal, in: storage)

@@ -4,20 +4,38 @@ import BothyStore
 /// device. `bothy serve` and tests run this code.
 ///
 /// Each call is one transaction, unless it states otherwise, and may be made from any task. Errors of the storage are
-/// rethrown, in addition to those that a call names.
+/// rethrown, in addition to those that a call names. A space needs no set-up: its first write creates it, and reads of
+/// a missing one find nothing.
+///
+/// ```swift
+/// let storage = try SQLiteServerStorage(at: "server.sqlite")
+/// let rules = AccessRules(schema: [Todo.self])
+/// let service = SyncService(storage: storage, rules: rules) { Int64(Date().timeIntervalSince1970 * 1000) }
+/// let found = try await service.record(space: "home", principal: Principal("ann"), RecordID(type: "Todo", id: "1"))
+/// ```
 public struct SyncService: Sendable {
   /// The storage of records, lists and outcomes.
+  ///
+  /// Several services may share it, with rules of their own. The service never closes it.
   public let storage: any ServerStorage
   /// The limits, schema and permissions. Setting them affects later calls of this value, and no copies of it.
+  ///
+  /// Stored records aren't checked again.
   public var rules: AccessRules
   /// The vault with the bytes of blobs; `nil` on a server without blobs.
+  ///
+  /// Without one, calls about blobs throw `BlobError` `unsupported`, and records may still name blobs.
   public let blobs: (any BlobFileStorage)?
   /// The server's clock, in milliseconds since 1970.
   let now: @Sendable () -> Int64
 
+  /// Makes a service. Opens and reads nothing.
+  ///
   /// - Parameters:
+  ///   - storage: the storage of all spaces.
+  ///   - rules: by default without a schema, so that every type, field and user is accepted.
   ///   - blobs: `nil` for a server that refuses blobs.
-  ///   - now: the server's clock, in milliseconds since 1970.
+  ///   - now: the server's clock, in milliseconds since 1970. It is called on any thread.
   public init(
     storage: any ServerStorage, rules: AccessRules = AccessRules(), blobs: (any BlobFileStorage)? = nil,
     now: @escaping @Sendable () -> Int64
@@ -30,10 +48,14 @@ public struct SyncService: Sendable {
 
   /// Answers one exchange: first the operations in order, then a page for each pull, in one transaction.
   ///
-  /// An operation with a known id isn't applied again, and gets its first outcome. With a rule for writes, the rule is
-  /// asked first, outside of the transaction. Throws `SyncServiceError` for a request that is refused as a whole,
-  /// `WriteRuleUnavailable` if the rule didn't decide, and otherwise the storage's errors. In all cases nothing was
-  /// changed.
+  /// An operation with a known id isn't applied again, and gets its first outcome. Conflicts and rejections are
+  /// outcomes, not errors. With a rule for writes, the rule is asked first, outside of the transaction. That costs one
+  /// read more, and at most four calls of the rule. A request that only pulls writes nothing. All pages together have
+  /// at most the smaller of the request's and the rules' limit, and `more` if others follow.
+  ///
+  /// - Throws: `SyncServiceError` for a request that is refused as a whole, and `WriteRuleUnavailable` if the rule
+  ///   didn't decide. Otherwise the storage's errors. Nothing was changed, unless a connection was lost during the
+  ///   commit. The request may be sent again with equal ids.
   public func sync(space: String, principal: Principal, _ request: SyncRequest) async throws -> SyncResponse {
     try check(request, from: principal)
     let wanted = try await wantedBlobs(in: space)
