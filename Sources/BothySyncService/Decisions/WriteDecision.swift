@@ -1,6 +1,8 @@
 public import BothyStore
 
 /// The decision of a rule on one proposed write.
+///
+/// The static members make them. A decision that can't be carried out counts as undecided.
 public struct WriteDecision: Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
     case accept
@@ -16,16 +18,24 @@ public struct WriteDecision: Sendable, Hashable {
   public static let accept = WriteDecision(kind: .accept)
 
   /// The write is applied with these fields besides its own. A null clears a field. The device receives the record.
+  ///
+  /// The names are wire names. The result must fit the schema, and the sender's permissions don't concern it. A
+  /// deletion can't be amended.
   public static func amend(setting fields: [String: JSONValue]) -> WriteDecision {
     WriteDecision(kind: .set(fields))
   }
 
   /// The write is applied, and the record has these fields and no others. The device receives the record.
+  ///
+  /// The names are wire names. The result must fit the schema. A deletion can't be amended.
   public static func amend(replacingAllBy fields: [String: JSONValue]) -> WriteDecision {
     WriteDecision(kind: .replace(fields))
   }
 
   /// The write is rejected, and the others of its group wait for it. The device receives the code and the message.
+  ///
+  /// A refusal beyond these limits counts as undecided. So does one with a code that the protocol reserves:
+  /// `incompleteGroup` and `serverError`.
   ///
   /// - Parameters:
   ///   - code: the code that the app branches on, of 1 to 64 bytes. `forbidden` counts as a refusal of access.

@@ -1,9 +1,21 @@
 public import BothyStore
 
 /// The rules of a server beyond the sync protocol: schema, permissions and limits.
+///
+/// It is a value: a change affects no service that already has a copy. Limits hold for each request, not for a user or
+/// a space.
+///
+/// ```swift
+/// var rules = AccessRules(schema: [TodoList.self, Todo.self], minimumSchemaVersion: 2)
+/// rules.queryTime = .seconds(2)
+/// rules.historyLimit = 1000
+/// ```
 public struct AccessRules: Sendable {
   /// The schema that records are checked against; `nil` accepts any type and field. It has wire names, and a schema
   /// that is set is converted to them. For devices with several versions of an app see `StoreSchema.fleet`.
+  ///
+  /// A record that doesn't fit is rejected with the code `invalid` or `unknownType`. Records from before stay as they
+  /// are, and are checked at their next change. New indexes are built by queries and by the upkeep.
   public var schema: StoreSchema? {
     didSet {
       schema = schema?.asOnTheWire
@@ -19,47 +31,80 @@ public struct AccessRules: Sendable {
   /// The wire names of fields by their aliases, by type.
   private(set) var aliases: [String: [String: String]]
   /// True if a change that refers to a record that the space lacks is rejected. Needs a schema.
+  ///
+  /// The code is `unknownReference`. Each reference costs a look-up in the request's two reads. References to types
+  /// that aren't synced aren't checked.
   public var checksReferences: Bool
   /// The most operations in one request.
+  ///
+  /// A request with more is refused with `SyncServiceError` `tooManyOperations`. Apps write up to a thousand records in
+  /// a transaction, which travel together. A lower limit refuses such a transaction.
   public var operationLimit: Int
   /// The most changes in the pages of one answer.
+  ///
+  /// Others follow with the next request. Queries return at least a thousand records, whatever this limit is.
   public var pageLimit: Int
   /// The most bytes of one record's fields.
+  ///
+  /// The fields are measured as JSON. A larger record is rejected with the code `tooLarge`. The limit also holds for
+  /// the values of its sensitive fields, taken together.
   public var recordSizeLimit: Int
-  /// The most rows by which one request may change who sees what. A user who gains or loses access to a record is a row, a
-  /// list being a record of its members. A list that is alone in its request may lose any members, and a record any one
-  /// list.
+  /// The most rows by which one request may change who sees what.
+  ///
+  /// A user who gains or loses access to a record is a row, a list being a record of its members. A list that is alone
+  /// in its request may lose any members, and a record any one list. Beyond it the request is refused with
+  /// `SyncServiceError` `tooManyReaders`.
   public var sharingRowLimit = 50_000
   /// The most scopes that one request pulls from.
+  ///
+  /// A request with more is refused with `SyncServiceError` `tooManyPulls`.
   public var pullLimit = 64
   /// The approximate number of bytes of records in one answer. The rest follows with the next request. A single record
   /// is never divided.
+  ///
+  /// It bounds the memory of a request, for pulls, queries and feeds alike.
   public var answerSize = 8 << 20
   /// The longest time one query may take.
+  ///
+  /// After it the query ends with `SyncServiceError` `tooExpensive`. It holds for counts and histories too. The wait
+  /// for a connection counts.
   public var queryTime: Duration = .seconds(10)
   /// The longest time the reading of all records of a scope may take, for a digest or a list of containers.
+  ///
+  /// After it the reading ends with `SyncServiceError` `tooExpensive`.
   public var scanTime: Duration = .seconds(60)
   /// The number of a space's last changes that are remembered with their user and time; 0 for none.
+  ///
+  /// Each change writes a row more. The feed has older changes too, without user, time and names of fields.
   public var historyLimit = 10_000
-  /// The lowest accepted schema version. Operations of devices with a lower one are refused, and those must update.
+  /// The lowest accepted schema version. Requests of devices with a lower one are refused, and those must update.
+  ///
+  /// The error is `SyncServiceError` `updateRequired`. It concerns pulls too. 0 accepts every version.
   public var minimumSchemaVersion: Int
   /// Receives the values of sensitive fields, which are never part of a record: the space, the record and the values.
-  /// It is called within the transaction, for each operation. An error that it throws refuses the whole request. `nil`
-  /// rejects operations that have such values.
+  ///
+  /// It is called within the transaction, for each operation, and so holds up writes of the space. An error that it
+  /// throws refuses the whole request. `nil` rejects operations that have such values.
   ///
   /// The values aren't taken back if the transaction isn't committed. The device then sends the operation again, with
   /// the same values, so a call may be repeated.
   public var receiveSecrets: (@Sendable (String, RecordID, Secrets) throws -> Void)?
   /// Takes all values of a request at once, in place of `receiveSecrets`, which only says then that they are taken.
   package var secretStaging: (any SecretStaging)?
-  /// The team's own decision about writes of devices and other clients, or `nil`. It costs such a request one read more
-  /// than a write without a rule, and the time of the rule. Imports by operators pass it by.
+  /// The team's own decision about writes of devices and other clients, or `nil`.
+  ///
+  /// It costs such a request one read more than a write without a rule, and the time of the rule. Imports by operators
+  /// pass it by.
   public var writeRule: (any WriteRule)?
   /// True if writes are applied that `writeRule` can't decide at the time. Otherwise the request is refused with
   /// `WriteRuleUnavailable`, and clients send it again later.
+  ///
+  /// A decision that doesn't fit the write, such as an amended deletion, counts as undecided too.
   public var acceptsUndecided = false
   /// The vault with the values that `receiveSecrets` took. It is notified when a record is deleted. `nil` if the server
   /// doesn't manage them.
+  ///
+  /// It is notified after the transaction. If that fails, the next upkeep of the space deletes the values.
   public var secretVault: (any SecretVault)?
   /// The most hidden changes that a storage reads instead of its indexes. Tests set it to 0.
   package var fewHiddenChanges = 64
@@ -67,8 +112,11 @@ public struct AccessRules: Sendable {
   /// has several. The rest follows with the next request. Tests set it to less.
   package var hiddenRowLimit = 20_000
 
-  /// Makes rules. By default they have no schema and accept a thousand operations in a request, five thousand changes
-  /// in an answer, a mebibyte for a record and every version of the app. References are checked if a schema is set.
+  /// Makes rules, by default without a schema.
+  ///
+  /// They accept a thousand operations in a request, five thousand changes in an answer, a mebibyte for a record and
+  /// every version of the app. References are checked if a schema is set. The other limits have their defaults. A
+  /// condition in the schema that doesn't fit it allows nothing.
   public init(
     schema: StoreSchema? = nil, checksReferences: Bool = true, operationLimit: Int = 1000,
     pageLimit: Int = 5000,
@@ -111,6 +159,8 @@ extension AccessRules {
   }
 
   /// Returns the schema that queries of a type are checked against; `nil` checks nothing.
+  ///
+  /// The type of lists has one of its own, on every server.
   public func schema(for type: String) -> StoreSchema? {
     type == UserList.typeName ? StoreSchema(types: [UserList.schema]) : schema
   }

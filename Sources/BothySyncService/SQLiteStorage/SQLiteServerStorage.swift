@@ -6,9 +6,12 @@ import GRDB
 /// A server's storage in one SQLite file, for a server of one process.
 ///
 /// Records are clustered by position, so a pull reads consecutive rows, and an update moves its row to the end. SQLite
-/// has one writer, which is the lock on every space. Writes that arrive during a commit share the next one.
+/// has one writer, which is the lock on every space. Writes that arrive during a commit share the next one. Each commit
+/// waits for the disk.
 ///
-/// A write on a full disk throws `BothyError` `.diskFull` and leaves the file unchanged.
+/// Calls may be made from any task, and block none of its threads. A write on a full disk throws `BothyError`
+/// `.diskFull` and leaves the file unchanged. Commands of operators may open the file beside the server. A write that
+/// waits for theirs longer than 5 seconds fails.
 public final class SQLiteServerStorage: ServerStorage {
   public let identity: String
   private let path: String
@@ -24,13 +27,16 @@ public final class SQLiteServerStorage: ServerStorage {
 
   /// Opens or creates the file, and runs the steps that an older one misses.
   ///
-  /// Throws `BothyError`: `.newerFile`, before it changes anything, for a file of a newer server, and `.schemaMismatch`
-  /// if steps are missing and `migrates` is false.
+  /// Blocks the thread meanwhile, for as long as the steps take. The folder must exist. Each connection has a page
+  /// cache of up to 32 MiB.
   ///
   /// - Parameters:
   ///   - readers: the most connections for pulls and other short reads, at least one.
-  ///   - queries: the most connections for long reads, which are separate from those of short ones; at least one.
+  ///   - queries: the most connections for long reads, which are separate from those of short ones; at least one. 16
+  ///     times as many may wait, and any further one throws `StorageUnavailable` `.busy`.
   ///   - migrates: false to refuse an older file.
+  /// - Throws: `BothyError`: `.newerFile`, before it changes anything, for a file of a newer server, and
+  ///   `.schemaMismatch` if steps are missing and `migrates` is false.
   public convenience init(
     at path: String, readers: Int = 4, queries: Int = 4, migrates: Bool = true
   ) throws {
@@ -78,6 +84,8 @@ public final class SQLiteServerStorage: ServerStorage {
   }
 
   /// Makes a storage in memory, for tests.
+  ///
+  /// It has one connection, so reads and writes wait for each other. Its content ends with it.
   public init() throws {
     run = ServerRun()
     lanes = WriteQueues()
@@ -206,15 +214,22 @@ public final class SQLiteServerStorage: ServerStorage {
     }
   }
 
-  /// Writes a copy of the present content to a new file, while other writes continue. Throws `BothyError`.
+  /// Writes a copy of the present content to a new file.
+  ///
+  /// Reads continue meanwhile, and so do writes of other processes. Writes of this object wait until the copy is made.
+  /// Costs a read of the whole content, and the room on the disk. The copy has no unused pages and the identity of this
+  /// storage. Call `startEpoch(space:)` for each space after a restore.
+  ///
+  /// - Throws: `BothyError`, for example `.diskFull`, and for a path at which a file with content is already.
   public func backup(to path: String) async throws {
     do {
       try await database.vacuum(into: path)
     } catch { throw BothyError(error, path: path) }
   }
 
-  /// Closes the file after the running transactions. Later calls throw. The file is the whole database then, unless
-  /// another process reads it.
+  /// Closes the file after the running transactions. Later calls throw.
+  ///
+  /// The file is the whole database then, unless another process reads it. Blocks the thread until then.
   public func close() throws {
     try health?.close()
     try searches?.close()
