@@ -1,18 +1,25 @@
 /// A storage of the bytes of blobs, by space and by content.
 ///
 /// Only users who may enter a space may have its blobs. Equal content in two spaces is stored twice, so that a space
-/// reveals nothing about another. Every method may be called from any task. It throws `BlobError`, and `BothyError` or
-/// `StorageUnavailable` if the storage fails.
+/// reveals nothing about another. Blobs are named by their SHA-256 in lower-case hexadecimal. Every method may be
+/// called from any task. It throws `BlobError`, and `BothyError` or `StorageUnavailable` if the storage fails.
 public protocol BlobFileStorage: Sendable {
   /// Returns how much of a blob is stored. This call postpones the sweep of the blob, by a minute less at most.
+  ///
+  /// It reads no bytes. A missing blob is a part of 0 bytes.
   func holding(of sha256: String, in space: String) async throws -> BlobHolding
 
-  /// Accepts a part if it continues the stored ones, and returns how much is stored then. The last part completes the
-  /// blob if it has the checksum that names it. Otherwise all parts are deleted and `.checksumMismatch` is thrown. The
-  /// upload replaces a damaged blob, and a wanted blob is kept from then on.
+  /// Accepts a part if it continues the stored ones, and returns how much is stored then.
+  ///
+  /// The last part completes the blob if it has the checksum that names it. Otherwise all parts are deleted and
+  /// `.checksumMismatch` is thrown. The upload replaces a damaged blob, and a wanted blob is kept from then on. A part
+  /// that doesn't continue changes nothing.
   func append(_ part: BlobPart, in space: String) async throws -> BlobHolding
 
-  /// Returns the bytes of a range of a whole blob, fewer at its end. Throws `.notFound`.
+  /// Returns the bytes of a range of a whole blob, fewer at its end. Throws `.notFound` for a blob that is missing or
+  /// incomplete.
+  ///
+  /// The range is in memory. A range beyond the end gives an empty array.
   func read(_ sha256: String, _ range: Range<Int64>, in space: String) async throws -> [UInt8]
 
   /// Like `holding(of:in:)`, but reads all bytes of a whole blob. A damaged one is quarantined and counts as missing.
@@ -58,6 +65,8 @@ public protocol BlobFileStorage: Sendable {
 }
 
 /// The blobs of a space at a collection, and the records' claims on them.
+///
+/// A blob that is named after `blobs` were read stays.
 public struct BlobRelease: Sendable, Hashable {
   /// The blobs that were kept before the records were read, with their sizes.
   public var blobs: [String: Int64]
@@ -97,10 +106,17 @@ public struct BlobRelease: Sendable, Hashable {
 }
 
 /// The limits of a vault.
+///
+/// They hold for uploads. Blobs that are stored already stay.
 public struct BlobLimits: Sendable, Hashable {
   /// The most bytes of one blob.
+  ///
+  /// A larger one is refused with `BlobError` `tooLarge` before its first byte is stored.
   public var largest: Int64
   /// The most bytes of all blobs of a space; `nil` for no limit.
+  ///
+  /// Unfinished uploads count. A part of a blob for whose rest the space has no room is refused with `BlobError`
+  /// `quotaExceeded`.
   public var quota: Int64?
 
   /// Makes limits, by default a gibibyte for a blob and no limit for a space.

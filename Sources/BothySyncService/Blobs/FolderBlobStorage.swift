@@ -19,6 +19,12 @@ public final class FolderBlobStorage: BlobFileStorage {
   private let now: @Sendable () -> Int64
 
   /// Makes a vault. The folder is created with the first blob.
+  ///
+  /// Opens nothing. With a quota, each part costs a look-up for every file of the space.
+  ///
+  /// - Parameters:
+  ///   - folder: its file system must support locks, and renaming within the folder.
+  ///   - now: the clock, in milliseconds since 1970. All processes on the folder should agree on it.
   public init(at folder: String, limits: BlobLimits = BlobLimits(), now: @escaping @Sendable () -> Int64) {
     root = folder
     self.limits = limits

@@ -120,8 +120,11 @@ struct FieldIndexing {
 }
 
 extension SyncService {
-  /// Continues the space's indexes by one step of about a thousand records, in one transaction. Returns true if more
-  /// is to do. Does nothing for a space whose indexes are complete, besides the transaction. Throws the storage's errors.
+  /// Continues the space's indexes by one step of about a thousand records, in one transaction. Returns true if more is
+  /// to do.
+  ///
+  /// Does nothing for a space whose indexes are complete, besides the transaction. Writes of the space wait for one
+  /// step at most. After an error, or in another process, the next call continues. Throws the storage's errors.
   public func indexFields(space: String) async throws -> Bool {
     let indexing = FieldIndexing(wanted: rules.fieldIndexes)
     return try await storage.write(space: space) { try indexing.advance(in: $0) }

@@ -1,11 +1,16 @@
 /// A space whose upkeep is due, taken by one caller for a limited time.
+///
+/// `ServerMaintenance.takeDue` returns it, and `SyncService.upkeep(_:_:)` takes it.
 public struct DueSpace: Sendable, Hashable {
   /// The name of the space.
   public var space: String
   /// The time since which the upkeep is due, in milliseconds since 1970. A change after a long rest makes a space due
   /// since the end of its rest.
   public var since: Int64
-  /// The end of the lease. It identifies the lease, as no later one of the space has the same end.
+  /// The end of the lease, in milliseconds since 1970. It identifies the lease, as no later one of the space has the
+  /// same end.
+  ///
+  /// After it another caller may take the space. This one's upkeep then changes nothing.
   public var lease: Int64
   /// The head of the space when it was taken.
   public var head: Int64
@@ -23,6 +28,8 @@ public struct DueSpace: Sendable, Hashable {
 }
 
 /// One collection of the blobs and secrets of a space.
+///
+/// The storage keeps the last one.
 public struct BlobCollection: Sendable, Hashable {
   /// The time of the collection, in milliseconds since 1970.
   public var at: Int64
@@ -40,6 +47,8 @@ public struct BlobCollection: Sendable, Hashable {
 }
 
 /// The head of a space at a time.
+///
+/// An upkeep adds one if the head has moved. Marks date tombstones by their positions.
 public struct HeadMark: Sendable, Hashable {
   /// The time, in milliseconds since 1970.
   public var at: Int64
@@ -54,6 +63,8 @@ public struct HeadMark: Sendable, Hashable {
 }
 
 /// The state of a space that decides what an upkeep does.
+///
+/// Storages read it in the transaction of the upkeep.
 public struct UpkeepState: Sendable, Hashable {
   /// The position of the last change.
   public var head: Int64
@@ -61,7 +72,10 @@ public struct UpkeepState: Sendable, Hashable {
   public var floor: Int64
   /// All marks of the space, the oldest first.
   public var marks: [HeadMark]
-  /// The lowest position that devices since `MaintenanceTurn.devicesSince` have acknowledged; `nil` without such devices.
+  /// The lowest position that devices since `MaintenanceTurn.devicesSince` have acknowledged; `nil` without such
+  /// devices.
+  ///
+  /// One silent device holds it back.
   public var acknowledged: Int64?
   /// The time of the longest silent one of those devices.
   public var oldestDevice: Int64?
@@ -83,6 +97,8 @@ public struct UpkeepState: Sendable, Hashable {
 }
 
 /// The decisions of an upkeep about a space.
+///
+/// `MaintenanceTurn.plan(for:)` makes it, and storages carry it out in the same transaction.
 public struct UpkeepPlan: Sendable, Hashable {
   /// The mark to add, in place of one at its time; `nil` if the head hasn't moved since the last one.
   public var mark: HeadMark?
@@ -97,6 +113,8 @@ public struct UpkeepPlan: Sendable, Hashable {
 }
 
 /// One upkeep of one space: its time, its terms, and what its caller holds and has done.
+///
+/// `SyncService.upkeep` makes it. Only storages and their tests use it directly.
 public struct MaintenanceTurn: Sendable, Hashable {
   /// The server's time, in milliseconds since 1970.
   public var time: Int64
@@ -116,6 +134,8 @@ public struct MaintenanceTurn: Sendable, Hashable {
   }
 
   /// The most outcomes that one upkeep forgets. The space stays due while there are more.
+  ///
+  /// It keeps the transaction short.
   public static let outcomeLimit = 10_000
 
   /// The time since which devices count. Those with an older request are forgotten.
@@ -125,6 +145,8 @@ public struct MaintenanceTurn: Sendable, Hashable {
   public var outcomesSince: Int64 { time - terms.outcomeAge }
 
   /// Returns what to do about a space in this state. Pure.
+  ///
+  /// The floor never falls. Of the last day one mark for each hour stays, and of the time before one for each day.
   public func plan(for state: UpkeepState) -> UpkeepPlan {
     var plan = UpkeepPlan(rest: time + terms.interval)
     var marks = state.marks

@@ -1,9 +1,17 @@
 /// The time for which unneeded data is kept. All in milliseconds.
+///
+/// ```swift
+/// let policy = RetentionPolicy(tombstoneAge: 30 * RetentionPolicy.day, outcomeAge: 30 * RetentionPolicy.day)
+/// ```
 public struct RetentionPolicy: Sendable, Hashable {
   /// The age after which tombstones are deleted. A device that was away longer starts over and keeps its pending
   /// changes.
+  ///
+  /// The devices' positions are forgotten at this age too.
   public var tombstoneAge: Int64
   /// The age after which tombstones are deleted if every device with a request within `tombstoneAge` has them.
+  ///
+  /// Without a noted device, tombstones stay until `tombstoneAge`.
   public var acknowledgedAge: Int64
   /// The age after which the outcome of an operation is forgotten. At least a day.
   ///
@@ -11,12 +19,18 @@ public struct RetentionPolicy: Sendable, Hashable {
   /// applied is a conflict then, with the record as it is. An insert creates its record again if that was deleted.
   public var outcomeAge: Int64
   /// The time a blob is kept after the last record that names it was seen. At least two days, as devices rely on one.
+  ///
+  /// A record is seen by a collection. A space that is due has one at most once a day.
   public var blobGrace: Int64
   /// The least time between two upkeeps of a space. At least a second.
+  ///
+  /// A space without changes has no upkeep until something in it gets too old.
   public var interval: Int64
 
-  /// Makes terms, by default of 90 days, 7 days, 90 days, 7 days and an hour. `acknowledgedAge` is at most
-  /// `tombstoneAge`. The lower bounds hold for all parameters.
+  /// Makes terms, by default of 90 days, 7 days, 90 days, 7 days and an hour.
+  ///
+  /// `acknowledgedAge` is at most `tombstoneAge`. The lower bounds hold for all parameters: a smaller number counts as
+  /// the bound. They don't hold for properties that are set later.
   public init(
     tombstoneAge: Int64 = 90 * day, acknowledgedAge: Int64 = 7 * day, outcomeAge: Int64 = 90 * day,
     blobGrace: Int64 = 7 * day, interval: Int64 = hour
@@ -35,12 +49,20 @@ public struct RetentionPolicy: Sendable, Hashable {
 }
 
 /// The effect of one upkeep of a space.
+///
+/// A report with `nil` and zeros means that nothing was too old.
 public struct RetentionReport: Sendable, Hashable {
   /// The new floor, if it was moved.
+  ///
+  /// Tombstones up to it are forgotten.
   public var floor: Int64?
   /// The number of forgotten outcomes of operations.
+  ///
+  /// At most `MaintenanceTurn.outcomeLimit`. The space stays due if there are more.
   public var outcomes = 0
   /// The number of deleted blobs.
+  ///
+  /// 0 also if the upkeep collected none.
   public var blobs = 0
 
   /// Makes a report, for storages.

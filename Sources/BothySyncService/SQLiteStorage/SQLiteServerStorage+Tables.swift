@@ -55,7 +55,11 @@ extension SQLiteServerStorage {
   }
 
   /// Brings a file to the newest version, and returns the versions before and after. Runs at once, in one transaction.
-  /// Throws `BothyError`, with `.newerFile` for a newer file.
+  ///
+  /// Blocks the thread. For a file of the newest version both numbers are equal, and nothing is changed. A missing file
+  /// is created, with 0 before. Older servers refuse the file from then on, so make a copy first.
+  ///
+  /// - Throws: `BothyError`, with `.newerFile` for a newer file, which stays as it is.
   public static func migrate(_ path: String) throws -> (before: Int, after: Int) {
     do {
       let queue = try DatabaseQueue(path: path)

@@ -3,32 +3,46 @@ public import BothyStore
 /// A server's storage: records with their positions, and the outcomes of operations, by space.
 ///
 /// Positions are assigned inside the writing transaction while the space is locked. So position order is commit order
-/// for every reader and for any number of processes. The test suite `ServerStorageConformance` has the requirements of a
-/// storage.
+/// for every reader and for any number of processes. Calls may be made from any task, for any number of spaces at a
+/// time. The test suite `ServerStorageConformance` has the requirements of a storage.
 public protocol ServerStorage: Sendable {
   /// The identity of this database, created with it and kept by its copies.
+  ///
+  /// Devices know that of their file's server, and changes to another one are refused. It costs no read.
   var identity: String { get }
 
   /// Runs `body` in one transaction that holds the space's lock. All of its writes are durable when this returns, and
-  /// none if it throws. The storage may undo the work and run `body` again, after a collision with other writes or a
-  /// lost connection.
+  /// none if it throws.
+  ///
+  /// The storage may undo the work and run `body` again, after a collision with other writes or a lost connection. So
+  /// `body` changes nothing but its transaction. Other writes of the space wait until it ends.
+  ///
+  /// - Throws: the error of `body`, which undoes everything. `StorageUnavailable` if the storage can't be used for now.
   func write<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
   ) async throws -> Result
 
-  /// Runs `body` on one consistent state of the space, with every write that any process has answered before. The
-  /// storage may run `body` again on another such state.
+  /// Runs `body` on one consistent state of the space, with every write that any process has answered before.
+  ///
+  /// The storage may run `body` again on another such state. A space without writes is empty, with the head 0. Meant
+  /// for short reads: long ones use `search(space:within:_:)`.
+  ///
+  /// - Throws: the error of `body`, or `StorageUnavailable`.
   func read<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result
 
-  /// Like `read(space:_:)`, but for long reads, which never delay short ones. Throws `SyncServiceError` `.tooExpensive`
-  /// after `limit`, and `CancellationError` if the task is cancelled.
+  /// Like `read(space:_:)`, but for long reads, which never delay short ones.
+  ///
+  /// The limit counts from the call, the wait for a connection included.
+  ///
+  /// - Throws: `SyncServiceError` `.tooExpensive` after `limit`, and `CancellationError` if the task is cancelled.
   func search<Result: Sendable>(
     space: String, within limit: Duration, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result
 
-  /// Throws at once if the storage can't be read. Throws `StorageUnavailable` if that may pass.
+  /// Returns at once if the storage can be read, for the health check of a server. Throws `StorageUnavailable` if the
+  /// failure may pass.
   func check() async throws
 
   /// The storage's operations for operators, or `nil` if it has none.
@@ -37,9 +51,13 @@ public protocol ServerStorage: Sendable {
 
 extension ServerStorage {
   /// Reads the head of a space without a name, in one transaction.
+  ///
+  /// It waits for a connection like any other read.
   public func check() async throws { _ = try await read(space: "") { $0.head } }
 
   /// Reads like `read(space:_:)`, for storages that can't end a read.
+  ///
+  /// The limit has no effect, and a cancelled task waits for the end.
   public func search<Result: Sendable>(
     space: String, within limit: Duration, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result {
@@ -47,15 +65,22 @@ extension ServerStorage {
   }
 
   /// The storage itself if it is a `ServerMaintenance`.
+  ///
+  /// A storage without upkeep keeps tombstones and outcomes forever.
   public var upkeep: (any ServerMaintenance)? { self as? any ServerMaintenance }
 }
 
 extension ServerSnapshot {
   /// Returns true for every position up to the head.
+  ///
+  /// Storages whose backups may be restored look closer.
   public func has(_ position: Int64) throws -> Bool { position <= head }
 }
 
 /// One consistent state of one space.
+///
+/// It is valid inside its closure alone, and used by one thread at a time. Methods cost statements, and properties
+/// none.
 public protocol ServerSnapshot {
   /// The mark of the history. It changes when the history doesn't continue the one that devices saw, after a restore.
   var epoch: String { get }
@@ -90,9 +115,10 @@ public protocol ServerSnapshot {
   func history(after position: Int64, limit: Int) throws -> [HistoryEntry]
   /// Returns the remembered outcomes among these.
   func outcomes(_ keys: [OperationKey]) throws -> [OperationKey: Outcome.Verdict]
-  /// Visits the live records that a query selects, in its order, until `body` returns false. Reads all records of the
-  /// type, unless the order is that of ids. With a filter that restricts the type, it reads only records that the filter
-  /// shows.
+  /// Visits the live records that a query selects, in its order, until `body` returns false.
+  ///
+  /// Reads all records of the type, unless the order is that of ids. With a filter that restricts the type, it reads
+  /// only records that the filter shows.
   ///
   /// - Parameter after: a record with the values of the sort keys, in whose place the visit begins. The query's limit
   ///   and offset count from there.
@@ -117,10 +143,11 @@ public protocol ServerSnapshot {
 
   /// The indexes of the space's fields, as they were at the start of the transaction or set in it.
   var fieldIndexes: FieldIndexState { get }
-  /// Returns at most `limit` entries of an index in the order of their keys, then ids. With `descending` both orders are
-  /// from the last. Reads no other entries.
+  /// Returns at most `limit` entries of an index in the order of their keys, then ids. Reads no other entries.
   ///
-  /// - Parameter after: the entry after which to begin, if not at the start of the range. Not with `descending`.
+  /// - Parameters:
+  ///   - after: the entry after which to begin, if not at the start of the range. Not with `descending`.
+  ///   - descending: true if both orders are from the last.
   func entries(in range: FieldEntryRange, after: FieldEntry?, descending: Bool, limit: Int) throws
     -> [FieldEntry]
   /// Returns the number of entries of each range, counted up to `limit`.
@@ -138,11 +165,16 @@ public protocol ServerSnapshot {
 
 extension ServerSnapshot {
   /// Like `changes(after:in:limit:bytes:)`, but without a limit of bytes.
+  ///
+  /// Memory grows with the records, so the limit should be small.
   public func changes(after position: Int64, in scope: SyncScope, limit: Int) throws -> [StoredRecord] {
     try changes(after: position, in: scope, limit: limit, bytes: .max)
   }
 
   /// Visits the live records that a query selects from the first one.
+  ///
+  /// Costs as the requirement does, without a filter: all records of the type, unless the order is that of ids. `body`
+  /// returns false to end.
   public func query(
     _ query: AnyQuery, schema: StoreSchema?, _ body: (StoredRecord) throws -> Bool
   ) throws {
@@ -150,6 +182,8 @@ extension ServerSnapshot {
   }
 
   /// Returns the live records that a query selects, in its order.
+  ///
+  /// All of them are in memory, so give the query a limit.
   public func query(
     _ query: AnyQuery, schema: StoreSchema?, seenBy filter: VisibilityFilter? = nil
   ) throws -> [StoredRecord] {
@@ -162,6 +196,8 @@ extension ServerSnapshot {
   }
 
   /// Returns the remembered outcomes among these of a device, by the operations' names.
+  ///
+  /// Names without an outcome are left out.
   public func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict] {
     let found = try outcomes(operations.map { OperationKey(device: device, operation: $0) })
     return Dictionary(found.map { ($0.operation, $1) }, uniquingKeysWith: { $1 })
@@ -169,6 +205,8 @@ extension ServerSnapshot {
 }
 
 /// A snapshot with writes.
+///
+/// All of them are stored or none, when the closure that has it ends.
 public protocol ServerTransaction: ServerSnapshot {
   /// Stores records at their positions, in place of those with their ids, and moves `head`. Stores the departures of
   /// those that leave a container.
@@ -210,18 +248,26 @@ extension ServerTransaction {
   public func confirm() {}
 
   /// Stores records like `put(_:keepsIndexes:)`, without their entries in indexes.
+  ///
+  /// The indexes are then behind, and queries or the upkeep complete them.
   public func put(_ records: [StoredRecord]) throws { try put(records, keepsIndexes: false) }
 }
 
 /// A record with the position of its last change.
+///
+/// A storage keeps one for each record, and none of its former states.
 public struct StoredRecord: Sendable, Hashable {
   /// The position of the change in the space, unique within it.
   public var position: Int64
   /// The record after the change; a tombstone if it was deleted.
+  ///
+  /// Its version is the position as text.
   public var record: ServerRecord
   /// The former container of the record, if this change moves it. Storages receive it and never return it.
   public var leaves: String?
 
+  /// Makes a stored record, for the server and its storages.
+  ///
   /// - Parameter leaves: the former container, if a change moves the record.
   public init(position: Int64, record: ServerRecord, leaves: String? = nil) {
     self.position = position

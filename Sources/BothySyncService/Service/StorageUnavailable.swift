@@ -1,7 +1,11 @@
 /// The error of a storage that cannot be used for now. The request wasn't carried out, or may be sent again later with
 /// equal operation ids.
+///
+/// Storages throw it for what may pass by itself. A full disk and damage are other errors.
 public struct StorageUnavailable: Error, Sendable, CustomStringConvertible {
   /// The reason, in words that any client may read.
+  ///
+  /// The raw values are whole sentences.
   public enum Reason: String, Sendable, Hashable {
     /// A connection could not be made, or was lost.
     case unreachable = "The database does not answer."
@@ -11,7 +15,9 @@ public struct StorageUnavailable: Error, Sendable, CustomStringConvertible {
     case readOnly = "The database takes no changes."
     /// Other clients hold all the connections that it allows.
     case crowded = "The database has no connection left."
-    /// Other transactions interfered with every try.
+    /// Other transactions interfered with every try. Or too many long reads wait already.
+    ///
+    /// Send the request again after a moment.
     case busy = "The database is busy."
     /// The storage of blobs can't be used, while the database can.
     case blobs = "The storage of blobs does not answer."
@@ -22,6 +28,8 @@ public struct StorageUnavailable: Error, Sendable, CustomStringConvertible {
   /// The database's own message, for a log. It may name hosts and users.
   public var detail: String
 
+  /// Makes an error, for storages.
+  ///
   /// - Parameter detail: for a log alone.
   public init(_ reason: Reason, _ detail: String) {
     self.reason = reason
