@@ -31,6 +31,9 @@ public final class FolderBlobStorage: BlobFileStorage {
     self.now = now
   }
 
+  /// Returns how much of a blob is stored. A whole blob is marked as used now, which postpones its sweep.
+  ///
+  /// Costs up to four look-ups of files, on a thread that may block. A missing blob is a part of 0 bytes.
   public func holding(of sha256: String, in space: String) async throws -> BlobHolding {
     let place = place(space)
     return try await FileWork.run { [now] in
@@ -42,17 +45,31 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
   }
 
+  /// Accepts a part if it continues the stored ones, and returns how much is stored then.
+  ///
+  /// The last part is written through to the disk, and the whole blob is read for its checksum. Uploads of one blob
+  /// wait for each other, also in other processes. A stored blob is read as a whole by each part for it, and replaced
+  /// if it is damaged.
+  ///
+  /// - Throws: `BlobError` `tooLarge`, `quotaExceeded` or `checksumMismatch`. `BothyError` if the disk is full or the
+  ///   folder can't be written.
   public func append(_ part: BlobPart, in space: String) async throws -> BlobHolding {
     let place = place(space)
     return try await FileWork.run { [self] in try take(part, place) }
   }
 
+  /// Like `holding(of:in:)`, but reads all bytes of a whole blob. A damaged one is moved to the folder `damaged` and
+  /// counts as missing.
   public func verifiedHolding(of sha256: String, in space: String) async throws -> BlobHolding {
     let place = place(space)
     try await FileWork.run { try place.putAsideIfDamaged(sha256) }
     return try await holding(of: sha256, in: space)
   }
 
+  /// Remembers that these blobs are missing, so that devices that have them upload them; at most `limit` of the space.
+  ///
+  /// Makes an empty file for each. Blobs that are stored or wanted already are left out, and others beyond the limit
+  /// are ignored.
   public func want(_ sha256s: Set<String>, in space: String, limit: Int) async throws {
     let place = place(space)
     try await FileWork.run { [now] in
@@ -71,6 +88,9 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
   }
 
+  /// Returns at most `limit` of the wanted blobs of a space, different ones each time if more exist.
+  ///
+  /// Costs one look-up if none was ever wanted. Otherwise it lists a folder.
   public func wanted(in space: String, limit: Int) async throws -> [String] {
     let folder = place(space).folder + "/wanted"
     // Most spaces have no wanted blobs, so this costs one look-up.
@@ -127,6 +147,11 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
   }
 
+  /// Returns the bytes of a range of a whole blob, fewer at its end. A range beyond the end gives an empty array.
+  ///
+  /// Reads just these bytes, without their checksum.
+  ///
+  /// - Throws: `BlobError` `notFound` for a blob that is missing or incomplete.
   public func read(_ sha256: String, _ range: Range<Int64>, in space: String) async throws -> [UInt8] {
     let place = place(space)
     return try await FileWork.run {
@@ -144,11 +169,15 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
   }
 
+  /// Returns true if whole blobs exist that operations have not named yet. Lists a folder, on the caller's thread.
   public func hasUnnamed(in space: String) async -> Bool {
     // This lists a folder that is empty most of the time.
     !ContentFile.names(in: place(space).folder + "/fresh").isEmpty
   }
 
+  /// Keeps these blobs, if they are stored, because an operation names them.
+  ///
+  /// Each is moved by renaming. Blobs that are missing or kept already are left out. Several processes may keep one.
   public func keep(_ sha256s: Set<String>, in space: String) async throws {
     let place = place(space)
     try await FileWork.run {
@@ -161,6 +190,10 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
   }
 
+  /// Deletes parts and whole blobs in all spaces that operations have not named and that were last used before `time`.
+  /// Returns their number.
+  ///
+  /// Lists the folders of all spaces, and looks at each file there. Kept blobs are never looked at.
   public func sweep(before time: Int64) async throws -> Int {
     let root = root
     return try await FileWork.run {
@@ -179,6 +212,8 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
   }
 
+  /// Returns the blobs of a space that operations have named, with their sizes. Lists up to 256 folders, and looks at
+  /// each file.
   public func kept(in space: String) async throws -> [String: Int64] {
     let place = place(space)
     return try await FileWork.run {
@@ -192,6 +227,9 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
   }
 
+  /// Returns true if blobs were uploaded, requested or wanted since `time`, and operations have not named them.
+  ///
+  /// Lists two folders and looks at their files, on the caller's thread.
   public func hasNews(in space: String, since time: Int64) async -> Bool {
     let folder = place(space).folder
     return ["fresh", "wanted"].contains { kind in
@@ -201,6 +239,9 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
   }
 
+  /// Deletes the blobs whose grace is over, and notes which are named. Forgets wanted blobs that are not named.
+  ///
+  /// Costs a call of the file system for each blob of `release`. The time of a file is that of its last use.
   public func release(_ release: BlobRelease, in space: String) async throws -> BlobRelease.Done {
     let place = place(space)
     return try await FileWork.run {
@@ -227,7 +268,10 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
   }
 
-  /// The file's time is that of the last sweep. While one is taken, the period after it ends with the lease.
+  /// Returns true if `sweep` is due, and takes it for `lease` milliseconds.
+  ///
+  /// The time of the file `swept` is that of the last sweep. While one is taken, the period after it ends with the
+  /// lease. Without a folder nothing is due.
   public func takeSweep(at time: Int64, every period: Int64, lease: Int64) async throws -> Bool {
     let root = root
     return try await FileWork.run {
@@ -244,11 +288,15 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
   }
 
+  /// Notes that a sweep that was taken at `time` is done. Without it, the sweep is due again at the end of its lease.
   public func noteSweep(at time: Int64) async throws {
     let path = root + "/swept"
     try await FileWork.run { ContentFile.touch(path, at: time) }
   }
 
+  /// Deletes all blobs of a space, also unfinished uploads and damaged ones.
+  ///
+  /// A folder that can't be deleted is left without an error. Does nothing for a missing space.
   public func remove(space: String) async throws {
     let folder = place(space).folder
     try await FileWork.run {

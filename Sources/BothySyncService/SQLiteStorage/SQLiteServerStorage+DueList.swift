@@ -25,6 +25,10 @@ extension SQLiteServerStorage {
       sql: "CREATE INDEX IF NOT EXISTS space_due ON space (due) WHERE due IS NOT NULL")
   }
 
+  /// Takes at most `limit` of the spaces that are due at `time`, from among those that have been due the longest.
+  ///
+  /// Costs one read if none is due. Otherwise one transaction takes all of them, with a statement for each. An empty
+  /// array means that nothing is due.
   public func takeDue(at time: Int64, limit: Int, lease: Int64) async throws -> [DueSpace] {
     // Without a due space nothing waits for the writer.
     guard try await dueCount(at: time, limit: 1) > 0 else { return [] }
@@ -52,6 +56,7 @@ extension SQLiteServerStorage {
     return BlobCollection(at: at, head: head, due: row[column + 2])
   }
 
+  /// Returns the number of spaces that are due at `time`, counted up to `limit`. Reads as many entries of an index.
   public func dueCount(at time: Int64, limit: Int) async throws -> Int {
     try await database.read { database in
       try Int.fetchOne(
@@ -60,6 +65,9 @@ extension SQLiteServerStorage {
     }
   }
 
+  /// Ends a lease without an upkeep. The space is due again at `time`, whether it changes or not.
+  ///
+  /// Does nothing if the lease is over and another caller has taken the space. Costs one statement.
   public func putOff(_ due: DueSpace, until time: Int64) async throws {
     try await database.write {
       try $0.execute(
@@ -68,6 +76,7 @@ extension SQLiteServerStorage {
     }
   }
 
+  /// Makes a space due as a change does: at the end of its rest. Costs one statement. Does nothing for a missing space.
   public func makeDue(space: String) async throws {
     try await database.write {
       try $0.execute(
@@ -75,6 +84,7 @@ extension SQLiteServerStorage {
     }
   }
 
+  /// Returns the last collection of blobs that a turn noted, or `nil` without one. Costs one look-up.
   public func lastCollection(of space: String) async throws -> BlobCollection? {
     try await database.read { database in
       try Row.fetchOne(
@@ -84,6 +94,11 @@ extension SQLiteServerStorage {
     }
   }
 
+  /// Marks the head, forgets data by its age, and sets the next time at which the space is due, as `turn` plans it.
+  ///
+  /// Everything is one transaction, which other writes wait for. It forgets at most `MaintenanceTurn.outcomeLimit`
+  /// outcomes, and all tombstones that are too old. Returns `nil` and changes nothing for a missing space, or if the
+  /// turn has a lease and the space another.
   public func maintain(space: String, _ turn: MaintenanceTurn) async throws -> RetentionReport? {
     try await database.write { database in
       guard

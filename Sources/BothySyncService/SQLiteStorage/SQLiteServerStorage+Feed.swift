@@ -11,6 +11,9 @@ extension SQLiteServerStorage: FeedStorage {
     ) STRICT, WITHOUT ROWID;
     """
 
+  /// Returns the heads of at most `limit` spaces after a name, by name. Leaves out those without any change.
+  ///
+  /// Reads as many rows, and those that it leaves out.
   public func heads(after name: String, limit: Int) async throws -> [SpaceHead] {
     try await database.read { database in
       let rows = try Row.fetchAll(
@@ -21,12 +24,16 @@ extension SQLiteServerStorage: FeedStorage {
     }
   }
 
+  /// Returns the names of the webhooks with progress in any space, by name. Reads the progress of all spaces.
   public func webhooks() async throws -> [String] {
     try await database.read { database in
       try String.fetchAll(database, sql: "SELECT DISTINCT hook FROM webhook ORDER BY hook")
     }
   }
 
+  /// Returns the state of a webhook in a space, or `nil` for a missing space. Costs two look-ups.
+  ///
+  /// A webhook without progress there has the position `start`.
   public func state(of hook: String, in space: String) async throws -> WebhookState? {
     try await database.read { database in
       try Row.fetchOne(
@@ -35,6 +42,10 @@ extension SQLiteServerStorage: FeedStorage {
     }
   }
 
+  /// Returns the states of a webhook in at most `limit` spaces after a name, by name. Reads as many rows, and a look-up
+  /// each.
+  ///
+  /// Spaces in which it has delivered everything, or nothing yet, are among them.
   public func states(of hook: String, after name: String, limit: Int) async throws -> [WebhookState] {
     try await database.read { database in
       try Row.fetchAll(
@@ -43,6 +54,10 @@ extension SQLiteServerStorage: FeedStorage {
     }
   }
 
+  /// Claims a space for `holder` until a time, unless another holder has a claim at `now`.
+  ///
+  /// Returns the progress, or `nil` if another has it. A claim of the same holder is renewed. Costs one transaction,
+  /// which waits for the disk.
   public func claim(
     _ hook: String, in space: String, for holder: String, until end: Int64, at now: Int64
   ) async throws -> WebhookProgress? {
@@ -58,6 +73,10 @@ extension SQLiteServerStorage: FeedStorage {
     }
   }
 
+  /// Stores progress and the end of the claim; 0 ends it. Returns false, and changes nothing, if the claim is
+  /// another's.
+  ///
+  /// A claim whose time is over is still the holder's, until another claims the space. Costs one transaction.
   public func note(
     _ progress: WebhookProgress, of hook: String, in space: String, by holder: String, until end: Int64
   ) async throws -> Bool {
@@ -75,6 +94,9 @@ extension SQLiteServerStorage: FeedStorage {
     }
   }
 
+  /// Sets where a webhook continues, for operators. Ends any claim, so that a running delivery can't note its progress.
+  ///
+  /// The number of failures and the time of the last delivery are 0 then.
   public func place(_ hook: String, in space: String, at position: FeedPosition) async throws {
     try await database.write { database in
       try database.execute(

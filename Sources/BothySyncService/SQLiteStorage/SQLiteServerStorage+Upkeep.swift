@@ -13,6 +13,9 @@ extension SQLiteServerStorage: ServerMaintenance {
     ) STRICT, WITHOUT ROWID;
     """
 
+  /// Starts a new epoch, after which every device compares and rebases at its next sync.
+  ///
+  /// Changes one row of the space, and forgets the positions of its devices. Does nothing for a missing space.
   public func startEpoch(space: String) async throws {
     try await database.write {
       try $0.execute(
@@ -23,6 +26,10 @@ extension SQLiteServerStorage: ServerMaintenance {
     }
   }
 
+  /// Forgets the tombstones, departures and notices up to `position`. Cursors below it start over.
+  ///
+  /// Deletes them in one transaction, and other writes wait until it ends. The file keeps its size, and later writes
+  /// use the room.
   public func compact(space: String, upTo position: Int64) async throws {
     try await database.write {
       try Self.forgetTombstones(of: space, after: 0, upTo: position, in: $0)
@@ -35,10 +42,14 @@ extension SQLiteServerStorage: ServerMaintenance {
     }
   }
 
+  /// Returns the names of all spaces, in the order of their bytes. Reads one row for each.
   public func spaces() async throws -> [String] {
     try await database.read { try String.fetchAll($0, sql: "SELECT name FROM space ORDER BY name") }
   }
 
+  /// Counts the content of the space.
+  ///
+  /// Reads every record of it, fields included, on a connection for short reads. A missing space has zeros.
   public func statistics(of space: String) async throws -> SpaceStatistics {
     try await database.read { database in
       let row = try Row.fetchOne(
@@ -67,6 +78,9 @@ extension SQLiteServerStorage: ServerMaintenance {
     }
   }
 
+  /// Returns the users who own records or are in lists, by name. Reads every record of the space.
+  ///
+  /// Groups of lists are among them, with their prefix.
   public func principals(of space: String) async throws -> [PrincipalStatistics] {
     try await database.read { database in
       let rows = try Row.fetchCursor(
@@ -87,6 +101,10 @@ extension SQLiteServerStorage: ServerMaintenance {
     }
   }
 
+  /// Deletes the space with its whole content, in one transaction.
+  ///
+  /// Other writes wait until it ends. The file keeps its size, and later writes use the room. Blobs and secrets stay in
+  /// their vaults.
   public func remove(space: String) async throws {
     try await database.write { database in
       let tables = [
@@ -100,6 +118,7 @@ extension SQLiteServerStorage: ServerMaintenance {
     }
   }
 
+  /// Returns the head of the space at the last mark at or before `time`, or 0 without a mark. Costs one look-up.
   public func position(of space: String, markedBefore time: Int64) async throws -> Int64 {
     try await database.read {
       try Int64.fetchOne(
@@ -108,6 +127,11 @@ extension SQLiteServerStorage: ServerMaintenance {
     }
   }
 
+  /// Remembers, at the server's time, the positions that a device has reached. Returns false if none is of the space's
+  /// epoch.
+  ///
+  /// Writes one row for each scope. Positions may also fall, as when a device starts over. A missing space remembers
+  /// none.
   public func acknowledge(
     space: String, device: String, _ progress: [DeviceProgress], at time: Int64
   ) async throws -> Bool {
@@ -133,6 +157,8 @@ extension SQLiteServerStorage: ServerMaintenance {
     }
   }
 
+  /// Returns the lowest position that devices with a request since `time` have acknowledged, or `nil` without such
+  /// devices. Reads a row for each device and scope.
   public func acknowledged(space: String, since time: Int64) async throws -> Int64? {
     try await database.read {
       try Int64.fetchOne(

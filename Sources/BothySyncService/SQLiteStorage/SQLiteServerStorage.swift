@@ -13,6 +13,9 @@ import GRDB
 /// `.diskFull` and leaves the file unchanged. Commands of operators may open the file beside the server. A write that
 /// waits for theirs longer than 5 seconds fails.
 public final class SQLiteServerStorage: ServerStorage {
+  /// The identity of this database, created with it and kept by its copies.
+  ///
+  /// A UUID, read when the file was opened. Each storage in memory has one of its own.
   public let identity: String
   private let path: String
   /// The writes of this object. See `SQLiteServerTransaction.begin`.
@@ -100,6 +103,13 @@ public final class SQLiteServerStorage: ServerStorage {
     identity = try queue.write { try Self.install($0, ":memory:", migrates: true) }
   }
 
+  /// Runs `body` in one transaction that holds the lock of all spaces.
+  ///
+  /// Writes that wait share one commit, each with a savepoint of its own, so a failed one undoes itself alone. If the
+  /// commit fails, each write is run once more in a transaction of its own. Returns when the disk has the commit. A
+  /// cancelled task waits all the same.
+  ///
+  /// - Throws: the error of `body`, `BothyError` `.diskFull`, or the database's own error.
   public func write<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
   ) async throws -> Result {
@@ -170,6 +180,9 @@ public final class SQLiteServerStorage: ServerStorage {
     }
   }
 
+  /// Runs `body` once on one consistent state, on one of the connections for short reads.
+  ///
+  /// Writes and long reads don't delay it in a file. It waits while all of these connections are in use.
   public func read<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result {
@@ -191,6 +204,13 @@ public final class SQLiteServerStorage: ServerStorage {
     }
   }
 
+  /// Like `read(space:_:)`, but on the connections for long reads, which never delay short ones.
+  ///
+  /// SQLite is interrupted at the limit, and when the task is cancelled. In memory it has the one connection of all
+  /// calls.
+  ///
+  /// - Throws: `SyncServiceError` `.tooExpensive` after `limit`, the wait included. `CancellationError` if the task is
+  ///   cancelled. `StorageUnavailable` `.busy` if too many wait already.
   public func search<Result: Sendable>(
     space: String, within limit: Duration, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result {
@@ -208,6 +228,8 @@ public final class SQLiteServerStorage: ServerStorage {
     }
   }
 
+  /// Reads one row on a connection of its own, so that no other call delays it. Throws the database's error if it
+  /// can't.
   public func check() async throws {
     _ = try await (health ?? database).read {
       try SQLiteServerTransaction($0, space: "", run: nil).head
