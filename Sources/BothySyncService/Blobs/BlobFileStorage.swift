@@ -69,14 +69,22 @@ public protocol BlobFileStorage: Sendable {
 /// A blob that is named after `blobs` were read stays.
 public struct BlobRelease: Sendable, Hashable {
   /// The blobs that were kept before the records were read, with their sizes.
+  ///
+  /// Only these may be deleted. Names are SHA-256 in hexadecimal, and sizes bytes.
   public var blobs: [String: Int64]
   /// The blobs that live records name.
+  ///
+  /// Some of them may be missing in the vault.
   public var named: Set<String>
   /// The time of the collection, in milliseconds since 1970.
   public var time: Int64
   /// The time of the collection before, or `nil` without one.
+  ///
+  /// With `nil` the grace of every unnamed blob begins now.
   public var lastTime: Int64?
   /// The time that a blob without a record is kept, in milliseconds.
+  ///
+  /// It is `RetentionPolicy.blobGrace` of the caller.
   public var grace: Int64
 
   /// Makes the request of one collection to a vault.
@@ -120,6 +128,10 @@ public struct BlobLimits: Sendable, Hashable {
   public var quota: Int64?
 
   /// Makes limits, by default a gibibyte for a blob and no limit for a space.
+  ///
+  /// - Parameters:
+  ///   - largest: bytes. 0 refuses every blob but the empty one.
+  ///   - quota: bytes, or `nil`.
   public init(largest: Int64 = 1 << 30, quota: Int64? = nil) {
     self.largest = largest
     self.quota = quota

@@ -36,5 +36,6 @@ public struct WriteRuleUnavailable: Error, Sendable, Hashable, CustomStringConve
   /// - Parameter detail: for a log alone.
   public init(_ detail: String) { self.detail = detail }
 
+  /// A sentence with the detail, for a log.
   public var description: String { "The rule for writes did not decide: \(detail)." }
 }

@@ -33,6 +33,8 @@ public struct WriteProposal: Sendable, Hashable {
   /// The space of the records.
   public var space: String
   /// The sender of the request.
+  ///
+  /// Its name is `nil` for a request without a token.
   public var principal: Principal
   /// The server's time, in milliseconds since 1970.
   ///
@@ -44,6 +46,8 @@ public struct WriteProposal: Sendable, Hashable {
   public var writes: [ProposedWrite]
 
   /// Makes a proposal, for tests of a rule.
+  ///
+  /// - Parameter time: milliseconds since 1970.
   public init(space: String, principal: Principal, time: Int64, writes: [ProposedWrite]) {
     self.space = space
     self.principal = principal
@@ -58,18 +62,28 @@ public struct WriteProposal: Sendable, Hashable {
 /// again.
 public struct ProposedWrite: Sendable, Hashable {
   /// The operation's id, unique in the request.
+  ///
+  /// A repetition of a request has the same ids. A rule may use it as a key for what it does elsewhere.
   public var operation: String
   /// The kind of change.
+  ///
+  /// An insert over a tombstone is an insert, with `before` being `nil`.
   public var kind: ChangeKind
   /// The changed record.
+  ///
+  /// Its type is the wire name. Lists of users are records too.
   public var record: RecordID
   /// The fields that the operation sets. A null clears the field.
   ///
   /// They have wire names. Empty for a deletion, and for a change of the audience alone.
   public var fields: [String: JSONValue] = [:]
   /// The names of the sensitive fields that it sets or clears. A rule doesn't see their values.
+  ///
+  /// A write of these alone has equal fields before and after it.
   public var sensitiveFields: Set<String> = []
   /// The change of the record's audience, if the operation has one.
+  ///
+  /// `after` has the audience that results.
   public var sharing: SharingChange?
   /// The name of the operation's group. Refusing one operation refuses its group.
   ///

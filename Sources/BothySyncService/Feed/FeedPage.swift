@@ -6,22 +6,34 @@ public import BothyStore
 /// of a later change is never older than that of an earlier one.
 public struct FeedChange: Sendable, Hashable {
   /// The position of the change in the space's history.
+  ///
+  /// Unique in its epoch, and rising. Positions may be left out.
   public var position: Int64
   /// The kind of change. For a change that the server no longer remembers it is `.delete` or `.update`.
+  ///
+  /// An imported record is such a change, also if it is new.
   public var kind: ChangeKind
   /// The record that was changed.
   public var id: RecordID
   /// The container of the record after the change.
+  ///
+  /// The record may be in another one now.
   public var container: String
   /// The container before the change, if the record was moved.
+  ///
+  /// `nil` also for a move that isn't remembered.
   public var movedFrom: String?
   /// The user who made the change; `nil` for a request without a token, and for a change that isn't remembered.
   public var principal: String?
   /// The time of the change by the server's clock, in milliseconds since 1970; `nil` if the change isn't remembered.
   public var time: Int64?
   /// The names of the fields that were set or cleared.
+  ///
+  /// Wire names. Empty for a deletion, and for a change that isn't remembered.
   public var fields: [String]
   /// The record as it is now, or its tombstone; `nil` if the tombstone is forgotten.
+  ///
+  /// It is shown whatever its audience, without sensitive fields.
   public var record: ServerRecord?
 
   init(_ entry: HistoryEntry, record: ServerRecord?) {
@@ -48,22 +60,36 @@ public struct FeedChange: Sendable, Hashable {
 }
 
 /// A page of the changes of a space, in the order of their commits.
+///
+/// Store `cursor` with what was done about the page. A reader that stops in between then receives it again.
 public struct FeedPage: Sendable, Hashable {
   /// The mark of the history that the positions belong to. It is empty for a space without writes.
+  ///
+  /// A restore changes it, and the page is then a reset.
   public var epoch: String
   /// The position after which the page begins.
   public var after: Int64
   /// The position up to which the page has all changes.
   public var upTo: Int64
   /// The changes, in position order.
+  ///
+  /// Empty if nothing is newer.
   public var changes: [FeedChange]
   /// True if others follow.
+  ///
+  /// If it is false, read again later, after the cursor.
   public var more: Bool
-  /// True if the history isn't the one that the reader knew. What the reader has of the space is out of date.
+  /// True if the history isn't the one that the reader knew. The reader's copy of the space is out of date.
+  ///
+  /// The first page without a cursor is one too. Its changes begin at the start.
   public var isReset: Bool
   /// True if deletions that the reader lacks are forgotten. A reader that keeps a copy reads the space from the start.
+  ///
+  /// That is the case for a cursor older than `RetentionPolicy` allows.
   public var isIncomplete: Bool
   /// The cursor of the next page.
+  ///
+  /// Opaque, and valid for this space alone. It may be kept for any time.
   public var cursor: String
 }
 

@@ -44,6 +44,8 @@ public struct FeedPosition: Sendable, Hashable {
   }
 
   /// The place before the first change of any history.
+  ///
+  /// A reader there receives everything, in whatever epoch the space is.
   public static let start = FeedPosition(epoch: "", position: 0)
 }
 
@@ -62,10 +64,14 @@ public struct SpaceHead: Sendable, Hashable {
 }
 
 /// The progress of a webhook in a space.
+///
+/// A delivery whose note was lost is made again, so receivers recognize changes by epoch and position.
 public struct WebhookProgress: Sendable, Hashable {
   /// The place up to which everything is delivered.
   public var position: FeedPosition
   /// The number of failed deliveries since the last one that succeeded.
+  ///
+  /// 0 after a success, and after `FeedStorage.place(_:in:at:)`.
   public var failures: Int
   /// The time of the last delivery, in milliseconds since 1970; 0 before the first.
   public var deliveredAt: Int64
@@ -87,6 +93,8 @@ public struct WebhookState: Sendable, Hashable {
   /// The process with the last claim; empty without one.
   public var holder: String
   /// The end of the claim, in milliseconds since 1970.
+  ///
+  /// A time in the past means that any process may claim the space. 0 after a delivery that ended its claim.
   public var heldUntil: Int64
 
   /// Makes a state, for storages.
@@ -98,6 +106,8 @@ public struct WebhookState: Sendable, Hashable {
   }
 
   /// True if there is something to deliver.
+  ///
+  /// A history of another epoch counts as something, also without changes. Pure.
   public var isBehind: Bool {
     let (place, end) = (progress.position, head.head)
     return place == .start ? end.position > 0 : place.epoch != end.epoch || place.position < end.position

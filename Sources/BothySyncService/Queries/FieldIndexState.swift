@@ -4,6 +4,8 @@ import Synchronization
 /// The indexes of a space's fields, in the form in which a storage keeps them.
 public struct FieldIndexState: Sendable, Hashable {
   /// The numbers and names of the indexes, as text; `nil` for a space without indexes.
+  ///
+  /// Storages keep it as it is. A server leaves a text of a newer version alone.
   public var text: String?
   /// The position of the space's changes up to which the finished indexes have all entries.
   public var position: Int64
@@ -23,6 +25,8 @@ public struct FieldEntry: Sendable, Hashable {
   /// The number of the index in the space.
   public var index: Int64
   /// The key, which sorts by its bytes.
+  ///
+  /// Storages compare keys without reading them.
   public var key: [UInt8]
   /// The record's id.
   public var id: String

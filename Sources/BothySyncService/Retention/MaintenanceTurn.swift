@@ -107,6 +107,8 @@ public struct UpkeepPlan: Sendable, Hashable {
   /// The new floor; `nil` if it stays.
   public var floor: Int64?
   /// The time of the next upkeep; `nil` if only a change makes the space due.
+  ///
+  /// In milliseconds since 1970, like all times of a plan.
   public var next: Int64?
   /// The time before which no change makes the space due.
   public var rest: Int64
@@ -121,6 +123,8 @@ public struct MaintenanceTurn: Sendable, Hashable {
   /// The time for which data is kept.
   public var terms: RetentionPolicy
   /// The lease that the caller holds, or `nil` for an upkeep that needs none.
+  ///
+  /// Without one, the upkeep happens even if another caller has taken the space.
   public var lease: Int64?
   /// The last collection of blobs, which the storage remembers; `nil` for a space without any.
   public var collection: BlobCollection?

@@ -106,6 +106,8 @@ public struct SpaceStatistics: Sendable, Hashable {
   /// Empty for a missing space.
   public var epoch: String
   /// The position of the last change.
+  ///
+  /// It rises with each change, and skips 2^32 numbers with each `startEpoch`.
   public var head: Int64
   /// The position up to which tombstones may be deleted.
   ///
@@ -114,6 +116,8 @@ public struct SpaceStatistics: Sendable, Hashable {
   /// The number of live records, including lists.
   public var records = 0
   /// The number of remembered deletions.
+  ///
+  /// An upkeep deletes them by `RetentionPolicy`, and `compact` at once.
   public var tombstones = 0
   /// The number of containers with a live record.
   public var containers = 0
@@ -122,6 +126,8 @@ public struct SpaceStatistics: Sendable, Hashable {
   /// Their JSON is measured, without ids, indexes and blobs. The file is larger.
   public var bytes: Int64 = 0
   /// The number of remembered outcomes of operations.
+  ///
+  /// An upkeep deletes them by their age, and a request of their device earlier.
   public var outcomes = 0
   /// The number of devices that reported their position.
   ///
@@ -142,6 +148,8 @@ public struct SpaceStatistics: Sendable, Hashable {
 /// Records that are shared with the user aren't counted.
 public struct PrincipalStatistics: Sendable, Hashable {
   /// The user's name in records and lists.
+  ///
+  /// A group has the prefix `group:`.
   public var principal: String
   /// The number of live records that it owns.
   public var records: Int

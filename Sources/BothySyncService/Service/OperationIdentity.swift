@@ -2,6 +2,8 @@ import BothyStore
 import Crypto
 
 /// The key of the outcome of an operation in a storage.
+///
+/// Both parts are made by the server, and storages compare them byte by byte.
 public struct OperationKey: Sendable, Hashable {
   /// The device of the operation, as given to `ServerTransaction.remember`.
   public var device: String

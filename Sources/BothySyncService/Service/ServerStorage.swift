@@ -264,6 +264,8 @@ public struct StoredRecord: Sendable, Hashable {
   /// Its version is the position as text.
   public var record: ServerRecord
   /// The former container of the record, if this change moves it. Storages receive it and never return it.
+  ///
+  /// They note a departure from it, for devices that pull that container alone.
   public var leaves: String?
 
   /// Makes a stored record, for the server and its storages.

@@ -65,5 +65,6 @@ public struct SyncServiceError: Error, Sendable, Hashable, CustomStringConvertib
     self.message = message
   }
 
+  /// The message, without the code.
   public var description: String { message }
 }

@@ -41,6 +41,8 @@ public struct UniqueHolder: Sendable, Hashable {
 }
 
 /// A storage's notes of unique values.
+///
+/// A note may be out of date, so the server looks at each record.
 public struct UniqueHolders: Sendable, Hashable {
   /// The position of the space's changes up to which they are noted; 0 without notes.
   public var position: Int64

@@ -12,6 +12,8 @@ public struct VisibilityFilter: Sendable, Hashable {
   /// The names of the user and its groups in audiences.
   public var names: [String]
   /// The ids of the lists that the user is a member of.
+  ///
+  /// By itself or by one of its groups.
   public var lists: Set<String>
   /// The records of types whose readers a condition decides, where indexes find those that the user may see.
   package var sights: [String: SightSources] = [:]
