@@ -87,7 +87,7 @@ struct SharingRouteTests {
     server.configuration.rules.answerSize = 1000
     try await server.run { call in
       let ann = call.with(token: "a")
-      let members = (1...100).map { #""member\($0)""# }.joined(separator: ",")
+      let members = (1...100).map { #""member\#($0)""# }.joined(separator: ",")
       for number in 1...8 {
         let body = #"{"id":"L\#(number)","name":"\#(9 - number)","members":[\#(members)]}"#
         #expect(try await ann(.post, "/v1/spaces/hut/lists", body).status == 201)

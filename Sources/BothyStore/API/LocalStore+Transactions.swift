@@ -191,7 +191,10 @@ extension LocalStore {
   /// Throws `.newerFile` if another process has converted the file since. Rows by the old schema lack values that the new
   /// one needs. Costs a number from the file's header.
   private func checkSchema(_ database: Database) throws {
-    let tables = try database.schemaVersion()
+    let select = try PreparedStatement("PRAGMA schema_version", in: database)
+    defer { select.reset() }
+    guard try select.step() else { return }
+    let tables = select.int(at: 0)
     guard tables != checkedTables.load(ordering: .relaxed) else { return }
     try Connections.checkSchema(database, knowing: schema.version, path)
     checkedTables.store(tables, ordering: .relaxed)

@@ -23,7 +23,7 @@ public final class LocalStore: Sendable {
   /// The identity of the file, to detect that it was replaced.
   package let file: OpenedFile
   /// SQLite's number of the tables and indexes for which the version of the schema was checked.
-  let checkedTables = Atomic<Int32>(-1)
+  let checkedTables = Atomic<Int64>(-1)
   let notices: CommitNotices
   let eventHub = EventHub()
   let running = RunningTransactions()

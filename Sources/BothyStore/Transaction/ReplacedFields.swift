@@ -142,7 +142,7 @@ package enum ReplacedFields {
     let bound = try PreparedStatement(
       """
       INSERT OR REPLACE INTO bothy_replaced
-      SELECT 0, '', '', max(version), NULL, max(noted), 0, NULL, '' FROM bothy_replaced WHERE number <= ?
+      SELECT 0, '', '', max(version), NULL, max(noted), 0, NULL, '' FROM bothy_replaced WHERE number <= ? GROUP BY 1
       """, in: transaction.database)
     bound.bind(number, at: 1)
     try bound.run()

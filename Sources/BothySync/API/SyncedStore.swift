@@ -36,6 +36,8 @@ public final class SyncedStore: Sendable {
   private let opened: SyncOptions
   /// The owner of the file, if one was named.
   package let owner: AccountID?
+  /// True without a remote: the work belongs to no user of a server yet.
+  let isGuest: Bool
   /// The document of what was pending in a file that did not fit the schema and was created again.
   package let setAside: String?
 
@@ -62,6 +64,7 @@ public final class SyncedStore: Sendable {
     self.remote = BoundRemote(
       remote: NamingRemote(remote, store.schema), store: store, reachability: reachability, clock: clock,
       limit: configuration.requestTimeout)
+    isGuest = remote is NoRemote
     opened = configuration
     followed = SubscribedScopes(configuration.scopes)
     let governor = SyncConditions(configuration, file: store.file)

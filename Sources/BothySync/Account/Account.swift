@@ -133,6 +133,7 @@ extension SyncedStore {
         .badDocument, "\(path) is one of the database's own files. Give the path of another file.")
     }
     var document = try PendingDocument(in: transaction)
+    if isGuest { document.owner = nil }
     let count = try document.hold(store.secrets.keys())
     guard count == 0 || withoutSecrets else {
       var error = BothyError(

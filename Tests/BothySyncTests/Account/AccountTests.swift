@@ -199,6 +199,18 @@ struct AccountTests {
     #expect(try back.account.store.diagnose().findings.isEmpty)
   }
 
+  @Test("A guest's changes are those of the user who signs in")
+  func guest() async throws {
+    let device = try AccountDevice()
+    let path = device.temporary.path + "/guest.json"
+    let guest = try device.folder.open(AccountID(space: "hut", user: "guest"), remote: .none)
+    try insert("tried", in: guest)
+    #expect(try await guest.signOut(.export(to: path)) == 1)
+    let ann = try device.open(ann, importing: path)
+    #expect(await ann.account.store.sync().pushed == 1)
+    #expect(try await device.served() == ["tried": "ann"])
+  }
+
   @Test("A document that is imported again after its sync changes nothing")
   func importedTwice() async throws {
     let device = try AccountDevice()

@@ -43,7 +43,7 @@ struct PurgeStackJournalTests {
     try a.store.purge(one, includingPending: true)
     let entries = try a.store.journal.entries(losing: true)
     #expect(Set(entries.map(\.record)) == [one, two])
-    #expect(entries.allSatisfy(\.isRestorable))
+    #expect(entries.allSatisfy { $0.isRestorable })
     await a.store.sync()
     try await a.store.journal.restore(#require(entries.first))
     await a.store.sync()
