@@ -45,7 +45,7 @@ import Testing
     let file = folder.appendingPathComponent("todos.bothy")
     let here = try SyncedStore(at: file, schema: [TodoList.self, Todo.self], remote: .none)
     try await here.save(Todo(title: "Wax"), policy: .local)
-    #expect(await here.sync().stop?.name == "unreachable")
+    #expect(await here.sync().obstacle == .unreachable)
     #expect(try await here.fetch(Todo.self, policy: .local).map(\.title) == ["Wax"])
     #expect(FileManager.default.fileExists(atPath: file.path))
     #expect(throws: BothyError.self) { try SyncedStore(named: "a/b", schema: [Todo.self], remote: .none) }
@@ -94,7 +94,7 @@ import Testing
     await #expect(throws: BothyError.self) { try await store.update(Todo(id: "none", title: "None")) }
     #expect(try await store.delete(Todo.where { $0.title == "B" }) == 1)
     #expect(try await store.delete([Todo(id: "c", title: "C"), Todo(id: "none", title: "None")]) == 1)
-    #expect(try await store.outbox.counts().total == 0)
+    #expect(try await store.outbox.pending().isEmpty)
     #expect(try await store.fetch(Todo.all, policy: .remote).map(\.title) == ["AA"])
   }
 

@@ -73,7 +73,10 @@ extension ReadTransaction {
   }
 
   /// True if there is a record with the id. One look-up in the primary key.
-  package final func exists<E: Entity>(_ type: E.Type, id: String) throws -> Bool {
+  ///
+  /// Counts what this transaction has written. A record that this version of the app can't read is there too. Throws
+  /// `BothyError` `unknownType` for a type that the store's schema lacks.
+  public final func exists<E: Entity>(_ type: E.Type, id: String) throws -> Bool {
     try exists(table(of: type), id: id)
   }
 }
