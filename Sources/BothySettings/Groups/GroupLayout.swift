@@ -40,6 +40,8 @@ package struct GroupLayout: Sendable {
     for index in type.fields.indices {
       type.fields[index].isOptional = true
       type.fields[index].defaultValue = nil
+      // The group shows its default for content that it doesn't know.
+      type.fields[index].reading = FieldSchema(type.fields[index].name, type.fields[index].kind).reading
     }
     type.mergesByField = true
     return type

@@ -74,7 +74,12 @@ extension SyncedStore {
     guard let mark = file.range(of: ".damaged-", options: .backwards) else { return }
     let place = file.replacingCharacters(in: mark, with: ".\(state)-")
     for suffix in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: file + suffix) {
-      try FileManager.default.moveItem(atPath: file + suffix, toPath: place + suffix)
+      if !suffix.isEmpty, FileManager.default.fileExists(atPath: place + suffix) {
+        // An earlier call ended halfway. This log was made when the file was read again.
+        try FileManager.default.removeItem(atPath: file + suffix)
+      } else {
+        try FileManager.default.moveItem(atPath: file + suffix, toPath: place + suffix)
+      }
     }
   }
 }

@@ -169,7 +169,7 @@ final class Intent: Sendable {
       if entry.isUndoneDeletion { state.end(id, device, "told") { $0.isDeletion } }
       guard entry.isLoss else { return }
       state.log.append("  told \(device): \(id) \(entry.outcome) \(entry.lost?.text ?? "its deletion")")
-      state.hear(id, fields, device)
+      state.hear(id, fields, device, from: entry.lostContainer)
     }
   }
 
@@ -215,7 +215,9 @@ extension Intent.State {
 
   /// Marks the content that the journal reported as lost. `fields` has the record on the device, or is `nil` for a
   /// deletion.
-  mutating func hear(_ record: String, _ fields: [String: JSONValue]?, _ device: Int) {
+  ///
+  /// - Parameter place: the container that was lost, if one was.
+  mutating func hear(_ record: String, _ fields: [String: JSONValue]?, _ device: Int, from place: String?) {
     for text in (fields ?? [:]).values {
       guard let text = text.stringValue else { continue }
       let isOwn = deeds.contains {
@@ -226,6 +228,8 @@ extension Intent.State {
     for index in deeds.indices where deeds[index].isOpen(record, device) {
       let deed = deeds[index]
       if deed.isDeletion ? fields == nil : deed.texts.isEmpty { deeds[index].end = "told" }
+      // A restore takes back texts and a move at once.
+      if deed.isRestore && deed.container == place { deeds[index].container = nil }
       for (name, text) in deed.texts where text.isEmpty && (fields?[name] ?? .null).isNull {
         told.insert("\(deed.number) \(name)")
       }
