@@ -94,8 +94,10 @@ extension Intent.State {
       let new = after[name]?.stringValue
       guard old != new else { continue }
       let change = "\(id).\(name) \(old ?? "nothing") → \(new ?? "nothing") by \(device) [\(policy.rawValue)]"
-      if let new, let number = restored.removeValue(forKey: "\(device) \(id) \(name) \(new)") {
-        if before != nil, !policy.mayReplace(name), !chain(of: name, from: number).contains(old ?? "") {
+      // A new record on the server has the text anyway.
+      let isKnown = before != nil
+      if let new, isKnown, let number = restored.removeValue(forKey: "\(device) \(id) \(name) \(new)") {
+        if !policy.mayReplace(name), !chain(of: name, from: number).contains(old ?? "") {
           problems.append("Restored over unseen: \(change)")
         }
       } else if let new, let number = author[new] {
