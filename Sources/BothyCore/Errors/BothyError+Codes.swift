@@ -165,7 +165,7 @@ extension BothyError.Code {
   /// The journal no longer has the entry.
   ///
   /// It keeps entries by age, number and size. Raise `SyncOptions.journal` to keep them longer. `SaveReceipt.result`
-  /// throws it if its verdict is no longer known. Fetch the record for its present state.
+  /// throws this error for a verdict that is no longer known. Fetch the record for its present state.
   public static let expired = BothyError.Code("expired")
   /// The replaced content of the journal's entry was restored before.
   ///

@@ -45,7 +45,7 @@ public struct StoredItem: Sendable, Hashable {
   public var record: AnyRecord
   /// The audience. In a write, `nil` leaves it unchanged.
   ///
-  /// `.nobody` in a write removes all users and lists. Results of `load` always have an audience.
+  /// A write of `.nobody` removes all users and lists. Results of `load` always have an audience.
   public var sharing: Audience?
 
   /// Makes an item, without a check or a request.

@@ -55,8 +55,8 @@ public struct SharingControl: Sendable {
     try await unshare(RecordID(entity), from: sharing).typed(E.self)
   }
 
-  /// Returns the audience of a record: the server's, with the pending changes. `.nobody` for a record that isn't on this
-  /// device. Three look-ups.
+  /// Returns the audience of a record: the server's, with the pending changes. Returns `.nobody` for a record that
+  /// isn't on this device. Three look-ups.
   package func audience(of record: RecordID) async throws -> Audience {
     try await synced.store.read { try SyncedStore.audience(of: record, in: $0) }
   }
@@ -64,14 +64,14 @@ public struct SharingControl: Sendable {
   /// Returns the audience of a value's record: the server's, with the pending changes. Three look-ups, and no
   /// request.
   ///
-  /// `.nobody` for a record that isn't on this device.
+  /// Returns `.nobody` for a record that isn't on this device.
   public func audience<E: Entity>(of value: E) async throws -> Audience {
     try await audience(of: RecordID(value))
   }
 }
 
 extension SyncedStore {
-  /// Who can see a record, and lists of users. Making it reads nothing.
+  /// The audiences of records, and the lists of users. Making it reads nothing.
   public var sharing: SharingControl { SharingControl(synced: self) }
 
   @discardableResult

@@ -242,7 +242,7 @@ extension SyncedStore {
 /// if found.origin == .local { print("offline") }
 /// ```
 public struct FetchResult<Element: Sendable>: RandomAccessCollection, Sendable {
-  /// Who gave the answer. Pending changes are included in both cases.
+  /// The source of the answer. Pending changes are included in both cases.
   public enum Origin: String, Sendable, Hashable {
     /// The server, for this read; pending changes are merged in. Under `.syncThenLocal` a sync has ended well
     /// before the read.

@@ -63,8 +63,8 @@ extension SyncedStore {
     return wreck.report
   }
 
-  /// Dismisses a quarantined file without salvaging it. The file is kept as `….dismissed-…` and is no longer
-  /// reported.
+  /// Dismisses a quarantined file without salvaging it. The file stays as `….dismissed-…`, and no call reports it
+  /// again.
   ///
   /// Its pending changes are never sent then. A path that isn't that of a quarantined file changes nothing.
   /// Throws if the file can't be renamed.
