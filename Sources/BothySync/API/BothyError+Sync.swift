@@ -41,6 +41,12 @@ extension BothyError {
     self[SyncDetails.self] = SyncDetails(record: record, rejection: rejection)
   }
 
+  /// Creates an error of a call that so many pending changes kept from ending.
+  init(_ code: Code, _ message: String, pendingCount: Int) {
+    self.init(code, message)
+    self.pendingCount = pendingCount
+  }
+
   static let cacheDisabled = BothyError(
     .cacheDisabled,
     "The store keeps no records, so nothing can be read from it or saved in it alone. Set `storesRecords` of "

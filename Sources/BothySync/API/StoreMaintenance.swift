@@ -85,12 +85,11 @@ public struct StoreMaintenance: Sendable {
       _ = try synced.purge(includingPending: true) { transaction in
         let count = try OutboxQueue.counts(in: transaction).total
         guard count == 0 || discardingPending else {
-          var error = BothyError(
+          throw BothyError(
             .pendingChanges,
             "\(count) changes are not on the server; a reset loses them. Release drafts and sync first, or pass "
-              + "discardingPending: true.")
-          error.pendingCount = count
-          throw error
+              + "discardingPending: true.",
+            pendingCount: count)
         }
       }
     }

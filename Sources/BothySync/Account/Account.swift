@@ -136,12 +136,11 @@ extension SyncedStore {
     if isGuest { document.owner = nil }
     let count = try document.hold(store.secrets.keys())
     guard count == 0 || withoutSecrets else {
-      var error = BothyError(
+      throw BothyError(
         .pendingSecrets,
         "\(count) pending changes have sensitive values, which no document holds. Release drafts and sync "
-          + "first, or export without them: the records are drafts then, to be completed.")
-      error.pendingCount = count
-      throw error
+          + "first, or export without them: the records are drafts then, to be completed.",
+        pendingCount: count)
     }
     try document.write(to: path)
     do {
@@ -162,9 +161,8 @@ extension BothyError {
     self.init(
       .pendingChanges,
       "\(count) changes are not on the server yet. Release drafts and sync first, or sign out by parking, exporting "
-        + "or discarding them."
-    )
-    pendingCount = count
+        + "or discarding them.",
+      pendingCount: count)
   }
 }
 
