@@ -102,7 +102,9 @@ public final class LocalStore: Sendable {
     }
     do {
       let (known, hasConcealed, isCheckDue, kept) = try connections.writer.write { database in
-        if let recorder { try TableUpgrade(database: database).run(recorder.tables) }
+        if let recorder {
+          try TableUpgrade(database: database).run(recorder.tables, former: recorder.formerColumns)
+        }
         let recorder = try recorder ?? SyncedFileGuard(database, path: path)
         let isNew = try !database.tableExists("bothy_meta")
         let (known, hasConcealed) = try Migrator(database: database, recorder: recorder, secrets: secrets)

@@ -1,12 +1,14 @@
 import GRDB
 
-/// Upgrades the tables of a recorder from an earlier version. Missing columns are added with their defaults. Any other
-/// difference throws, and the file is left unchanged.
+/// Upgrades the tables of a recorder from an earlier version. Columns with a former name get the present one, and missing
+/// ones are added with their defaults. Any other difference throws, and the file is left unchanged.
 struct TableUpgrade {
   let database: Database
 
   /// Runs the statements that create the tables. Each is safe to run again.
-  func run(_ statements: [String]) throws {
+  ///
+  /// - Parameter former: the former names of columns, by the present ones.
+  func run(_ statements: [String], former: [String: String] = [:]) throws {
     let present = Set(
       try String.fetchAll(database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'"))
     let model = try DatabaseQueue()
@@ -16,6 +18,7 @@ struct TableUpgrade {
       return try names.filter { present.contains($0) }.map { ($0, try Self.columns(of: $0, in: model)) }
     }
     for (table, columns) in wanted {
+      try rename(former, in: table, to: columns)
       let stored = try Self.columns(of: table, in: database)
       if stored != columns { try upgrade(table, from: stored, to: columns) }
     }
@@ -28,6 +31,18 @@ struct TableUpgrade {
     var isRequired: Bool
     var defaultSQL: String?
     var keyPosition: Int
+  }
+
+  /// Renames the columns of a table that still have their former names. A table with both names is left to `upgrade`.
+  private func rename(_ former: [String: String], in table: String, to wanted: [Column]) throws {
+    let stored = Set(try Self.columns(of: table, in: database).map(\.name))
+    for name in wanted.map(\.name) where !stored.contains(name) {
+      guard let before = former[name], stored.contains(before) else { continue }
+      try database.execute(
+        sql:
+          "ALTER TABLE \(table.quotedIdentifier) RENAME COLUMN \(before.quotedIdentifier) TO \(name.quotedIdentifier)"
+      )
+    }
   }
 
   private func upgrade(_ table: String, from stored: [Column], to wanted: [Column]) throws {

@@ -10,6 +10,8 @@ import struct Foundation.Date
 package protocol ChangeRecorder: Sendable {
   /// The SQL that creates the recorder's own tables. Each statement is safe to run again.
   var tables: [String] { get }
+  /// The names that columns of these tables had in earlier versions, by the present ones.
+  var formerColumns: [String: String] { get }
   /// The time of a change made now, in milliseconds since 1970.
   var time: Int64 { get }
   func record(_ changes: [Change], in transaction: WriteTransaction) throws
@@ -26,6 +28,10 @@ package protocol ChangeRecorder: Sendable {
   func pending(of type: String, in database: Database) throws -> Set<String>
   /// Gives the fields of a type their new names in the recorded changes.
   func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws
+}
+
+extension ChangeRecorder {
+  package var formerColumns: [String: String] { [:] }
 }
 
 /// The origin of a change.

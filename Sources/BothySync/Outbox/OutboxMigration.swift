@@ -24,8 +24,9 @@ struct OutboxMigration {
         try database.execute(sql: "UPDATE \(table) SET type = ?2 WHERE type = ?1", arguments: [from, to])
       }
       for (table, columns) in [
-        ("bothy_outbox", ["sent", "shadow"]), ("bothy_later", ["sent"]), ("bothy_doubt", ["sent", "shadow"]),
-        ("bothy_unreadable", ["record"]), ("bothy_stale", ["told"]),
+        ("bothy_outbox", ["sent", "remote_version"]), ("bothy_later", ["sent"]),
+        ("bothy_doubt", ["sent", "remote_version"]), ("bothy_unreadable", ["record"]),
+        ("bothy_stale", ["told"]),
       ] {
         for column in columns {
           try database.execute(
@@ -141,7 +142,7 @@ struct OutboxMigration {
     _ type: String, _ change: (String, String, inout [String: JSONValue]) throws -> Void
   ) throws {
     for (column, isWhole) in [
-      ("base", false), ("last", false), ("awaited", false), ("sent", true), ("shadow", true),
+      ("base", false), ("last", false), ("awaited", false), ("sent", true), ("remote_version", true),
     ] {
       for table in ["bothy_outbox", "bothy_later", "bothy_doubt"] {
         try rewrite(type, in: table, column, isWhole: isWhole) { try change(table, column, &$0) }

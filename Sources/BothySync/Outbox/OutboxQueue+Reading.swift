@@ -3,8 +3,8 @@ import BothyStore
 /// Reading entries.
 extension OutboxQueue {
   static let columns = """
-    type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, shadow, reason,
-    container, leaving, edited_unsure, share, together, sent_together, awaiting, awaited, awaited_in,
+    type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, remote_version,
+    reason, container, leaving, edited_unsure, share, together, sent_together, awaiting, awaited, awaited_in,
     sent_revision, base_created, base_modified, base_owner
     """
 

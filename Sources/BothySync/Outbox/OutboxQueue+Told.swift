@@ -4,7 +4,7 @@ import BothyStore
 /// answer, a page, a snapshot, a query, a pushed change or a save that was sent to the server first.
 ///
 /// The columns of the record's entry hold it. `base_version`, `base` and `container` have the state that the changes were
-/// made against. `remoteVersion` has what was reported since, deletions and absences included, and `leaving` says if the
+/// made against. `remote_version` has what was reported since, deletions and absences included, and `leaving` says if the
 /// record left the scopes of this device. Once the entry has begun, this file alone writes them, except for the bases of
 /// changes that are stacked or of values that were read before. When the changes end, in any way, the row becomes what was
 /// reported last.
@@ -65,7 +65,8 @@ extension OutboxQueue {
   /// Replaces what was reported since the entry's base. With `nil` it is forgotten, because the device no longer follows
   /// the history that reported it.
   static func setTold(_ told: ServerRecord?, of id: RecordID, in transaction: WriteTransaction) throws {
-    try transaction.run("UPDATE bothy_outbox SET shadow = ?3 WHERE type = ?1 AND id = ?2", id, told?.json)
+    try transaction.run(
+      "UPDATE bothy_outbox SET remote_version = ?3 WHERE type = ?1 AND id = ?2", id, told?.json)
   }
 
   /// Returns what the server last reported about an entry's record, with its audience. Returns `nil` if the server

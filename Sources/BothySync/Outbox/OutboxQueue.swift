@@ -7,6 +7,7 @@ struct OutboxQueue: ChangeRecorder {
   let clock: SyncClock
 
   var tables: [String] { OutboxTables.all }
+  var formerColumns: [String: String] { OutboxTables.formerColumns }
   var time: Int64 { clock.reading().time }
 
   /// SQL for the first revision of an entry. It is random and below 2^52, so that a decision about an entry never

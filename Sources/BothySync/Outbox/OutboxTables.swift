@@ -27,11 +27,22 @@ enum OutboxTables {
   private static let columns = """
     type TEXT NOT NULL, id TEXT NOT NULL, kind INTEGER NOT NULL, revision INTEGER NOT NULL,
     edited INTEGER NOT NULL, state INTEGER NOT NULL, attempts INTEGER NOT NULL, retry_at INTEGER NOT NULL,
-    base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, shadow TEXT, reason TEXT,
-    last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0, edited_unsure INTEGER NOT NULL DEFAULT 0,
-    share TEXT, together TEXT, sent_together TEXT, awaiting INTEGER NOT NULL DEFAULT 0, awaited TEXT,
-    awaited_in TEXT, base_created INTEGER, base_modified INTEGER, base_owner TEXT
+    base_version TEXT, base TEXT, operation TEXT, sent_revision INTEGER, sent TEXT, remote_version TEXT,
+    reason TEXT, last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0,
+    edited_unsure INTEGER NOT NULL DEFAULT 0, share TEXT, together TEXT, sent_together TEXT,
+    awaiting INTEGER NOT NULL DEFAULT 0, awaited TEXT, awaited_in TEXT, base_created INTEGER,
+    base_modified INTEGER, base_owner TEXT
     """
+
+  /// The names that columns had in earlier versions, by the present ones. Files and documents of pending changes may have
+  /// them.
+  static let formerColumns = ["remote_version": "shadow"]
+
+  /// Returns the present name of a column that may have its former one. A document keeps former names until it is
+  /// inserted, because its memory is made of them.
+  static func presentName(_ column: String) -> String {
+    formerColumns.first { $0.value == column }?.key ?? column
+  }
 
   static let all =
     [

@@ -184,6 +184,46 @@ struct SchemaSkewScenario {
     let error = #expect(throws: BothyError.self) { try pair.a.restart() }
     #expect(error?.code == .newerFile && error?.message.contains("tomorrow") == true)
   }
+
+  /// Returns a pair whose first device has pulled a newer version under its pending change.
+  private func behind() async throws -> Pair {
+    let pair = try await Pair.sharing()
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    try pair.a.retitle("mine")
+    await pair.a.store.sync(.pull)
+    return pair
+  }
+
+  /// Promises: S-7
+  @Test("A file with the former name of a column keeps the server's versions")
+  func formerColumn() async throws {
+    let pair = try await behind()
+    for table in ["bothy_outbox", "bothy_later", "bothy_doubt"] {
+      try pair.a.tamper("ALTER TABLE \(table) RENAME COLUMN remote_version TO shadow")
+    }
+    try pair.a.restart()
+    #expect(try pair.a.store.resolve(.note(), .revert))
+    #expect(try pair.a.title() == "theirs")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("A document with the former name of a column restores the server's versions, once")
+  func formerColumnInDocument() async throws {
+    let pair = try await behind()
+    let document = pair.a.path + ".pending"
+    try await pair.a.store.signOut(.export(to: document))
+    let text = try String(contentsOfFile: document, encoding: .utf8)
+    let former = text.replacing("\"remote_version\":", with: "\"shadow\":")
+    #expect(former != text)
+    try former.write(toFile: document, atomically: true, encoding: .utf8)
+    let path = pair.a.path + "-again"
+    #expect(try SyncedStore.restorePending(from: document, into: path, schema: .notes))
+    #expect(try !SyncedStore.restorePending(from: document, into: path, schema: .notes))
+    let again = try SyncedStore(at: path, schema: .notes, remote: pair.a.remote, configuration: .quiet)
+    #expect(try again.resolve(.note(), .revert))
+    #expect(try again.store.fetch(Note.self, id: "T1")?.title == "theirs")
+  }
 }
 
 extension SimulatedDevice {
