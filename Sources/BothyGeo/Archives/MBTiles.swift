@@ -121,7 +121,8 @@ package final class MBTiles: TileArchive {
   static func failure(_ error: any Error, _ path: String) -> BothyError {
     if let known = error as? BothyError, known.isOfMaps { return known }
     guard let failure = error as? DatabaseError else {
-      return BothyError(.unavailable, "\(path) can't be read: \(error)", underlying: error)
+      return BothyError(
+        .unavailable, "\(path) can't be read: \(BothyError.cause(error)). Check the file.", underlying: error)
     }
     let reason = failure.message ?? failure.resultCode.description
     switch failure.resultCode {

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyStore
 import Foundation
 
 /// The distinct contents of an archive that is being written. They are in a file, found by hash and compared byte by
@@ -106,7 +107,8 @@ struct PMTilesContents {
   static func failure(_ error: any Error, _ path: String) -> BothyError {
     (error as? BothyError).flatMap { $0.isOfMaps ? $0 : nil }
       ?? BothyError(
-        .unavailable, "\(path) can't be written: \(error). Check its folder, and that the disk has room.",
+        .unavailable,
+        "\(path) can't be written: \(BothyError.cause(error)). Check its folder, and that the disk has room.",
         underlying: error)
   }
 }

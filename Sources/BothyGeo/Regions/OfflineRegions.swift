@@ -78,7 +78,10 @@ public final class OfflineRegions: Sendable {
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     } catch {
-      throw BothyError(.unavailable, "\(folder.path) can't be made: \(error).", underlying: error)
+      throw BothyError(
+        .unavailable,
+        "\(folder.path) can't be made: \(BothyError.cause(error)). Check the folder that it is in.",
+        underlying: error)
     }
     file = try RegionDatabase(path: folder.appending(path: "regions.sqlite").path)
     if let repair = file.repair { cache.reportReplacement(repair) }

@@ -356,7 +356,7 @@ extension RegionDatabase {
     }
     return BothyError(
       .unavailable,
-      "The list of regions, \(path), can't be used: \(error). Check that the disk has room and the file is whole; "
+      "The list of regions, \(path), can't be used: \(BothyError.cause(error)). Check that the disk has room and the file is whole; "
         + "without it regions are unknown, and tiles that they hold stay.", underlying: error)
   }
 }

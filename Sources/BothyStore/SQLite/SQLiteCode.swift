@@ -14,11 +14,22 @@ extension BothyError {
       return
     }
     guard let failure = error as? DatabaseError else {
-      self = BothyError(.database, "The store at \(path) failed: \(error)", underlying: error)
+      self = BothyError(.database, "The store at \(path) failed: \(Self.cause(error)).", underlying: error)
       return
     }
     let (code, message) = Self.sentence(for: failure, path: path)
     self = BothyError(code, message, underlying: failure)
+  }
+
+  /// Returns the cause of an error as a part of a sentence. SQLite's statement and the names of libraries are left out.
+  package static func cause(_ error: any Error) -> String {
+    let text =
+      switch error {
+      case let error as DatabaseError: error.message ?? error.resultCode.description
+      case let error as CocoaError: error.localizedDescription
+      default: "\(error)"
+      }
+    return text.hasSuffix(".") ? String(text.dropLast()) : text
   }
 
   private static func sentence(for failure: DatabaseError, path: String) -> (Code, String) {

@@ -139,7 +139,7 @@ struct SyncedFileGuard: ChangeRecorder {
   private var refusal: BothyError {
     BothyError(
       .readOnly,
-      "The file \(path) is synced, and a plain Store changes it without the server's knowledge. Open it with "
-        + "SyncedStore(at:schema:remote:) to write.")
+      "The file \(path) is synced, so a change by a plain store never reaches the server. Open it as a synced store "
+        + "to write.")
   }
 }

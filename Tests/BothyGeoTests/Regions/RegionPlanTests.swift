@@ -113,6 +113,18 @@ struct RegionPlanTests {
     let emptied = try OfflineRegions(cache: again.cache, folder: folder)
     #expect(try await emptied.all().isEmpty)
   }
+
+  @Test("A list of regions that can't be opened is reported without SQLite's codes")
+  func unusableList() throws {
+    let rig = try RegionRig()
+    let folder = URL(filePath: rig.scratch.file("unusable"))
+    try FileManager.default.createDirectory(
+      at: folder.appending(path: "regions.sqlite"), withIntermediateDirectories: true)
+    let error = #expect(throws: BothyError.self) { _ = try OfflineRegions(cache: rig.cache, folder: folder) }
+    #expect(error?.code == .unavailable)
+    #expect(error?.message.contains("regions.sqlite") == true)
+    #expect(error?.message.contains("SQLite error") == false)
+  }
 }
 
 extension URL {
