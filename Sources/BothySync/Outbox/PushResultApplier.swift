@@ -74,7 +74,7 @@ struct PushResultApplier {
     case .rejected(let rejection): try reject(item, entry, table, rejection)
     case .waiting: try OutboxQueue.recall(id, in: transaction)
     }
-    if try entry.isLeaving || isMovedAway(item.operation, verdict, entry) { try letGo(id, table) }
+    if try entry.isLeaving || isMovedAway(item.operation, verdict, entry) { try evict(id, table) }
   }
 
   /// Settles a batch with its outcomes. Operations without an outcome stay in doubt.
@@ -269,7 +269,7 @@ extension PushResultApplier {
   }
 
   /// Evicts the record. If changes of it are still pending, it is evicted when they are settled.
-  func letGo(_ id: RecordID, _ table: TypeTable) throws {
+  func evict(_ id: RecordID, _ table: TypeTable) throws {
     guard let left = try OutboxQueue.entry(id, in: transaction) else {
       try transaction.evict(table, id: id.id)
       return
