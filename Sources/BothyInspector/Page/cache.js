@@ -58,7 +58,7 @@ function section(context, cache, index, open) {
           h("td", { class: "dim" }, source.holders.map((holder) => `${heldBy(holder.name, cache)} (${number(holder.entries)})`).join(", ")),
           h("td", null, h("button", { type: "button", class: "quiet", "aria-label": `Show entries of ${source.name}`,
             "aria-expanded": String(chosen?.source === source.name), onclick: () => toggle(context, index, source.name) }, "Entries")))))
-      : empty("Nothing is stored.", "Each source that something is stored of would be listed here, with its entries, bytes and freshness."),
+      : empty("Nothing is stored.", "Each source with stored copies is listed here, with its entries, bytes and freshness."),
     chosen ? entries(chosen, context) : null,
     h("h3", null, "Hit rates"),
     cache.counters ? [rates(cache.counters), h("p", { class: "dim small" }, `Of all processes that have closed this cache, ever. ${number(cache.counters.loaded)} loaded from the network, ${number(cache.counters.confirmed)} confirmed as unchanged, ${number(cache.counters.failed)} failed.`)]

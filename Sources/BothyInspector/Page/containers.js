@@ -9,18 +9,18 @@ export default {
   load: ({ get, signal }) => get("/api/containers", {}, signal),
   render({ summary }, data) {
     return [
-      h("p", { class: "lead" }, "A container is what is pulled as one. Its cursor is the server's word for how far the last complete pull came; the next one goes on from there."),
+      h("p", { class: "lead" }, "A container is pulled as one. Its cursor is the position of the last complete pull in the server's history, and the next pull continues there."),
       data.containers.length
         ? table("Containers", ["Container", "State", "Last pull", { text: "Waiting", class: "num" }, "Cursor"], data.containers.map((container) =>
           h("tr", { key: `${container.container} ${container.children}` },
             h("th", { scope: "row" }, container.container || "Everything", container.children && container.container ? h("span", { class: "dim" }, " and below") : null),
             h("td", null, container.syncing ? badge("syncing", "info") : container.filling ? badge("filling", "wait")
               : container.complete ? badge("complete", "good") : badge("never pulled", "plain"),
-              container.followed ? null : [" ", badge("not followed", "plain")]),
+              container.followed ? null : [" ", badge("no subscription", "plain")]),
             h("td", { class: "nowrap" }, when(container.pulledAt, summary?.now)),
             h("td", { class: "num" }, number(container.pending)),
             h("td", null, container.cursor ? h("code", { class: "clip", title: container.cursor }, container.cursor) : h("span", { class: "none" }, "none")))))
-        : empty("No container is followed yet.", "After the first sync each container that is followed is listed here, with its cursor and the time of its last pull."),
+        : empty("Nothing was pulled yet.", "After the first sync each container with a subscription is listed here, with its cursor and the time of its last pull."),
       h("section", { "aria-labelledby": "locks" },
         h("h2", { id: "locks" }, "Locks"),
         data.lease

@@ -226,7 +226,7 @@ export default {
         : "The server refused nothing."),
       isSeveral ? many(context, data.entries) : null,
       data.entries.length ? data.entries.map((entry) => card(context, entry, isSeveral))
-        : empty("The inbox is empty.", "Changes that the server refuses would be here with its reason, and with four decisions: retry, keep local, revert, remove local."),
+        : empty("The inbox is empty.", "A change that the server rejects is listed here, with the reason and four decisions: retry, keep local, revert, remove local."),
       data.total > data.entries.length
         ? h("p", { key: "more", class: "dim" }, `The first ${number(data.entries.length)} are shown; others follow as these are decided about.`) : null,
       dialog(context, data),

@@ -74,7 +74,7 @@ export default {
             h("strong", null, container.container || "Everything"), " ",
             container.pulledAt ? when(container.pulledAt, summary?.now) : h("span", { class: "dim" }, "never to its end"),
             container.filling ? badge("pages wait for the last one", "wait") : null)))
-          : empty("Nothing was pulled yet.", "Each container that is followed would be here with the time of its last complete pull.")),
+          : empty("Nothing was pulled yet.", "After the first sync each container with a subscription is listed here, with the time of its last complete pull.")),
       h("section", { "aria-labelledby": "seen" },
         h("h2", { id: "seen" }, "Seen since the inspector was opened"),
         h("ol", { class: "moments", id: "moments" }, data.moments.map((moment) => h("li", null,
