@@ -102,13 +102,13 @@ public final class LocalStore: Sendable {
     }
     do {
       let (known, hasConcealed, isCheckDue, kept) = try connections.writer.write { database in
-        if let recorder {
-          try TableUpgrade(database: database).run(recorder.tables, former: recorder.formerColumns)
-        }
+        let tables = recorder.map { TableUpgrade(database: database, recorder: $0) }
+        try tables?.run()
         let recorder = try recorder ?? SyncedFileGuard(database, path: path)
         let isNew = try !database.tableExists("bothy_meta")
         let (known, hasConcealed) = try Migrator(database: database, recorder: recorder, secrets: secrets)
           .migrate(to: named, steps: migrations, path: path ?? ":memory:")
+        try tables?.note()
         let isCheckDue = try fileCheck != nil && FileCheck.claim(in: database) && !isNew
         return (known, hasConcealed, isCheckDue, recorder)
       }

@@ -2,13 +2,17 @@ import GRDB
 
 /// Upgrades the tables of a recorder from an earlier version. Columns with a former name get the present one, and missing
 /// ones are added with their defaults. Any other difference throws, and the file is left unchanged.
+///
+/// An opening that follows one with the same statements costs two look-ups.
 struct TableUpgrade {
   let database: Database
+  let recorder: any ChangeRecorder
+  private static let key = "tables"
 
-  /// Runs the statements that create the tables. Each is safe to run again.
-  ///
-  /// - Parameter former: the former names of columns, by the present ones.
-  func run(_ statements: [String], former: [String: String] = [:]) throws {
+  /// Runs the statements that create the tables, unless the noted state is the present one. Each is safe to run again.
+  func run() throws {
+    guard try noted() != state() else { return }
+    let (statements, former) = (recorder.tables, recorder.formerColumns)
     let present = Set(
       try String.fetchAll(database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'"))
     let model = try DatabaseQueue()
@@ -23,6 +27,31 @@ struct TableUpgrade {
       if stored != columns { try upgrade(table, from: stored, to: columns) }
     }
     for statement in statements { try database.execute(sql: statement) }
+  }
+
+  /// Notes the state that `run` need not look at again. Called after the last change of the file's tables.
+  func note() throws {
+    let state = try state()
+    guard try noted() != state else { return }
+    try database.execute(
+      sql: "INSERT INTO bothy_meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+      arguments: [Self.key, state])
+  }
+
+  /// The statements, as a hash, and SQLite's number of the tables, which every change of any table raises.
+  private func state() throws -> String {
+    let number = try Int64.fetchOne(database, sql: "PRAGMA schema_version") ?? 0
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for statement in recorder.tables {
+      for byte in statement.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    }
+    return "\(number) \(hash)"
+  }
+
+  private func noted() throws -> String? {
+    guard try database.tableExists("bothy_meta") else { return nil }
+    return try String.fetchOne(
+      database, sql: "SELECT value FROM bothy_meta WHERE key = ?", arguments: [Self.key])
   }
 
   private struct Column: Equatable, Sendable {

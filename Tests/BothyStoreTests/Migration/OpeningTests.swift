@@ -1,7 +1,34 @@
 import BothyStore
 import BothyTestSupport
 import Foundation
+import GRDB
 import Testing
+
+/// A recorder whose tables count how often their statements ran.
+private struct CountingRecorder: ChangeRecorder {
+  var others: [String] = []
+  var tables: [String] {
+    ["CREATE TABLE IF NOT EXISTS runs (number INTEGER) STRICT", "INSERT INTO runs VALUES (1)"] + others
+  }
+
+  var time: Int64 { 0 }
+
+  func record(_ changes: [Change], in transaction: WriteTransaction) throws {}
+
+  func later(
+    _ value: FieldValue, than earlier: FieldValue, readAs read: FieldValue, _ field: FieldSchema
+  ) throws -> FieldValue { value }
+
+  func migrate(_ step: Migration.Step, in database: Database) throws {}
+
+  func pending(of type: String, in database: Database) throws -> Set<String> { [] }
+
+  func convert(
+    _ field: String, of type: String, in database: Database, _ value: (JSONValue) throws -> JSONValue
+  ) throws {}
+
+  func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws {}
+}
 
 @Suite(.timeLimit(.minutes(5)))
 struct OpeningTests {
@@ -81,5 +108,25 @@ struct OpeningTests {
     let before = try Data(contentsOf: URL(fileURLWithPath: folder.database))
     expect(.newerFile) { _ = try LocalStore(at: folder.database, schema: todoSchema) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == before)
+  }
+
+  @Test("An opening creates the recorder's tables again only after a change of tables")
+  func recorderTables() throws {
+    /// Opens the file, tampers with it, and returns how often the recorder's statements have run.
+    func runs(_ recorder: CountingRecorder, then tampering: String? = nil) throws -> Int64 {
+      let store = try LocalStore(
+        at: folder.database, schema: todoSchema, migrations: [], options: StoreOptions(), recorder: recorder)
+      defer { try? store.close() }
+      if let tampering { try store.tamper(tampering) }
+      return try store.count("SELECT count(*) FROM runs")
+    }
+    #expect(try runs(CountingRecorder()) == 1)
+    #expect(try runs(CountingRecorder(), then: "CREATE TABLE other (number INTEGER)") == 1)
+    #expect(try runs(CountingRecorder(), then: "DROP TABLE other") == 2)
+    #expect(try runs(CountingRecorder()) == 3)
+    #expect(try runs(CountingRecorder()) == 3)
+    let more = CountingRecorder(others: ["CREATE TABLE IF NOT EXISTS more (number INTEGER) STRICT"])
+    #expect(try runs(more) == 4)
+    #expect(try runs(more) == 4)
   }
 }
