@@ -275,7 +275,7 @@ if isDevelopment {
       name: "BothySyncTests",
       dependencies: [
         "BothyStore", "BothySync", "BothyLegacy", "BothySyncService", "BothyPostgres", "BothyTesting",
-        "BothyTestSupport", grdb,
+        "BothyTestSupport", grdb, sqlite,
         log,
       ],
       swiftSettings: strict),

@@ -14,15 +14,6 @@ extension OutboxQueue {
     transaction.joined.insert(group)
   }
 
-  /// Returns the groups with changes that aren't sent yet. Costs one look at an index that is empty without groups.
-  static func groups(in transaction: ReadTransaction) throws -> [String] {
-    try transaction.rows(
-      """
-      SELECT DISTINCT together FROM bothy_outbox INDEXED BY bothy_outbox_together WHERE together IS NOT NULL
-      """
-    ) { $0.text(at: 0) }
-  }
-
   static func members(of group: String, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
     try changes(where: "together = ?", [group], in: transaction)
   }
@@ -146,7 +137,7 @@ extension OutboxQueue {
     try entry.reason ?? refusedMember(with: entry, in: transaction)?.reason
   }
 
-  /// Returns a member of a group that the server has rejected, or `nil`.
+  /// Returns a member of a group that the server has rejected, or `nil`. One look-up, whatever the size of the group.
   static func refused(in group: String, in transaction: ReadTransaction) throws -> Outbox.Entry? {
     try entries(where: "together = ? AND reason IS NOT NULL", [group], limit: 1, in: transaction).first
   }

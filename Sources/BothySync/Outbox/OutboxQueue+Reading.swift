@@ -275,47 +275,6 @@ extension OutboxQueue {
     ).first
   }
 
-  // MARK: the work that is left to send
-
-  /// True if any entry can be sent, now or later. Drafts and quarantined entries don't count.
-  static func hasWork(in transaction: ReadTransaction) throws -> Bool {
-    try transaction.has("SELECT 1 FROM bothy_outbox WHERE state = 0 LIMIT 1")
-  }
-
-  /// A measure of the work to send that differs after changes: the number of entries, and the sum of the times of their
-  /// last changes. The sum is cut so that it can't overflow.
-  struct Extent: Equatable {
-    var entries: Int64
-    var edited: Int64
-    var isEmpty: Bool { entries == 0 }
-  }
-
-  /// Returns the measure by a scan.
-  static func extent(in transaction: ReadTransaction) throws -> Extent {
-    try transaction.first(
-      """
-      SELECT count(*), coalesce(sum(edited & 0x7fffffff), 0)
-      FROM (SELECT edited FROM bothy_outbox WHERE state = 0 UNION ALL SELECT edited FROM bothy_later WHERE state = 0)
-      """
-    ) { Extent(entries: $0.int(at: 0), edited: $0.int(at: 1)) } ?? Extent(entries: 0, edited: 0)
-  }
-
-  /// True if nothing is pending.
-  static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
-    try !transaction.has("SELECT 1 FROM bothy_outbox LIMIT 1")
-  }
-
-  /// Returns the smallest id of the operations whose outcome is unknown, or `nil`.
-  static func oldestOperation(in transaction: ReadTransaction) throws -> String? {
-    try transaction.first(
-      """
-      SELECT min(operation) FROM (SELECT min(operation) AS operation FROM bothy_outbox WHERE operation IS NOT NULL
-        UNION ALL SELECT min(operation) FROM bothy_later WHERE operation IS NOT NULL
-        UNION ALL SELECT min(operation) FROM bothy_doubt)
-      """
-    ) { $0.text(at: 0) }
-  }
-
   // MARK: pending work by container
 
   /// Returns the local container of an entry's record. For a record deleted here, returns the server's container.
@@ -363,15 +322,15 @@ extension OutboxQueue {
   }
 
   /// Returns the entries of a scope in the order of sending. New records come after what they refer to, then updates,
-  /// then deletions before what they refer to.
+  /// then deletions before what they refer to. Those of a type that are sent once more come after the others.
   static func entries(
     in scope: SyncScope, includingQuarantined: Bool, in transaction: ReadTransaction
   ) throws -> [Outbox.Entry] {
     let order = transaction.catalog.tablesByReference.map(\.schema.name)
     let rank = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
-    func key(_ entry: Outbox.Entry) -> (Int64, Int, String) {
+    func key(_ entry: Outbox.Entry) -> (Int64, Int, Int64, String) {
       let place = rank[entry.id.type] ?? order.count
-      return (entry.change.number, entry.change == .delete ? -place : place, entry.id.id)
+      return (entry.change.number, entry.change == .delete ? -place : place, entry.retryAt, entry.id.id)
     }
     return try entries(in: transaction).filter { entry in
       guard includingQuarantined || entry.stage != .quarantined else { return false }

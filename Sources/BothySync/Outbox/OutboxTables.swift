@@ -50,6 +50,10 @@ enum OutboxTables {
       "CREATE TABLE IF NOT EXISTS bothy_later (\(columns), PRIMARY KEY (type, id, revision)) STRICT, WITHOUT ROWID",
       "CREATE TABLE IF NOT EXISTS bothy_doubt (\(columns), PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID",
       """
+      CREATE INDEX IF NOT EXISTS bothy_outbox_ready ON bothy_outbox (type, kind, retry_at, id)
+      WHERE state = 0 AND operation IS NULL
+      """,
+      """
       CREATE INDEX IF NOT EXISTS bothy_outbox_unsent ON bothy_outbox (type, id)
       WHERE base_version = '\(OutboxQueue.unsentVersion)'
       """,
@@ -64,7 +68,13 @@ enum OutboxTables {
       CREATE INDEX IF NOT EXISTS bothy_outbox_open ON bothy_outbox (operation) WHERE operation IS NOT NULL
       """,
       """
+      CREATE INDEX IF NOT EXISTS bothy_later_open ON bothy_later (operation) WHERE operation IS NOT NULL
+      """,
+      """
       CREATE INDEX IF NOT EXISTS bothy_outbox_together ON bothy_outbox (together) WHERE together IS NOT NULL
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS bothy_outbox_refused ON bothy_outbox (together) WHERE reason IS NOT NULL
       """,
       """
       CREATE INDEX IF NOT EXISTS bothy_outbox_sent_together ON bothy_outbox (sent_together)

@@ -7,9 +7,13 @@ extension PushBatchBuilder {
   /// again.
   mutating func addGroups() throws {
     repeat {
-      for group in try OutboxQueue.groups(in: transaction) where !isFull && batch.items.count < limit {
+      var last = ""
+      while !isFull, batch.items.count < limit,
+        let group = try OutboxQueue.group(after: last, in: transaction)
+      {
         try add(group: group)
         try addFollowing()
+        last = group
       }
     } while try !isFull && batch.items.count < limit && fuseCycles()
   }
@@ -241,7 +245,10 @@ extension PushBatchBuilder {
   /// Reports the members of transactions that can't be sent yet.
   mutating func noteWaiting() throws {
     guard !isFull, batch.items.count < limit, try OutboxQueue.hasLater(in: transaction) else { return }
-    for group in try OutboxQueue.groups(in: transaction) where !groups.contains(group) {
+    var last = ""
+    while let group = try OutboxQueue.group(after: last, in: transaction) {
+      last = group
+      if groups.contains(group) { continue }
       let members = try OutboxQueue.members(of: group, in: transaction)
       guard let obstacle = members.first(where: \.isLater) else { continue }
       batch.blocked += members.filter { !$0.isLater }.map { ($0.id, obstacle.id) }

@@ -20,6 +20,8 @@ struct PushBatch: Sendable {
   var blobs: [BlobNeed] = []
   /// True if transactions were left for a request after the missing pages.
   var holdsGroups = false
+  /// True if it has no room for more, so that other changes may be left for the next request.
+  var isFull = false
   /// The number of entries that were dropped because their record isn't here.
   var repaired = 0
   /// Entries that no server accepts as they are, and the reasons.
@@ -104,6 +106,12 @@ struct PushBatchBuilder {
   mutating func build(
     only records: [RecordID]? = nil, thenBut held: Set<String>? = nil
   ) throws -> PushBatch {
+    try fill(only: records, thenBut: held)
+    batch.isFull = isFull || batch.items.count >= limit
+    return batch
+  }
+
+  private mutating func fill(only records: [RecordID]?, thenBut held: Set<String>?) throws {
     givesBack = try GivenBack.isUsed(in: transaction)
     try addOperationsInDoubt(records.map(Set.init))
     if let records {
@@ -111,18 +119,17 @@ struct PushBatchBuilder {
         try add(entry)
         try addFollowing()
       }
-      guard let held, !batch.items.isEmpty else { return batch }
+      guard let held, !batch.items.isEmpty else { return }
       heldTypes = held
     }
     try addFollowing()
     try addGroups()
-    if isFull { return batch }
+    if isFull { return }
     let order = transaction.catalog.tablesByReference
     for table in order { try addPhase(.insert, table) }
     for table in order { try addPhase(.update, table) }
     for table in order.reversed() { try addPhase(.delete, table) }
     try noteWaiting()
-    return batch
   }
 
   private mutating func addOperationsInDoubt(_ records: Set<RecordID>?) throws {
@@ -178,17 +185,16 @@ struct PushBatchBuilder {
   private mutating func addPhase(_ kind: ChangeKind, _ table: TypeTable) throws {
     let type = table.schema.name
     guard !heldTypes.contains(type) else { return }
-    var last = ""
+    var last = OutboxQueue.ReadyPlace.start
     while batch.items.count < limit && !isFull {
-      let entries = try OutboxQueue.entries(
-        where: "type = ? AND id > ? AND kind = ? AND state = 0 AND operation IS NULL AND retry_at <= ?",
-        [type, last, kind.number, now], limit: limit, in: transaction)
-      for entry in entries where batch.items.count < limit && visited[entry.id] == nil {
+      let found = try OutboxQueue.ready(
+        kind, of: type, after: last, at: now, limit: limit, in: transaction)
+      for (entry, _) in found where batch.items.count < limit && visited[entry.id] == nil {
         try add(entry)
         if !following.isEmpty { try addFollowing() }
       }
-      guard entries.count == limit, let next = entries.last else { return }
-      last = next.id.id
+      guard found.count == limit, let next = found.last else { return }
+      last = next.place
     }
   }
 

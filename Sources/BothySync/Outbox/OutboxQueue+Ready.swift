@@ -1,0 +1,81 @@
+import BothyStore
+
+/// Reading the work that is left to send. Each look costs the same whatever the size of the outbox, unless it says
+/// otherwise.
+extension OutboxQueue {
+  /// A position among the changes of a type and a kind, in the order of sending.
+  struct ReadyPlace {
+    var retryAt: Int64
+    var id: String
+
+    /// The position before all changes.
+    static let start = ReadyPlace(retryAt: 0, id: "")
+  }
+
+  /// Returns the next changes of a type and a kind that can be sent at `time`, with their positions. Those that were
+  /// never rejected come first, by id. Reads as many rows as it returns.
+  static func ready(
+    _ kind: ChangeKind, of type: String, after place: ReadyPlace, at time: Int64, limit: Int,
+    in transaction: ReadTransaction
+  ) throws -> [(entry: Outbox.Entry, place: ReadyPlace)] {
+    try transaction.rows(
+      """
+      SELECT \(columns) FROM bothy_outbox INDEXED BY bothy_outbox_ready
+      WHERE type = ? AND kind = ? AND state = 0 AND operation IS NULL AND (retry_at, id) > (?, ?) AND retry_at <= ?
+      ORDER BY retry_at, id LIMIT ?
+      """, type, kind.number, place.retryAt, place.id, time, limit
+    ) { row in
+      (entry: try entry(from: row), place: ReadyPlace(retryAt: row.int(at: 7), id: row.text(at: 1) ?? ""))
+    }
+  }
+
+  /// Returns the first group after `group`, by name, with changes that aren't sent yet, or `nil`.
+  static func group(after group: String, in transaction: ReadTransaction) throws -> String? {
+    try transaction.first(
+      """
+      SELECT together FROM bothy_outbox INDEXED BY bothy_outbox_together
+      WHERE together > ? ORDER BY together LIMIT 1
+      """, group
+    ) { $0.text(at: 0) }
+  }
+
+  /// True if any entry can be sent, now or later. Drafts and quarantined entries don't count, and are read until one is
+  /// found.
+  static func hasWork(in transaction: ReadTransaction) throws -> Bool {
+    try transaction.has("SELECT 1 FROM bothy_outbox WHERE state = 0 LIMIT 1")
+  }
+
+  /// A measure of the work to send that differs after changes: the number of entries, and the sum of the times of their
+  /// last changes. The sum is cut so that it can't overflow.
+  struct Extent: Equatable {
+    var entries: Int64
+    var edited: Int64
+    var isEmpty: Bool { entries == 0 }
+  }
+
+  /// Returns the measure by a scan.
+  static func extent(in transaction: ReadTransaction) throws -> Extent {
+    try transaction.first(
+      """
+      SELECT count(*), coalesce(sum(edited & 0x7fffffff), 0)
+      FROM (SELECT edited FROM bothy_outbox WHERE state = 0 UNION ALL SELECT edited FROM bothy_later WHERE state = 0)
+      """
+    ) { Extent(entries: $0.int(at: 0), edited: $0.int(at: 1)) } ?? Extent(entries: 0, edited: 0)
+  }
+
+  /// True if nothing is pending.
+  static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
+    try !transaction.has("SELECT 1 FROM bothy_outbox LIMIT 1")
+  }
+
+  /// Returns the smallest id of the operations whose outcome is unknown, or `nil`.
+  static func oldestOperation(in transaction: ReadTransaction) throws -> String? {
+    try transaction.first(
+      """
+      SELECT min(operation) FROM (SELECT min(operation) AS operation FROM bothy_outbox WHERE operation IS NOT NULL
+        UNION ALL SELECT min(operation) FROM bothy_later WHERE operation IS NOT NULL
+        UNION ALL SELECT min(operation) FROM bothy_doubt)
+      """
+    ) { $0.text(at: 0) }
+  }
+}

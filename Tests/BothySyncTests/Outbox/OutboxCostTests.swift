@@ -1,0 +1,54 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// The cost of a long outbox, in the steps of SQLite's virtual machine for statements that name its table. Four times
+/// the changes may cost four times the steps, and a search from the start with each request costs more.
+@Suite("Costs of a long outbox", .timeLimit(.minutes(5)))
+struct OutboxCostTests {
+  enum Work: String, CaseIterable { case inserts, updates, deletions, transactions }
+
+  @Test("Sending pending changes costs steps in proportion to their number", arguments: Work.allCases)
+  func sending(_ work: Work) async throws {
+    let count = work == .deletions ? 1000 : 300
+    let few = try await steps(sending: work, count, in: count / 50)
+    let many = try await steps(sending: work, 4 * count, in: count / 50)
+    #expect(many < few * 5, "\(work): \(few) and \(many) steps")
+  }
+
+  /// Returns a device that sends this many changes in a request.
+  private func device(sending batchSize: Int) throws -> SimulatedDevice {
+    var configuration = SyncOptions.quiet
+    configuration.batchSize = batchSize
+    return try SimulatedWorld().addDevice(schema: .notes, configuration: configuration)
+  }
+
+  private func steps(sending work: Work, _ count: Int, in batchSize: Int) async throws -> Int {
+    let device = try device(sending: batchSize)
+    let ids = (0..<count).map { "N\($0)" }
+    if work == .updates || work == .deletions {
+      try device.change { transaction in for id in ids { try transaction.insert(Note(id: id, "start")) } }
+    }
+    await device.store.sync()
+    switch work {
+    case .inserts:
+      try device.change { transaction in for id in ids { try transaction.insert(Note(id: id, "new")) } }
+    case .updates:
+      try device.change { transaction in
+        for id in ids { _ = try transaction.update(Note.self, id: id) { $0.title = "new" } }
+      }
+    case .deletions:
+      try device.change { transaction in for id in ids { _ = try transaction.delete(Note.self, id: id) } }
+    case .transactions:
+      for number in 0..<count / 2 {
+        try await device.store.write(.atomic) { transaction in
+          for id in ["A\(number)", "B\(number)"] { try transaction.insert(Note(id: id, "new")) }
+        }
+      }
+    }
+    _ = try StatementCount.takeSteps(on: "bothy_outbox", of: device.store.store)
+    #expect(await device.store.sync().pushed == count)
+    return try StatementCount.takeSteps(on: "bothy_outbox", of: device.store.store)
+  }
+}
