@@ -229,13 +229,15 @@ extension OutboxQueue {
       "bothy_later WHERE \(condition)", arguments, limit: limit, isLater: true, in: transaction)
   }
 
-  /// Returns the entries that were later changes before and whose conflict with the server's version isn't decided.
-  static func undecided(in transaction: ReadTransaction) throws -> [Outbox.Entry] {
-    try entries(
+  /// Returns the records whose entries were later changes before and whose conflict with the server's version isn't
+  /// decided, by type and id. Reads as many rows of an index.
+  static func undecided(in transaction: ReadTransaction) throws -> [RecordID] {
+    try transaction.rows(
       """
-      bothy_outbox INDEXED BY bothy_outbox_unsent
+      SELECT type, id FROM bothy_outbox INDEXED BY bothy_outbox_unsent
       WHERE base_version = '\(unsentVersion)' AND operation IS NULL AND state = 0
-      """, in: transaction)
+      """
+    ) { $0.record(at: 0) }
   }
 
   static func hasLater(in transaction: ReadTransaction) throws -> Bool {

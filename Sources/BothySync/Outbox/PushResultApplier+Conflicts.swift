@@ -242,27 +242,28 @@ extension PushResultApplier {
   /// app's own decides wait until the change is sent.
   mutating func decideLater() throws {
     var left: Set<RecordID> = []
-    while let entry = try OutboxQueue.undecided(in: transaction).first(where: { !left.contains($0.id) }) {
-      let current = entry.remoteVersion
-      guard try Conflicts.unreadable(entry.id, current, in: transaction) == nil,
-        case .success(let context)? = try Conflicts.context(
-          entry.id, current, entry.group != nil, in: transaction)?.0,
-        let choice = Conflicts.decided(context, configuration)
-      else {
-        left.insert(entry.id)
-        continue
-      }
-      let unit = entry.group == nil ? [entry] : try OutboxQueue.unit(of: entry.id, in: transaction)
-      if unit.contains(where: { $0.operationID != nil }) {
-        left.insert(entry.id)
-        continue
-      }
-      try carryOut([(entry, current, choice)], of: unit)
-      if let now = try OutboxQueue.entry(entry.id, in: transaction), now.revision == entry.revision,
-        now.base?.version == OutboxQueue.unsentVersion
-      {
-        left.insert(entry.id)
-      }
+    while true {
+      // A decision may end other changes, and bring further conflicts.
+      let open = try OutboxQueue.undecided(in: transaction).filter { !left.contains($0) }
+      if open.isEmpty { return }
+      for id in open where try !decideLater(id) { left.insert(id) }
     }
+  }
+
+  /// Decides the conflict of one such change, if it still has one. Returns false if the conflict waits.
+  private mutating func decideLater(_ id: RecordID) throws -> Bool {
+    guard let entry = try OutboxQueue.entry(id, in: transaction), entry.operationID == nil,
+      entry.stage == .pending, entry.base?.version == OutboxQueue.unsentVersion
+    else { return true }
+    let current = entry.remoteVersion
+    guard try Conflicts.unreadable(id, current, in: transaction) == nil,
+      case .success(let context)? = try Conflicts.context(id, current, entry.group != nil, in: transaction)?.0,
+      let choice = Conflicts.decided(context, configuration)
+    else { return false }
+    let unit = entry.group == nil ? [entry] : try OutboxQueue.unit(of: id, in: transaction)
+    if unit.contains(where: { $0.operationID != nil }) { return false }
+    try carryOut([(entry, current, choice)], of: unit)
+    guard let now = try OutboxQueue.entry(id, in: transaction) else { return true }
+    return now.revision != entry.revision || now.base?.version != OutboxQueue.unsentVersion
   }
 }

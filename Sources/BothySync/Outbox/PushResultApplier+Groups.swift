@@ -242,8 +242,13 @@ extension PushResultApplier {
       let open = Dictionary(
         try Self.pullConflicts(page, in: transaction).filter { done[$0.entry.id] != $0.entry.revision }
           .map { ($0.entry.id, $0) }, uniquingKeysWith: { $1 })
-      guard let first = open.first?.value else { return true }
-      try settle(first, open, &done)
+      if open.isEmpty { return true }
+      // One round settles all that share no transaction. What a decision changed is looked at again in the next.
+      var touched: Set<RecordID> = []
+      for conflict in open.values where !touched.contains(conflict.entry.id) {
+        touched.formUnion(try OutboxQueue.closure(of: conflict.entry.id, in: transaction).map(\.id))
+        try settle(conflict, open, &done)
+      }
     }
   }
 

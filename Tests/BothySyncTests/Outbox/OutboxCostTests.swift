@@ -17,6 +17,13 @@ struct OutboxCostTests {
     #expect(many < few * 5, "\(work): \(few) and \(many) steps")
   }
 
+  @Test("Conflicts of independent transactions cost steps in proportion to their number")
+  func conflicts() async throws {
+    let few = try await stepsOfConflicts(40)
+    let many = try await stepsOfConflicts(160)
+    #expect(many < few * 6, "\(few) and \(many) steps")
+  }
+
   /// Returns a device that sends this many changes in a request.
   private func device(sending batchSize: Int) throws -> SimulatedDevice {
     var configuration = SyncOptions.quiet
@@ -50,5 +57,26 @@ struct OutboxCostTests {
     _ = try StatementCount.takeSteps(on: "bothy_outbox", of: device.store.store)
     #expect(await device.store.sync().pushed == count)
     return try StatementCount.takeSteps(on: "bothy_outbox", of: device.store.store)
+  }
+
+  /// Returns the steps of a sync in which this many transactions give way, each with a change on top of it.
+  private func stepsOfConflicts(_ count: Int) async throws -> Int {
+    let ids = (0..<count).map { "N\($0)" }
+    let pair = try await Pair.sharing(ids)
+    for id in ids {
+      try await pair.a.store.write(.atomic) { transaction in
+        try transaction.update(.note(id), fields: ["title": "together"])
+        try transaction.insert(Note(id: "with \(id)", "together"))
+      }
+      try pair.a.retitle(id, "later")
+      try pair.b.retitle(id, "theirs")
+    }
+    await pair.b.store.sync()
+    _ = try StatementCount.takeSteps(on: "bothy_outbox", of: pair.a.store.store)
+    await pair.a.store.sync()
+    let steps = try StatementCount.takeSteps(on: "bothy_outbox", of: pair.a.store.store)
+    #expect(try ids.allSatisfy { try pair.a.title($0) == "theirs" })
+    #expect(try pair.a.store.outboxEntries().isEmpty)
+    return steps
   }
 }
