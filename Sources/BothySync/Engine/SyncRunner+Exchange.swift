@@ -271,7 +271,8 @@ extension SyncRunner {
       if applier.needsPull { applied.waitsFor += try ConflictTiming.complete(timing.pulls, in: transaction) }
       transaction.source = .remote
       try SecretAttachment.sweep(in: transaction)
-      try GivenBack.sweep(in: transaction)
+      // States left behind count for nothing, and the last exchange of a sync has room.
+      if !plan.batch.isFull { try GivenBack.sweep(in: transaction) }
       var pull = try PullApplication(transaction, now: now)
       pull.orphans = configuration.orphans
       pull.history = response.history
@@ -296,7 +297,7 @@ extension SyncRunner {
       closing.isWriting = transaction.database.totalChangesCount != changes
       let isLast =
         !plan.holdsBack && applied.putOff.isEmpty && !response.pages.contains(where: \.more)
-        && plan.batch.items.count < configuration.batchSize
+        && !plan.batch.isFull
       try close(&closing, [report, applied.report], run, isLast: isLast, now, in: transaction)
       return (applied, closing)
     }

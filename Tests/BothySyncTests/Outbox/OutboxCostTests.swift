@@ -24,6 +24,20 @@ struct OutboxCostTests {
     #expect(many < few * 6, "\(few) and \(many) steps")
   }
 
+  @Test("A sync of several requests looks once for records that were given back")
+  func givenBack() async throws {
+    let device = try device(sending: 20)
+    await device.store.sync()
+    try device.change { transaction in
+      for number in 0..<50 { try transaction.insert(Note(id: "N\(number)", "new")) }
+    }
+    let statements = StatementCount()
+    try statements.count(in: device.store.store)
+    let report = await device.store.sync()
+    #expect(report.pushed == 50 && report.requests == 3)
+    #expect(statements.number(of: "DELETE FROM bothy_given") == 1)
+  }
+
   /// Returns a device that sends this many changes in a request.
   private func device(sending batchSize: Int) throws -> SimulatedDevice {
     var configuration = SyncOptions.quiet
