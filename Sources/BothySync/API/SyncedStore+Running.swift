@@ -232,7 +232,7 @@ extension SyncedStore {
   /// if it may not go on. What it did stays done, the rest stays pending.
   ///
   /// ```swift
-  /// store.network = NetworkRules(.always, types: ["Photo": .wifiOnly])
+  /// store.network = NetworkRules(.always, types: [Photo.self: .wifiOnly])
   /// ```
   ///
   /// Setting it makes a running `run()` look for something to do. The file doesn't keep it: set it again after

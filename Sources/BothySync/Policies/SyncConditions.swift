@@ -1,4 +1,4 @@
-import BothyStore
+public import BothyStore
 import Synchronization
 
 /// The conditions under which a sync may run now, and the policies in force. They come from the app, the user and the
@@ -163,7 +163,7 @@ extension ReadPolicy {
 ///
 /// ```swift
 /// store.network = .wifiOnly
-/// store.network = NetworkRules(.always, types: ["Photo": .wifiOnly], heldTypes: ["Draft"])
+/// store.network = NetworkRules(.always, types: [Photo.self: .wifiOnly], heldTypes: [Todo.self])
 /// ```
 public struct NetworkRules: Sendable, Hashable {
   /// The allowed networks and power state. A network that is unknown counts as one that costs nothing.
@@ -203,21 +203,24 @@ public struct NetworkRules: Sendable, Hashable {
   package var general: Terms
   /// Narrower terms for the local changes of some types. On a network that they exclude, changes of those types wait
   /// while others are sent. Changes of others are pulled by container, for all types.
-  package var types: [String: Terms]
-  /// The types whose local changes wait while they are named here.
-  package var heldTypes: Set<String>
+  private let types: [String: Terms]
+  /// The types whose local changes wait on every network.
+  private let heldTypes: Set<String>
 
-  /// Makes rules, by default without limits. Unknown names of types have no effect.
+  /// Makes rules, by default without limits. Types that the store's schema lacks have no effect.
   ///
   /// - Parameters:
   ///   - general: the terms of a whole sync. On a network that they exclude no sync runs.
-  ///   - types: narrower terms by the names of types. Only local changes of the type wait, while pulls bring
-  ///     all types.
-  ///   - heldTypes: names of types whose local changes wait on every network.
-  public init(_ general: Terms = .always, types: [String: Terms] = [:], heldTypes: Set<String> = []) {
+  ///   - types: narrower terms of types. Only local changes of the type wait, while pulls bring all types. Of several
+  ///     terms of a type the last count.
+  ///   - heldTypes: types whose local changes wait on every network.
+  public init(
+    _ general: Terms = .always, types: KeyValuePairs<any Entity.Type, Terms> = [:],
+    heldTypes: [any Entity.Type] = []
+  ) {
     self.general = general
-    self.types = types
-    self.heldTypes = heldTypes
+    self.types = Dictionary(types.map { ($0.key.typeName, $0.value) }, uniquingKeysWith: { $1 })
+    self.heldTypes = Set(heldTypes.map { $0.typeName })
   }
 
   /// The policy that allows every network, in every power state. The default of `SyncOptions.network`.

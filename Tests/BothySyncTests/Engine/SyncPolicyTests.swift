@@ -95,12 +95,25 @@ struct SyncPolicyTests {
     await running.stop()
   }
 
+  private struct Photo: Entity {
+    static let schema = TypeSchema("Photo", fields: [FieldSchema("title", .text)])
+
+    var id: String
+    var title: String
+
+    init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
+      self.id = id
+      title = try String(fromField: &fields)
+    }
+
+    func encode(to fields: inout FieldEncoder) { title.encodeField(to: &fields) }
+  }
+
   @Test("Types with narrower terms wait with their references, and others are sent")
   func types() async throws {
     let schema = StoreSchema(
       types: [
-        TypeSchema("Photo", fields: [FieldSchema("title", .text)]),
-        TypeSchema("Memo", fields: [FieldSchema("title", .text)]),
+        Photo.schema, Note.schema,
         TypeSchema(
           "Caption",
           fields: [
@@ -109,14 +122,14 @@ struct SyncPolicyTests {
       ])
     let world = try SimulatedWorld()
     var configuration = SyncOptions.quiet
-    configuration.network = NetworkRules(types: ["Photo": .wifiOnly])
+    configuration.network = NetworkRules(types: [Photo.self: .wifiOnly])
     let device = try world.addDevice(schema: schema, configuration: configuration)
     let store = device.store
     let feed = NetworkFeed(NetworkState(.reachable, expensive: true))
     let run = Task { await store.run(reachability: feed, clock: VirtualClock()) }
     try await until { store.status.network.isExpensive }
     try device.put(AnyRecord("Photo", id: "P", ["title": "p"]))
-    try device.put(AnyRecord("Memo", id: "M", ["title": "m"]))
+    try device.put(AnyRecord("Note", id: "M", ["title": "m"]))
     try device.put(AnyRecord("Caption", id: "C", ["title": "c", "photo": "P"]))
     let report = await store.sync()
     #expect(report.obstacle == nil && report.pushed == 1)
@@ -126,14 +139,14 @@ struct SyncPolicyTests {
     try device.put(AnyRecord("Photo", id: "P2", ["title": "p2"]))
     try await store.write(.atomic) { transaction in
       try transaction.insert(AnyRecord("Caption", id: "C2", ["title": "c2", "photo": "P2"]))
-      try transaction.insert(AnyRecord("Memo", id: "M2", ["title": "m2"]))
+      try transaction.insert(AnyRecord("Note", id: "M2", ["title": "m2"]))
     }
     #expect(await store.sync().pushed == 0)
     feed.send(.reachable)
     try await until { store.status.network == .reachable }
     #expect(await store.sync().pushed == 5)
-    store.network.heldTypes = ["Memo"]
-    try device.change { try $0.update(RecordID(type: "Memo", id: "M"), fields: ["title": "m2"]) }
+    store.network = NetworkRules(heldTypes: [Note.self])
+    try device.change { try $0.update(.note("M"), fields: ["title": "m2"]) }
     #expect(await store.sync().pushed == 0)
     #expect(await store.sync(forced: true).pushed == 1)
     run.cancel()
