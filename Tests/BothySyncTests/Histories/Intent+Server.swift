@@ -34,7 +34,7 @@ extension Intent.State {
     var after = operation.kind == .update ? before ?? [:] : [:]
     for (name, value) in operation.fields { after[name] = value.isNull ? nil : value }
     if let whole, let members = try? whole.fields.members() { after = members }
-    log.append(
+    note(
       "  server v\(version): \(operation.kind.rawValue) of \(id) from \(device) \(JSONValue.object(operation.fields).canonicalText)"
         + (operation.container.map { " in \($0)" } ?? ""))
     if operation.kind == .delete {

@@ -63,17 +63,26 @@ final class Intent: Sendable {
     var versions: [ServerRecord] = []
     var problems: [String] = []
     var log: [String] = []
+    var isLogged = true
   }
 
   let state = Mutex(State())
   let policies: [WideHistory.Policy]
 
-  init(_ history: WideHistory) { policies = history.devices.map(\.policy) }
+  /// - Parameter isLogged: false to keep no log, which costs more than the judgement.
+  init(_ history: WideHistory, isLogged: Bool = true) {
+    policies = history.devices.map(\.policy)
+    state.withLock { $0.isLogged = isLogged }
+  }
 
   var problems: [String] { state.withLock { $0.problems } }
   var log: [String] { state.withLock { $0.log } }
 
-  func note(_ line: String) { state.withLock { $0.log.append(line) } }
+  func note(_ line: @autoclosure () -> String) {
+    guard state.withLock({ $0.isLogged }) else { return }
+    let line = line()
+    state.withLock { $0.log.append(line) }
+  }
   func complain(_ line: String) { state.withLock { $0.problems.append(line) } }
 
   // MARK: deeds
@@ -96,7 +105,8 @@ final class Intent: Sendable {
   func acknowledge(_ number: Int) {
     state.withLock { state in
       state.deeds[number].isAcknowledged = true
-      state.log.append("  done: \(state.deeds[number].summary)")
+      let deed = state.deeds[number]
+      state.note("  done: \(deed.summary)")
     }
   }
 
@@ -136,7 +146,7 @@ final class Intent: Sendable {
         state.restored["\(device) \(record) \(name) \(text)"] = deed.number
       }
       state.deeds.append(deed)
-      state.log.append("  restored: \(deed.summary)")
+      state.note("  restored: \(deed.summary)")
     }
   }
 
@@ -168,7 +178,7 @@ final class Intent: Sendable {
       }
       if entry.isUndoneDeletion { state.end(id, device, "told") { $0.isDeletion } }
       guard entry.isLoss else { return }
-      state.log.append("  told \(device): \(id) \(entry.outcome) \(entry.lost?.text ?? "its deletion")")
+      state.note("  told \(device): \(id) \(entry.outcome) \(entry.lost?.text ?? "its deletion")")
       state.hear(id, fields, device, from: entry.lostContainer)
     }
   }
@@ -207,6 +217,11 @@ extension Intent.Deed {
 }
 
 extension Intent.State {
+  /// Appends a line to the log. The line must not name the state itself.
+  mutating func note(_ line: @autoclosure () -> String) {
+    if isLogged { log.append(line()) }
+  }
+
   mutating func end(_ record: String, _ device: Int, _ why: String, where holds: (Intent.Deed) -> Bool) {
     for index in deeds.indices where deeds[index].isOpen(record, device) && holds(deeds[index]) {
       deeds[index].end = why

@@ -94,6 +94,22 @@ struct WideHistory: Codable, Sendable, Equatable {
   enum Decision: String, Codable, Sendable, CaseIterable { case retry, revert, keepLocal, removeLocal }
 }
 
+extension WideHistory.Step {
+  /// The number of the device that the step concerns, or `nil` for a step of the server.
+  var device: Int? {
+    switch self {
+    case .write(let device, _), .atomic(let device, _), .draft(let device, _), .release(let device),
+      .online(let device, _, _, _), .sync(let device, _, _, _), .query(let device, _, _),
+      .refresh(let device, _), .live(let device, _), .purge(let device, _, _), .decide(let device, _, _),
+      .restore(let device, _), .beside(let device, _, _, _), .follow(let device, _),
+      .policyFails(let device, _), .restart(let device), .kill(let device, _, _),
+      .killUntold(let device, _, _):
+      device
+    case .compact, .epoch, .refuse: nil
+    }
+  }
+}
+
 extension WideHistory {
   /// The history in one line, for `BOTHY_HISTORY`.
   var line: String {

@@ -37,27 +37,30 @@ extension WideRunner {
         if try report.pushed + report.pulled > 0 || report.stop != nil || !store.outboxEntries().isEmpty {
           isAtRest = false
         }
-        try readJournals()
+        try readJournal(of: index)
       }
       // Nothing was sent and nothing came, so further syncs bring nothing either.
       if isAtRest { break }
     }
     var problems: [String] = []
-    for index in world.devices.indices { problems += try await differences(index) }
+    let server = try await world.serverRecords()
+    for index in world.devices.indices { problems += try await differences(index, server) }
+    problems += try modelDiffers(server)
     let pending = try world.devices.map { Set(try $0.store.outboxEntries().map(\.id.id)) }
     problems += intent.lost { pending[$0].contains($1) }
     return problems
   }
 
   /// Returns the differences between a device and the server, in all that the device follows.
-  private func differences(_ index: Int) async throws -> [String] {
+  private func differences(
+    _ index: Int, _ server: [RecordID: ServerRecord]
+  ) async throws -> [String] {
     let device = device(index)
     var problems: [String] = []
     for entry in try device.store.outboxEntries() {
       problems.append("\(device.name) still has the \(entry.change) of \(entry.id.id)")
     }
     let scopes = device.store.followedScopes
-    let server = try await world.serverRecords()
     let here = Dictionary(
       try await records(of: device).map { ($0.recordID, $0) }, uniquingKeysWith: { $1 })
     for (id, record) in server where scopes.contains(where: { $0.contains(record.container) }) {
@@ -87,7 +90,6 @@ extension WideRunner {
     }
     let findings = try device.store.diagnose().findings
     if !findings.isEmpty { problems.append("\(device.name): \(findings.map(\.message))") }
-    problems += try modelDiffers(server)
     return problems
   }
 

@@ -28,10 +28,10 @@ final class WideRunner {
 
   struct PolicyFailed: Error {}
 
-  init(_ history: WideHistory) async throws {
+  init(_ history: WideHistory, isLogged: Bool = true) async throws {
     self.history = history
     world = try await WideStorages.world(of: history)
-    intent = Intent(history)
+    intent = Intent(history, isLogged: isLogged)
     switches = history.devices.map { _ in PolicySwitch() }
     for (index, device) in history.devices.enumerated() {
       let added = try world.addDevice(
@@ -115,7 +115,8 @@ final class WideRunner {
       do { try await take(step) } catch let error as BothyError {
         intent.note("  threw \(error.code): \(error.message)")
       }
-      try readJournals()
+      // No other device's journal can have changed.
+      if let index = step.device { try readJournal(of: index) }
       if !intent.problems.isEmpty { break }
     }
     return intent.problems
@@ -220,13 +221,11 @@ final class WideRunner {
     for failure in report.failures { count("failure \(failure.code)") }
   }
 
-  /// Reads the verdicts of writes from the journals, including decisions of a sync without a report.
-  func readJournals() throws {
-    for index in world.devices.indices {
-      let entries = try news(index)
-      for entry in entries.reversed() { intent.hear(entry, index) }
-      heard[index] = entries.first?.number ?? heard[index]
-    }
+  /// Reads the verdicts of writes from a device's journal, including decisions of a sync without a report.
+  func readJournal(of index: Int) throws {
+    let entries = try news(index)
+    for entry in entries.reversed() { intent.hear(entry, index) }
+    heard[index] = entries.first?.number ?? heard[index]
   }
 
   private func news(_ index: Int) throws -> [JournalEntry] {

@@ -5,7 +5,7 @@ enum WideShrinker {
     of history: WideHistory, telling happened: ([String: Int]) -> Void = { _ in }
   ) async -> [String] {
     do {
-      let runner = try await WideRunner(history)
+      let runner = try await WideRunner(history, isLogged: false)
       let problems = try await runner.run()
       happened(runner.happened)
       return problems

@@ -1,5 +1,6 @@
 import BothyPostgres
 import BothySync
+import BothySyncService
 import BothyTesting
 import Foundation
 
@@ -15,9 +16,15 @@ enum WideStorages {
       address, configuration: PostgresServerStorage.Configuration(schema: schema, connections: 4))
   }
 
+  /// The storage in memory for all histories of a process, each of which has a space of its own in it. So its tables are
+  /// made and its statements are prepared once.
+  private static let memory: Result<SQLiteServerStorage, any Error> = Result { try SQLiteServerStorage() }
+
   /// Returns the world of a history. Odd seeds have the server on PostgreSQL.
   static func world(of history: WideHistory) async throws -> SimulatedWorld {
-    guard history.seed % 2 == 1, let storage = try await postgres.value else { return try SimulatedWorld() }
+    guard history.seed % 2 == 1, let storage = try await postgres.value else {
+      return try SimulatedWorld(storage: memory.get(), space: UUID().uuidString)
+    }
     return try SimulatedWorld(storage: storage, space: UUID().uuidString)
   }
 }
