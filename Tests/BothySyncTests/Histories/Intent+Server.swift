@@ -63,15 +63,15 @@ extension Intent.State {
       containers[id] = container
       places[id, default: []].append((container, deeds.count))
     }
-    for name in Sheet.texts where operation.kind != .delete {
-      if let text = after[name]?.stringValue { reached.insert(text) } else { cleared.insert("\(id) \(name)") }
+    for name in Sheet.judged where operation.kind != .delete {
+      if let text = after[name]?.judged { reached.insert(text) } else { cleared.insert("\(id) \(name)") }
     }
     for index in deeds.indices where deeds[index].record == id && deeds[index].device == device {
       let deed = deeds[index]
       if operation.kind == .delete {
         if deed.isDeletion { deeds[index].isReached = true }
       } else if !deed.isDeletion, !deed.texts.isEmpty {
-        let isThere = deed.texts.allSatisfy { after[$0.key]?.stringValue ?? "" == $0.value }
+        let isThere = deed.texts.allSatisfy { after[$0.key]?.judged ?? "" == $0.value }
         if isThere { deeds[index].isReached = true }
       } else if deed.container != nil, deed.container == containers[id] {
         deeds[index].isReached = true
@@ -89,9 +89,9 @@ extension Intent.State {
   ) {
     let id = operation.record.id
     if undone.contains("\(device) \(id)") { return }
-    for name in Sheet.texts {
-      let old = before?[name]?.stringValue
-      let new = after[name]?.stringValue
+    for name in Sheet.judged {
+      let old = before?[name]?.judged
+      let new = after[name]?.judged
       guard old != new else { continue }
       let change = "\(id).\(name) \(old ?? "nothing") → \(new ?? "nothing") by \(device) [\(policy.rawValue)]"
       // A new record on the server has the text anyway.
@@ -160,8 +160,8 @@ extension Intent.State {
     if deletions.isEmpty { problems.append("Deleted by nobody: \(id) by \(device)") }
     guard !policy.mayReplaceAll, policy != .changedFields else { return }
     let isSeen = deletions.contains { deletion in
-      Sheet.texts.allSatisfy { name in
-        let text = before[name]?.stringValue
+      Sheet.judged.allSatisfy { name in
+        let text = before[name]?.judged
         return text.map { chain(of: name, from: deletion.number).contains($0) } ?? true
       }
     }
@@ -175,8 +175,8 @@ extension Intent.State {
     of id: String, _ after: [String: JSONValue], _ operation: BothySync.SyncOperation, _ device: Int
   ) {
     if undone.contains("\(device) \(id)") { return }
-    let isNew = Sheet.texts.contains { name in
-      after[name]?.stringValue.map { author[$0].map { deeds[$0].device } == device && !reached.contains($0) }
+    let isNew = Sheet.judged.contains { name in
+      after[name]?.judged.map { author[$0].map { deeds[$0].device } == device && !reached.contains($0) }
         ?? false
     }
     let isOpen = deeds.contains {

@@ -61,6 +61,9 @@ final class Intent: Sendable {
     var applied: Set<String> = []
     /// All versions that the server ever had, for changes that reach a device late.
     var versions: [ServerRecord] = []
+    /// The bytes that people attached, as texts by their checksums.
+    var files: [String: String] = [:]
+    var fileCount = 0
     var problems: [String] = []
     var log: [String] = []
     var isLogged = true
@@ -102,6 +105,22 @@ final class Intent: Sendable {
     state.withLock { "\(field)-\(device)-\($0.deeds.count)" }
   }
 
+  /// Returns the text of the next file, which differs from all others.
+  func nextFile(_ device: Int) -> String {
+    state.withLock { state in
+      state.fileCount += 1
+      return "bytes \(state.fileCount) of device \(device)"
+    }
+  }
+
+  /// Notes the text that was stored under a checksum.
+  func attached(_ text: String, as sha256: String) { state.withLock { $0.files[sha256] = text } }
+
+  /// Returns the text that was stored under a checksum, or `nil` if no person stored it.
+  func bytes(of sha256: String) -> String? { state.withLock { $0.files[sha256] } }
+
+  var hasFiles: Bool { state.withLock { !$0.files.isEmpty } }
+
   func acknowledge(_ number: Int) {
     state.withLock { state in
       state.deeds[number].isAcknowledged = true
@@ -137,7 +156,7 @@ final class Intent: Sendable {
       deed.isRestore = true
       deed.isAcknowledged = true
       let (old, new) = (before?.texts ?? [:], after?.texts ?? [:])
-      for name in Sheet.texts where old[name] != new[name] { deed.texts[name] = new[name] ?? "" }
+      for name in Sheet.judged where old[name] != new[name] { deed.texts[name] = new[name] ?? "" }
       if let place = after?.container, place != before?.container {
         (deed.container, deed.from) = (place, before?.container)
       }
@@ -160,7 +179,7 @@ final class Intent: Sendable {
     state.withLock { state in
       let fields = state.server[record].flatMap { $0 } ?? [:]
       state.answers["\(device) \(record)", default: []].append(
-        (fields.compactMapValues(\.stringValue), state.deeds.count))
+        (fields.compactMapValues(\.judged), state.deeds.count))
     }
   }
 
@@ -234,7 +253,7 @@ extension Intent.State {
   /// - Parameter place: the container that was lost, if one was.
   mutating func hear(_ record: String, _ fields: [String: JSONValue]?, _ device: Int, from place: String?) {
     for text in (fields ?? [:]).values {
-      guard let text = text.stringValue else { continue }
+      guard let text = text.judged else { continue }
       let isOwn = deeds.contains {
         $0.device == device && $0.record == record && $0.texts.values.contains(text)
       }
@@ -321,6 +340,8 @@ extension Intent.State {
 }
 
 extension AnyRecord {
-  /// The texts of a sheet that have a value.
-  fileprivate var texts: [String: String] { fields.compactMapValues(\.text).filter { !$0.value.isEmpty } }
+  /// The judged fields of a sheet that have a value.
+  fileprivate var texts: [String: String] {
+    fields.compactMapValues { $0.text ?? $0.blob?.sha256 }.filter { !$0.value.isEmpty }
+  }
 }

@@ -10,7 +10,7 @@ typealias FaultyRemoteFault = FaultyRemote.Fault
 enum WideFeature: String, CaseIterable, Sendable {
   case atomic, drafts, online, onlineOnly, oneWay, busyWrites, queries, refreshes, live, purges,
     forcedPurges
-  case restores, processes
+  case restores, processes, exports, adoptions, blobs
   case decisions, keepLocal, moves, scopes, compaction, epochs, refusals, throwing, kills, untoldKills,
     faults, late, mixed
 
@@ -27,6 +27,9 @@ enum WideFeature: String, CaseIterable, Sendable {
       .decisions: ["decision retry", "decision revert", "decision removeLocal"], .scopes: ["follow"],
       .compaction: ["compaction"], .epochs: ["epoch"], .refusals: ["failure invalid"],
       .restores: ["restore"], .processes: ["beside"], .throwing: ["failure mergeFailed"], .kills: ["kill"],
+      .exports: ["export", "exported pending"],
+      .adoptions: ["adoptServer", "uploadMine", "keepApart"],
+      .blobs: ["attach", "replace", "detach", "upload", "download", "evict"],
       .faults: ["lostRequest", "lostAnswer", "duplicated", "busy", "broken"].map { "fault \($0)" },
       .late: ["fault late"],
     ]

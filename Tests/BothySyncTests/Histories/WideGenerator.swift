@@ -6,6 +6,10 @@ struct WideGenerator {
   private let features: Set<WideFeature>
   private var count = 3
   private var isThrowing = false
+  /// True if people attach many files. Elsewhere they attach none, so that those histories stay cheap.
+  private var attaches = false
+  /// True if the server has begun another history, about which devices decide.
+  private var isOther = false
 
   init(seed: UInt64, features: Set<WideFeature>) {
     random = SeededGenerator(seed: seed &* 0x9E37_79B9 &+ 7)
@@ -30,6 +34,7 @@ struct WideGenerator {
         skew: index == 0 ? 0 : Int64(number(-86_400_000...86_400_000)),
         scopes: has(.scopes) && random.chance(25) ? scopes() : [""])
     }
+    attaches = has(.blobs) && random.chance(40)
     isThrowing = devices.contains { $0.policy == .throwing }
     var steps: [WideHistory.Step] = []
     for _ in 0..<number(12...36) { steps.append(step()) }
@@ -58,6 +63,7 @@ struct WideGenerator {
       .delete, .remake,
     ]
     if has(.moves) { kinds += [.move, .move] }
+    if attaches { kinds += [WideHistory.What](repeating: .attach, count: 8) + [.detach, .detach, .detach] }
     return WideHistory.Act(
       what: pick(kinds), record: number(0...5), place: has(.moves) || has(.scopes) ? number(0...2) : 0)
   }
@@ -74,6 +80,10 @@ struct WideGenerator {
   private mutating func step() -> WideHistory.Step {
     let device = device()
     if isThrowing && random.chance(10) { return .policyFails(device, random.chance(70)) }
+    if attaches && random.chance(16) {
+      return random.chance(50) ? .evict(device, faults()) : .download(device, number(0...9), faults())
+    }
+    if isOther && has(.adoptions) && random.chance(16) { return adopt(device) }
     switch number(0...99) {
     case 0..<30: return .write(device, act())
     case 30..<54: return sync(device)
@@ -110,6 +120,8 @@ struct WideGenerator {
       (.restores, .restore(device, number(0...99))), (.restores, .restore(device, number(0...99))),
       (.processes, .beside(device, act(), syncs: random.chance(60), faults())),
       (.processes, .beside(device, act(), syncs: random.chance(60), faults())),
+      (.exports, .export(device, again: random.chance(30))), (.exports, .export(device, again: false)),
+      (.adoptions, adopt(device)),
       // Each transaction begins, is written and is committed. The third step is excluded, since its result is never
       // reported.
       (.kills, .kill(device, at: number(0...4) * 3 + number(1...2), faults())),
@@ -117,7 +129,13 @@ struct WideGenerator {
     ]
     if has(.scopes) { choices.append((.scopes, .follow(device, scopes()))) }
     let (feature, step) = pick(choices)
-    return feature.map(has) ?? true ? step : sync(device)
+    guard feature.map(has) ?? true else { return sync(device) }
+    isOther = isOther || step == .epoch
+    return step
+  }
+
+  private mutating func adopt(_ device: Int) -> WideHistory.Step {
+    .adopt(device, pick([.adoptServer, .uploadMine, .uploadMine, .keepApart]), faults())
   }
 
   private mutating func decision() -> WideHistory.Decision {

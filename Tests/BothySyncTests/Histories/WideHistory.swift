@@ -52,6 +52,8 @@ struct WideHistory: Codable, Sendable, Equatable {
 
   enum What: String, Codable, Sendable, CaseIterable {
     case create, title, note, clear, pen, late, own, count, move, delete, remake
+    /// Stores bytes and names them in the record, or removes the name.
+    case attach, detach
   }
 
   static let places = ["Sheet", "box/1", "box/2"]
@@ -76,6 +78,14 @@ struct WideHistory: Codable, Sendable, Equatable {
     case restore(Int, Int)
     /// Writes in another process of the app, which then syncs or doesn't.
     case beside(Int, Act, syncs: Bool, [Fault])
+    /// Signs out with an export of what is pending, and takes the document in with a new file: once, or `again`.
+    case export(Int, again: Bool)
+    /// Decides about the history of the server, whether or not it is another one by now.
+    case adopt(Int, Adoption, [Fault])
+    /// Deletes the bytes of files here that the server has.
+    case evict(Int, [Fault])
+    /// Reads the bytes of a file that a record names, which the server sends if they aren't here.
+    case download(Int, Int, [Fault])
     case follow(Int, [String])
     case compact
     case epoch
@@ -92,6 +102,7 @@ struct WideHistory: Codable, Sendable, Equatable {
   enum SyncScopeName: String, Codable, Sendable { case both, push, pull }
   enum QueryWay: String, Codable, Sendable { case remote, syncThenLocal, limited }
   enum Decision: String, Codable, Sendable, CaseIterable { case retry, revert, keepLocal, removeLocal }
+  enum Adoption: String, Codable, Sendable, CaseIterable { case adoptServer, uploadMine, keepApart }
 }
 
 extension WideHistory.Step {
@@ -101,8 +112,9 @@ extension WideHistory.Step {
     case .write(let device, _), .atomic(let device, _), .draft(let device, _), .release(let device),
       .online(let device, _, _, _), .sync(let device, _, _, _), .query(let device, _, _),
       .refresh(let device, _), .live(let device, _), .purge(let device, _, _), .decide(let device, _, _),
-      .restore(let device, _), .beside(let device, _, _, _), .follow(let device, _),
-      .policyFails(let device, _), .restart(let device), .kill(let device, _, _),
+      .restore(let device, _), .beside(let device, _, _, _), .export(let device, _),
+      .adopt(let device, _, _), .evict(let device, _), .download(let device, _, _),
+      .follow(let device, _), .policyFails(let device, _), .restart(let device), .kill(let device, _, _),
       .killUntold(let device, _, _):
       device
     case .compact, .epoch, .refuse: nil

@@ -74,6 +74,7 @@ struct WideHistoryTests {
         .write(0, .init(what: .create, record: 2)),
         .sync(1, .push, [.lostAnswer, .none], during: .init(what: .title, record: 0)),
         .sync(0, .both, [], during: nil), .decide(1, 0, .retry), .follow(0, ["box/1"]),
+        .export(0, again: true), .adopt(1, .uploadMine, [.busy]), .download(1, 2, []),
       ])
     #expect(
       history.test == """
@@ -91,6 +92,9 @@ struct WideHistoryTests {
                 .sync(0, .both, [], during: nil),
                 .decide(1, 0, .retry),
                 .follow(0, ["box/1"]),
+                .export(0, again: true),
+                .adopt(1, .uploadMine, [.busy]),
+                .download(1, 2, []),
               ])
             #expect(found == [])
           }

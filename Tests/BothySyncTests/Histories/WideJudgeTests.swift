@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothyTesting
+import Foundation
 import Testing
 
 /// Checks that the judge of the wide histories notices each kind of loss.
@@ -125,6 +126,22 @@ struct WideJudgeTests {
       runner.intent.follow(request, response, from: 0)
     }
     #expect(found.contains { $0.hasPrefix("Done twice") }, "\(found)")
+  }
+
+  @Test("Bytes that vanish before they are sent, and after, are noticed")
+  func bytes() async throws {
+    let unsent = try await problems(shared + [.write(1, act(.attach))]) { runner in
+      try FileManager.default.removeItem(atPath: runner.device(1).path + "-blobs")
+    }
+    #expect(unsent.contains { $0.hasPrefix("Lost in silence") || $0.contains("still has") }, "\(unsent)")
+    let sent = try await problems(shared + [.write(1, act(.attach)), .sync(1, .both, [], during: nil)]) {
+      runner in
+      let vault = URL(fileURLWithPath: runner.device(1).path).deletingLastPathComponent().path + "/vault"
+      for folder in [vault, runner.device(1).path + "-blobs"] {
+        try FileManager.default.removeItem(atPath: folder)
+      }
+    }
+    #expect(sent.contains { $0.contains("lost the file 'bytes 1 of device 1'") }, "\(sent)")
   }
 
   @Test("A record on one device alone is noticed")

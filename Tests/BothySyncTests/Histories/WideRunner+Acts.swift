@@ -1,16 +1,25 @@
 import BothyStore
 import BothySync
 import BothyTesting
+import Foundation
 import Synchronization
 
 /// The acts of people.
 extension WideRunner {
-  func write(_ index: Int, _ acts: [WideHistory.Act], _ delivery: WriteGrouping) throws {
+  func write(_ index: Int, _ acts: [WideHistory.Act], _ delivery: WriteGrouping) async throws {
+    var files: [Blob?] = []
+    for act in acts { files.append(try await Self.file(of: act, index, device(index).store, intent)) }
+    try write(index, acts, files, delivery)
+  }
+
+  private func write(
+    _ index: Int, _ acts: [WideHistory.Act], _ files: [Blob?], _ delivery: WriteGrouping
+  ) throws {
     let intent = intent
     var deeds: [Int] = []
     try device(index).store.write(delivery) { transaction in
-      for act in acts {
-        if let deed = try Self.perform(act, index, transaction, intent) { deeds.append(deed) }
+      for (act, file) in zip(acts, files) {
+        if let deed = try Self.perform(act, file, index, transaction, intent) { deeds.append(deed) }
       }
     }
     for deed in deeds { intent.acknowledge(deed) }
@@ -18,11 +27,31 @@ extension WideRunner {
   }
 
   /// Writes an act during an exchange.
-  static func write(_ act: WideHistory.Act, _ index: Int, _ store: SyncedStore, _ intent: Intent) throws {
-    let deed: Int? = try store.store.write { try perform(act, index, $0, intent) }
+  static func write(
+    _ act: WideHistory.Act, _ index: Int, _ store: SyncedStore, _ intent: Intent
+  ) async throws {
+    let file = try await file(of: act, index, store, intent)
+    try write(act, file, index, store, intent)
+  }
+
+  private static func write(
+    _ act: WideHistory.Act, _ file: Blob?, _ index: Int, _ store: SyncedStore, _ intent: Intent
+  ) throws {
+    let deed: Int? = try store.store.write { try perform(act, file, index, $0, intent) }
     guard let deed else { return }
     intent.acknowledge(deed)
     try settleDeletions([deed], index, store, intent)
+  }
+
+  /// Stores the bytes of a file that an act attaches, before the record that names them. Returns `nil` for other acts.
+  private static func file(
+    of act: WideHistory.Act, _ index: Int, _ store: SyncedStore, _ intent: Intent
+  ) async throws -> Blob? {
+    guard act.what == .attach else { return nil }
+    let text = intent.nextFile(index)
+    let file = try await store.blobs.add(Data(text.utf8))
+    intent.attached(text, as: file.sha256)
+    return file
   }
 
   /// Ends the deletions of records that were created here and deleted before the server received them.
@@ -40,12 +69,12 @@ extension WideRunner {
 
   /// Performs the act in a transaction if it applies. Returns the deed's number, or `nil`.
   private static func perform(
-    _ act: WideHistory.Act, _ index: Int, _ transaction: WriteTransaction, _ intent: Intent
+    _ act: WideHistory.Act, _ file: Blob?, _ index: Int, _ transaction: WriteTransaction, _ intent: Intent
   ) throws -> Int? {
     let id = "r\(act.record)"
     let before = try transaction.fetch(Sheet.self, id: id)
     let container = try transaction.record(Sheet.record(id))?.container
-    guard let (deed, after) = plan(act, index, before, container, intent) else { return nil }
+    guard let (deed, after) = plan(act, file, index, before, container, intent) else { return nil }
     let number = intent.begin(deed)
     if deed.isDeletion || deed.isCreation && before != nil { try transaction.delete(Sheet.self, id: id) }
     if let after {
@@ -62,7 +91,8 @@ extension WideRunner {
 
   /// Returns the deed of an act on the current record and the record after it, or `nil` if the act doesn't apply.
   private static func plan(
-    _ act: WideHistory.Act, _ index: Int, _ before: Sheet?, _ container: String?, _ intent: Intent
+    _ act: WideHistory.Act, _ file: Blob?, _ index: Int, _ before: Sheet?, _ container: String?,
+    _ intent: Intent
   ) -> (Intent.Deed, Sheet?)? {
     let id = "r\(act.record)"
     let place = WideHistory.places[act.place % WideHistory.places.count]
@@ -73,8 +103,13 @@ extension WideRunner {
       sheet.values[field] = text
       deed.texts[field] = text
     }
+    func attach() {
+      guard let file else { return }
+      sheet.file = file
+      deed.texts["file"] = file.sha256
+    }
     switch (act.what, before) {
-    case (.delete, nil), (.move, nil), (.clear, nil): return nil
+    case (.delete, nil), (.move, nil), (.clear, nil), (.detach, nil): return nil
     case (.delete, _?):
       deed.isDeletion = true
       return (deed, nil)
@@ -86,6 +121,13 @@ extension WideRunner {
       deed.isCreation = true
       deed.container = before == nil ? place : container
       set("title")
+      set(Sheet.own(index))
+      attach()
+    case (.attach, _?): attach()
+    case (.detach, let before?):
+      guard before.file != nil else { return nil }
+      sheet.file = nil
+      deed.texts["file"] = ""
       set(Sheet.own(index))
     case (.create, _?), (.title, _?): set("title")
     case (.note, _?): set("note")
@@ -108,7 +150,8 @@ extension WideRunner {
     let intent = intent
     let store = device(index).store
     let before = intent.deedCount
-    let drafts = try await store.writeDraft { _ = try Self.perform(act, index, $0, intent) }
+    let file = try await Self.file(of: act, index, store, intent)
+    let drafts = try await store.writeDraft { _ = try Self.perform(act, file, index, $0, intent) }
     for number in before..<intent.deedCount { intent.acknowledge(number) }
     try Self.settleDeletions(Array(before..<intent.deedCount), index, store, intent)
     if !drafts.isEmpty { count("draft") }
@@ -127,9 +170,10 @@ extension WideRunner {
     let id = "r\(act.record)"
     let before = try await store.store.fetch(Sheet.self, id: id)
     let container = try store.store.record(Sheet.record(id))?.container
-    guard act.what != .remake, let (deed, after) = Self.plan(act, index, before, container, intent) else {
-      return
-    }
+    let file = try await Self.file(of: act, index, store, intent)
+    guard act.what != .remake,
+      let (deed, after) = Self.plan(act, file, index, before, container, intent)
+    else { return }
     let number = intent.begin(deed)
     let options = RequestOptions(writePolicy: only ? .remote : .remoteThenLocal)
     count(only ? "onlineOnly" : "online")
@@ -160,8 +204,12 @@ extension WideRunner {
 }
 
 extension Sheet {
-  /// The texts that have a value; an empty title has none.
-  var shown: [String: String] { values.filter { !$0.value.isEmpty } }
+  /// The judged fields that have a value; an empty title has none.
+  var shown: [String: String] {
+    var shown = values.filter { !$0.value.isEmpty }
+    shown["file"] = file?.sha256
+    return shown
+  }
 }
 
 extension Intent {

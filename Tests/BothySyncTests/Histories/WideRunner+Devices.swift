@@ -63,6 +63,8 @@ extension WideRunner {
     let entry = before[number % before.count]
     // A record made here and accepted as synced stays here alone, by design.
     if resolution == .keepLocal && before.contains(where: { $0.change == .insert }) { return }
+    // Content accepted as synced isn't content that a server lost, but an upload can't tell.
+    if resolution == .keepLocal && uploads.contains(index) { return }
     try store.resolve(entry.id, resolution)
     if resolution == .revert {
       for sent in before where sent.operationID != nil { intent.undoes(sent.id.id, on: index) }
@@ -92,7 +94,7 @@ extension WideRunner {
     count("restore")
   }
 
-  private func sheets(_ index: Int) throws -> [String: AnyRecord] {
+  func sheets(_ index: Int) throws -> [String: AnyRecord] {
     let records = try device(index).store.store.read { try $0.fetch(AnyQuery("Sheet")) }
     return Dictionary(records.map { ($0.recordID.id, $0) }, uniquingKeysWith: { $1 })
   }
@@ -100,7 +102,7 @@ extension WideRunner {
   /// Writes in another process of the app, which ends after that.
   func beside(_ index: Int, _ act: WideHistory.Act, _ syncs: Bool) async throws {
     let other = try device(index).openBeside()
-    try Self.write(act, index, other, intent)
+    try await Self.write(act, index, other, intent)
     if syncs { hear(await other.sync(), index) }
     try other.store.close()
     count("beside")

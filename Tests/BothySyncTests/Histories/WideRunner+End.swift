@@ -26,9 +26,9 @@ extension WideRunner {
         hear(report, index)
         // After a new epoch such a device can't distinguish the losses of a restore from three other kinds of records:
         // its own content, records that moved outside its scopes, and records that were deleted and forgotten. A person
-        // decides.
+        // decides, and also about a device that was kept apart.
         if report.stop?.name == "otherServer",
-          keepsOwn.contains(index) || happened["compaction"] != nil
+          keepsOwn.contains(index) || apart.contains(index) || happened["compaction"] != nil
             || !store.followedScopes.contains(.everything)
         {
           hear(try await store.maintenance.adoptServer(), index)
@@ -46,6 +46,7 @@ extension WideRunner {
     let server = try await world.serverRecords()
     for index in world.devices.indices { problems += try await differences(index, server) }
     problems += try modelDiffers(server)
+    countFiles()
     let pending = try world.devices.map { Set(try $0.store.outboxEntries().map(\.id.id)) }
     problems += intent.lost { pending[$0].contains($1) }
     return problems
@@ -61,8 +62,8 @@ extension WideRunner {
       problems.append("\(device.name) still has the \(entry.change) of \(entry.id.id)")
     }
     let scopes = device.store.followedScopes
-    let here = Dictionary(
-      try await records(of: device).map { ($0.recordID, $0) }, uniquingKeysWith: { $1 })
+    let records = try await records(of: device)
+    let here = Dictionary(records.map { ($0.recordID, $0) }, uniquingKeysWith: { $1 })
     for (id, record) in server where scopes.contains(where: { $0.contains(record.container) }) {
       guard let own = here[id] else {
         problems.append("\(device.name) lacks \(id.id)")
@@ -90,6 +91,7 @@ extension WideRunner {
     }
     let findings = try device.store.diagnose().findings
     if !findings.isEmpty { problems.append("\(device.name): \(findings.map(\.message))") }
+    problems += try await fileProblems(index, records)
     return problems
   }
 
@@ -113,6 +115,7 @@ extension Sheet {
   /// The fields in the form of the wire.
   var fields: [String: JSONValue] {
     var fields = shown.mapValues { JSONValue.string($0) }
+    fields["file"] = file.map { .object(["sha256": .string($0.sha256), "size": .int(Int64($0.size))]) }
     fields["score"] = .int(Int64(score))
     return fields
   }

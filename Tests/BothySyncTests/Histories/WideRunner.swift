@@ -15,8 +15,14 @@ final class WideRunner {
   /// Devices on which a change was accepted as synced, so that their records differ from those that the server
   /// acknowledged.
   var keepsOwn: Set<Int> = []
+  /// Devices that have ended a sync with pulls since their file was created, so that they know a history.
+  var met: Set<Int> = []
+  /// Devices with a decision to upload their content that no sync has carried out for certain.
+  var uploads: Set<Int> = []
+  /// Devices that were told to stay apart from a server with another history.
+  var apart: Set<Int> = []
   /// The number of the last entry of each device's journal that was read.
-  private var heard: [Int: Int64] = [:]
+  var heard: [Int: Int64] = [:]
   private let switches: [PolicySwitch]
 
   /// A switch that makes a device's own policy throw, with the faults of its next requests.
@@ -24,6 +30,13 @@ final class WideRunner {
     let fails = Mutex(false)
     let faults = Mutex<[WideHistory.Fault]>([])
     let fired = Mutex<[WideHistory.Fault]>([])
+
+    /// Returns the fault of the next request, for records or for a part of a file.
+    func next() -> WideHistory.Fault {
+      let fault = faults.withLock { $0.isEmpty ? .none : $0.removeFirst() }
+      if fault != .none { fired.withLock { $0.append(fault) } }
+      return fault
+    }
   }
 
   struct PolicyFailed: Error {}
@@ -38,11 +51,8 @@ final class WideRunner {
         schema: .sheets, configuration: configuration(of: index, device), skew: device.skew,
         onExchange: { [intent] in intent.follow($0, $1, from: index) })
       let own = switches[index]
-      added.remote.setScript {
-        let fault = own.faults.withLock { $0.isEmpty ? .none : $0.removeFirst() }
-        if fault != .none { own.fired.withLock { $0.append(fault) } }
-        return fault.fault
-      }
+      added.remote.setScript { own.next().fault }
+      added.remote.setBlobScript { _ in own.next().fault }
     }
   }
 
@@ -51,6 +61,8 @@ final class WideRunner {
     configuration.merging = MergePolicies(policy(of: index, device.policy))
     configuration.batchSize = device.batch
     configuration.pageSize = device.page
+    // A file takes three requests, so that faults and kills hit unfinished ones.
+    configuration.blobs.partSize = 8
     configuration.scopes = Self.scopes(device.scopes)
     switch device.refusals {
     case .keep: configuration.rejectionPolicy = .keepPending
@@ -140,9 +152,9 @@ final class WideRunner {
 
   private func take(_ step: WideHistory.Step) async throws {
     switch step {
-    case .write(let index, let act): try write(index, [act], .independent)
+    case .write(let index, let act): try await write(index, [act], .independent)
     case .atomic(let index, let acts):
-      try write(index, acts, .atomic)
+      try await write(index, acts, .atomic)
       count("together")
     case .draft(let index, let act): try await draft(index, act)
     case .release(let index): try release(index)
@@ -161,9 +173,13 @@ final class WideRunner {
     case .restore(let index, let number): try await restore(index, number)
     case .beside(let index, let act, let syncs, let faults):
       try await with(faults, index) { try await beside(index, act, syncs) }
-    case .follow(let index, let names):
-      try await device(index).store.follow(Self.scopes(names))
-      count("follow")
+    case .export(let index, let again): try await export(index, again: again)
+    case .adopt(let index, let way, let faults):
+      try await with(faults, index) { try await adopt(index, way) }
+    case .evict(let index, let faults): try await with(faults, index) { try await evict(index) }
+    case .download(let index, let number, let faults):
+      try await with(faults, index) { try await download(index, number) }
+    case .follow(let index, let names): try await follow(index, names)
     case .restart(let index): try restart(index)
     case .kill(let index, let at, let faults):
       try await with(faults, index) { try await kill(index, at, isTold: true) }
@@ -177,6 +193,8 @@ final class WideRunner {
   private func takeServer(_ step: WideHistory.Step) async throws {
     switch step {
     case .compact:
+      // A device that uploads couldn't distinguish forgotten deletions from losses.
+      guard uploads.isEmpty else { return }
       let head = try await world.storage.read(space: world.space) { $0.head }
       try await world.storage.compact(space: world.space, upTo: head)
       count("compaction")
@@ -187,6 +205,13 @@ final class WideRunner {
     case .refuse(let refuses): world.setRules(refuses ? .withoutSheetNotes : AccessRules())
     default: break
     }
+  }
+
+  private func follow(_ index: Int, _ names: [String]) async throws {
+    // An upload offers what is outside the scopes as new, also what others deleted there.
+    guard !uploads.contains(index) else { return }
+    try await device(index).store.follow(Self.scopes(names))
+    count("follow")
   }
 
   private func sync(_ index: Int, _ scope: SyncDirection, during act: WideHistory.Act?) async throws {
@@ -200,12 +225,14 @@ final class WideRunner {
             return planned
           })
         else { return }
-        do { try Self.write(act, index, store, intent) } catch { intent.complain("A write failed: \(error)") }
+        do { try await Self.write(act, index, store, intent) } catch {
+          intent.complain("A write failed: \(error)")
+        }
       }
     }
     let report = await device.store.sync(scope)
     device.remote.setDuringExchange {}
-    hear(report, index)
+    hear(report, index, pulls: scope != .push)
     let told = try news(index).filter(\.isLoss).map(\.record)
     if Set(told) != Set(report.overwritten.map(\.record)) {
       intent.complain("Reported as lost: \(report.overwritten.map(\.record)), in the journal: \(told)")
@@ -213,8 +240,14 @@ final class WideRunner {
     if act != nil { count("busy") }
   }
 
-  func hear(_ report: SyncReport, _ index: Int) {
+  func hear(_ report: SyncReport, _ index: Int, pulls: Bool = true) {
     intent.hear(report, index)
+    if report.stop == nil && pulls {
+      met.insert(index)
+      uploads.remove(index)
+    }
+    if report.uploadedBlobs > 0 { count("upload") }
+    if report.stop?.name == "otherServer" { count("other history") }
     if !report.overwritten.isEmpty { count("overwritten") }
     if !report.rebased.isEmpty { count("rebased") }
     if !report.blocked.isEmpty { count("blocked") }

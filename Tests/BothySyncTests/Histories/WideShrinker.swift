@@ -70,6 +70,14 @@ extension WideHistory.Step {
     case .kill(let device, _, let faults), .killUntold(let device, _, let faults):
       return [.restart(device), .sync(device, .both, faults, during: nil)]
     case .query(let device, _, _): return [.sync(device, .both, [], during: nil)]
+    case .export(let device, let again):
+      return (again ? [.export(device, again: false)] : []) + [.restart(device)]
+    case .adopt(let device, let way, let faults):
+      let steps: [Self] = faults.isEmpty ? [] : [.adopt(device, way, [])]
+      return steps + [.sync(device, .both, faults, during: nil)]
+    case .evict(let device, let faults): return faults.isEmpty ? [] : [.evict(device, [])]
+    case .download(let device, let number, let faults):
+      return faults.isEmpty ? [] : [.download(device, number, [])]
     default: return []
     }
   }
