@@ -102,6 +102,7 @@ public final class LocalStore: Sendable {
     }
     do {
       let (known, hasConcealed, isCheckDue, kept) = try connections.writer.write { database in
+        try recorder?.admit(database)
         let tables = recorder.map { TableUpgrade(database: database, recorder: $0) }
         try tables?.run()
         let recorder = try recorder ?? SyncedFileGuard(database, path: path)

@@ -14,6 +14,8 @@ package protocol ChangeRecorder: Sendable {
   var formerColumns: [String: String] { get }
   /// The time of a change made now, in milliseconds since 1970.
   var time: Int64 { get }
+  /// Throws if the file may not be opened. Called in the transaction of the opening, before anything in it changes.
+  func admit(_ database: Database) throws
   func record(_ changes: [Change], in transaction: WriteTransaction) throws
   /// Returns the value of a field after two edits of one person, who made both from the value `read`.
   func later(
@@ -32,6 +34,9 @@ package protocol ChangeRecorder: Sendable {
 
 extension ChangeRecorder {
   package var formerColumns: [String: String] { [:] }
+
+  /// Accepts every file.
+  package func admit(_ database: Database) throws {}
 }
 
 /// The origin of a change.

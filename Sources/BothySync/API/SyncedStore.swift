@@ -59,7 +59,7 @@ public final class SyncedStore: Sendable {
     owner: AccountID? = nil, configuration: SyncOptions = SyncOptions(),
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws {
-    (store, setAside) = try Self.open(path, schema, migrations, configuration, options, clock)
+    (store, setAside) = try Self.open(path, schema, migrations, owner, configuration, options, clock)
     self.clock = clock
     self.remote = BoundRemote(
       remote: NamingRemote(remote, store.schema), store: store, reachability: reachability, clock: clock,
@@ -104,21 +104,14 @@ public final class SyncedStore: Sendable {
   }
 
   private static func open(
-    _ path: String?, _ schema: StoreSchema, _ migrations: [Migration], _ configuration: SyncOptions,
-    _ options: StoreOptions, _ clock: SyncClock
+    _ path: String?, _ schema: StoreSchema, _ migrations: [Migration], _ owner: AccountID?,
+    _ configuration: SyncOptions, _ options: StoreOptions, _ clock: SyncClock
   ) throws -> (LocalStore, setAside: String?) {
     func open() throws -> LocalStore {
       try LocalStore.recording(
-        at: path, schema: schema, migrations: migrations, options: options, clock: clock)
+        at: path, schema: schema, migrations: migrations, owner: owner, options: options, clock: clock)
     }
-    do {
-      let store = try open()
-      guard let path, try store.read({ try ServerBinding.isSignedOut(in: $0) }) else { return (store, nil) }
-      // A sign-out that was cut short is finished: what it gave up is not to come back.
-      try store.close()
-      try DatabaseFiles.removeWithCopies(path)
-      return (try open(), nil)
-    } catch let error as BothyError {
+    do { return (try open(), nil) } catch let error as BothyError {
       guard error.code == .schemaMismatch, configuration.schemaMismatch == .resetCache, let path else {
         throw error
       }
@@ -318,12 +311,23 @@ extension SyncedStore {
 }
 
 extension LocalStore {
-  /// Opens a file whose changes are pending for a later `SyncedStore`, without a remote.
+  /// Opens a file whose changes are pending for a later `SyncedStore`, without a remote. Throws `BothyError`
+  /// `wrongAccount` for a file of another account than `owner`, and leaves it unchanged.
+  ///
+  /// A sign-out that was interrupted is finished first: the file is deleted and made again.
   package static func recording(
-    at path: String?, schema: StoreSchema, migrations: [Migration] = [], options: StoreOptions,
-    clock: SyncClock
+    at path: String?, schema: StoreSchema, migrations: [Migration] = [], owner: AccountID? = nil,
+    options: StoreOptions, clock: SyncClock
   ) throws -> LocalStore {
-    try LocalStore(
-      at: path, schema: schema, migrations: migrations, options: options, recorder: OutboxQueue(clock: clock))
+    func open() throws -> LocalStore {
+      try LocalStore(
+        at: path, schema: schema, migrations: migrations, options: options,
+        recorder: OutboxQueue(clock: clock, owner: owner))
+    }
+    do { return try open() } catch let error as BothyError {
+      guard error.code == .signedOut, let path else { throw error }
+      try DatabaseFiles.removeWithCopies(path)
+      return try open()
+    }
   }
 }

@@ -177,9 +177,9 @@ extension SyncedStore {
   ) throws -> Bool {
     let pending = try PendingDocument(contentsOf: document)
     try pending.check(owner, schema)
-    try DatabaseFiles.copyBlobs(from: document, to: path)
     return try pending.restore(
-      into: path, of: owner, schema: schema, migrations: migrations, options: options, clock: clock)
+      into: path, of: owner, schema: schema, migrations: migrations, options: options, clock: clock,
+      blobsBeside: document)
   }
 }
 
@@ -221,16 +221,21 @@ enum FileOwner {
   /// Makes the account the file's owner, or checks that it is. Returns the owner, or `nil` if none was ever set. Throws
   /// `BothyError` `wrongAccount`.
   static func bind(_ owner: AccountID?, in transaction: WriteTransaction) throws -> AccountID? {
-    let stored = try stored(in: transaction)
-    guard let owner, owner != stored else { return stored }
-    if let stored {
-      throw BothyError(
-        .wrongAccount,
-        "The file belongs to \(stored), not to \(owner). Open the file of that account, or another one.")
-    }
+    let stored = try check(owner, in: transaction)
+    guard let owner, stored == nil else { return stored }
     try SyncValues.set("owner.space", owner.space, in: transaction)
     try SyncValues.set("owner.principal", owner.user, in: transaction)
     return owner
+  }
+
+  /// Returns the owner of a file, or `nil` if none was ever set. Throws `BothyError` `wrongAccount` for another one than
+  /// `owner`.
+  static func check(_ owner: AccountID?, in transaction: ReadTransaction) throws -> AccountID? {
+    let stored = try stored(in: transaction)
+    guard let owner, let stored, owner != stored else { return stored }
+    throw BothyError(
+      .wrongAccount,
+      "The file belongs to \(stored), not to \(owner). Open the file of that account, or another one.")
   }
 
   static func stored(in transaction: ReadTransaction) throws -> AccountID? {

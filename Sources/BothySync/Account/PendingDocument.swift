@@ -147,21 +147,22 @@ struct PendingDocument {
   /// Makes the document's changes pending again in the file at `path`, which is created if it doesn't exist. The app's
   /// migrations first bring the entries to its schema, in a file of their own. Uses one transaction on the target.
   ///
-  /// The file remembers the document. Returns false, with nothing done, if the file has taken it in before.
-  ///
-  /// - Parameter memory: the key by which it is remembered, if changes were left out of the document since.
+  /// The file remembers the document by `memory`, if changes were left out of it since. Returns false, with nothing done,
+  /// if the file has taken it in before. The bytes of blobs are copied from beside `place`.
   func restore(
     into path: String, of owner: AccountID?, schema target: StoreSchema, migrations: [Migration],
-    options: StoreOptions, clock: SyncClock, memory: String? = nil
+    options: StoreOptions, clock: SyncClock, memory: String? = nil, blobsBeside place: String? = nil
   ) throws -> Bool {
     let memory = memory ?? self.memory
     var migrated = try migrated(beside: path, to: target, migrations, options, clock)
     migrated.device = device
     let document = migrated
     let store = try LocalStore.recording(
-      at: path, schema: target, migrations: migrations, options: options, clock: clock)
+      at: path, schema: target, migrations: migrations, owner: owner ?? self.owner, options: options,
+      clock: clock)
     let isNew: Bool
     do {
+      if let place { try DatabaseFiles.copyBlobs(from: place, to: path) }
       isNew = try store.write(origin: .remote) { transaction in
         _ = try FileOwner.bind(owner ?? self.owner, in: transaction)
         if !entries.isEmpty {
@@ -268,14 +269,12 @@ struct PendingDocument {
   // MARK: creating a file again
 
   /// Writes the pending changes of a file to a document beside it, under the file's own schema, and deletes the file.
-  /// Returns the document's path, or `nil` if the file had no pending changes, or a sign-out gave them up.
+  /// Returns the document's path, or `nil` if the file had no pending changes.
   static func setAside(_ path: String, _ options: StoreOptions) throws -> String? {
     let store = try LocalStore(existing: path, options: options)
     var place: String?
     let document = try store.read { transaction -> PendingDocument? in
-      guard try transaction.database.tableExists("bothy_outbox"),
-        try !ServerBinding.isSignedOut(in: transaction)
-      else { return nil }
+      guard try transaction.database.tableExists("bothy_outbox") else { return nil }
       var document = try PendingDocument(in: transaction)
       try document.hold(store.secrets.keys())
       return document

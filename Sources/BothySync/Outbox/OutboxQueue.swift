@@ -5,6 +5,8 @@ import GRDB
 struct OutboxQueue: ChangeRecorder {
   /// The clock that stamps changes: the device's, corrected by the times that servers reported.
   let clock: SyncClock
+  /// The account that opens the file, or nil for whichever has it.
+  var owner: AccountID?
 
   var tables: [String] { OutboxTables.all }
   var formerColumns: [String: String] { OutboxTables.formerColumns }
@@ -17,6 +19,14 @@ struct OutboxQueue: ChangeRecorder {
   /// SQL that makes a change ready to be sent again at once, whatever its last result was.
   static let triedAgain =
     "attempts = 0, retry_at = 0, reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END"
+
+  /// Refuses the file of a signed-out account and that of another account, before it is migrated.
+  func admit(_ database: Database) throws {
+    guard try database.tableExists("bothy_sync") else { return }
+    let transaction = ReadTransaction(database, Catalog(StoreSchema(types: [])))
+    if try ServerBinding.isSignedOut(in: transaction) { throw Self.signedOut }
+    _ = try FileOwner.check(owner, in: transaction)
+  }
 
   func record(_ changes: [Change], in transaction: WriteTransaction) throws {
     // The rows have the same time for their last edit.
@@ -58,12 +68,14 @@ struct OutboxQueue: ChangeRecorder {
         EXISTS (SELECT 1 FROM bothy_stale) OR EXISTS (SELECT 1 FROM bothy_doubt)
       """
     ) { (isSignedOut: $0.int(at: 0) != 0, isLeftBehind: $0.int(at: 1) != 0) }
-    guard let found, !found.isSignedOut else {
-      throw BothyError(
-        .signedOut,
-        "The account of this file was signed out, so its changes can't be kept. Open the account again.")
-    }
+    guard let found, !found.isSignedOut else { throw Self.signedOut }
     return found.isLeftBehind
+  }
+
+  private static var signedOut: BothyError {
+    BothyError(
+      .signedOut,
+      "The account of this file was signed out, so its changes can't be kept. Open the account again.")
   }
 
   func later(

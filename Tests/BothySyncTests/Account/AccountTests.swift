@@ -108,6 +108,31 @@ struct AccountTests {
     #expect(try again.pendingCounts().total == 1)
   }
 
+  @Test("Another user's file is refused before it is migrated or set aside")
+  func refusedBeforeMigration() async throws {
+    let device = try AccountDevice()
+    let path = device.temporary.path + "/one.bothy"
+    let old = StoreSchema(version: 1, types: [TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
+    let new = StoreSchema(version: 2, types: [TypeSchema("Memo", fields: [FieldSchema("heading", .text)])])
+    let steps = [Migration(to: 2, .renameField(type: "Memo", from: "title", to: "heading"))]
+    func open(_ id: AccountID, _ schema: StoreSchema, _ migrations: [Migration]) throws -> SyncedStore {
+      var configuration = SyncOptions.quiet
+      configuration.schemaMismatch = .resetCache
+      return try SyncedStore(
+        at: path, schema: schema, migrations: migrations, remote: device.remote(id), owner: id,
+        configuration: configuration)
+    }
+    let store = try open(ann, old, [])
+    try await store.store.write { try $0.insert(AnyRecord("Memo", id: "M1", ["title": "one"])) }
+    try store.store.close()
+    for migrations in [steps, []] {
+      let error = #expect(throws: BothyError.self) { _ = try open(bob, new, migrations) }
+      #expect(error?.code == .wrongAccount)
+      #expect(try LocalStore.storedSchema(at: path).version == 1)
+    }
+    #expect(try open(ann, new, steps).pendingCounts().total == 1)
+  }
+
   /// Promises: H-53
   @Test("The server rejects work sent with another user's token, and it stays pending")
   func wrongToken() async throws {

@@ -38,6 +38,17 @@ struct SignOutTests {
         options: options, clock: SyncClock(now: time.reader()))
     }
 
+    /// Signs out, and puts the database back as it was between the mark and the removal.
+    func interrupt(_ form: Account.SignOut, of store: SyncedStore) async throws {
+      let copy = folder.path + "/copy"
+      try FileManager.default.linkItem(atPath: path, toPath: copy)
+      try FileManager.default.linkItem(atPath: path + "-wal", toPath: copy + "-wal")
+      try await store.signOut(form)
+      try FileManager.default.moveItem(atPath: copy, toPath: path)
+      // After a proper close, the main file has all changes.
+      try? FileManager.default.moveItem(atPath: copy + "-wal", toPath: path + "-wal")
+    }
+
     func files() throws -> [String] {
       try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     }
@@ -282,14 +293,7 @@ struct SignOutTests {
     let test = try Case()
     let store = try test.open(processes: .many)
     try await note("discarded", in: store)
-    let copy = test.folder.path + "/copy"
-    try FileManager.default.linkItem(atPath: test.path, toPath: copy)
-    try FileManager.default.linkItem(atPath: test.path + "-wal", toPath: copy + "-wal")
-    try await store.signOut(.discard)
-    // The database as it was between the mark and the removal.
-    try FileManager.default.moveItem(atPath: copy, toPath: test.path)
-    // After a proper close, the main file has all changes.
-    try? FileManager.default.moveItem(atPath: copy + "-wal", toPath: test.path + "-wal")
+    try await test.interrupt(.discard, of: store)
     var configuration = SyncOptions.quiet
     configuration.schemaMismatch = .resetCache
     let other = StoreSchema(version: 2, types: [TypeSchema("Note", fields: [FieldSchema("text", .text)])])
@@ -298,6 +302,20 @@ struct SignOutTests {
     #expect(try again.pendingCounts().total == 0)
     #expect(await again.sync().pushed == 0)
     #expect(try await test.titles() == [])
+  }
+
+  @Test("An import into a file whose sign-out was interrupted survives, with its blobs")
+  func importAfterInterruption() async throws {
+    let test = try Case()
+    let store = try test.open(processes: .many)
+    let blob = try await store.blobs.add(Data("picture".utf8), contentType: "image/png")
+    try await store.store.write { try $0.insert(Snap("S1", "s", blob)) }
+    let document = test.folder.path + "/p.json"
+    try await test.interrupt(.export(to: document), of: store)
+    #expect(try SyncedStore.restorePending(from: document, into: test.path, schema: .snaps))
+    let again = try test.open()
+    #expect(try again.outboxEntries().map(\.id.id) == ["S1"])
+    #expect(try await again.blobs.data(for: blob) == Data("picture".utf8))
   }
 }
 
