@@ -134,9 +134,10 @@ extension LocalStore {
       return try connections.writer.write {
         try perform($0, origin, replacement, body)
       } committed: {
+        replacement.end(isCommitted: true)
         try tell($0.1, origin)
       } undone: {
-        replacement.putBack()
+        replacement.end(isCommitted: false)
       }.0
     } catch { throw known(error) }
   }
@@ -158,9 +159,10 @@ extension LocalStore {
       return try await connections.writer.write {
         try self.perform($0, origin, replacement, body)
       } committed: {
+        replacement.end(isCommitted: true)
         try self.tell($0.1, origin)
       } undone: {
-        replacement.putBack()
+        replacement.end(isCommitted: false)
       }.0
     } catch { throw known(error) }
   }
@@ -178,7 +180,7 @@ extension LocalStore {
     let result = try running.marking(transaction) { try body(transaction) }
     try transaction.flush()
     // Written last, before the commit, so that no durable change lacks its secret.
-    try replacement.set(transaction.secrets)
+    try replacement.set(transaction.secrets, in: database)
     try options.onStep?(.commit, origin)
     return (
       result,

@@ -178,7 +178,10 @@ struct Migrator {
   private func moveSecrets(_ new: (SecretKey) -> SecretKey?) throws {
     guard let secrets else { return }
     for key in try secrets.keys() {
-      if let moved = new(key) { try secrets.set(secrets.secret(key), for: moved) }
+      let (named, mark) = SecretReplacement.parts(of: key)
+      if let moved = new(named) {
+        try secrets.set(secrets.secret(key), for: SecretReplacement.key(moved, mark))
+      }
     }
   }
 

@@ -1,27 +1,70 @@
+package import GRDB
 import Synchronization
 
-/// Stores the secrets of one write just before its commit. A write that fails puts back the ones that they replaced.
+/// Stores the secrets of one write just before its commit, and keeps those that they replace until it has ended.
 ///
-/// If the process ends in between, the replaced secrets are lost, and the change of the new ones was not made.
-final class SecretReplacement: Sendable {
+/// The replaced ones are in the secret store too, with a mark that the transaction writes to the file. If the process
+/// ends in between, the file says which of them count, and `recover` removes the others.
+package final class SecretReplacement: Sendable {
+  /// Begins the names of the rows with the marks of committed writes.
+  private static let row = "secrets "
+
   private let store: any SecretStore
-  private let replaced = Mutex<[(key: SecretKey, secret: String?)]>([])
+  /// The keys of the replaced secrets.
+  private let kept = Mutex<[SecretKey]>([])
 
   init(in store: any SecretStore) { self.store = store }
 
-  func set(_ secrets: [SecretKey: String]) throws {
+  func set(_ secrets: [SecretKey: String], in database: Database) throws {
+    guard !secrets.isEmpty else { return }
+    try Self.recover(store, in: database)
+    let mark = UUIDv7.make()
+    try database.execute(sql: "INSERT INTO bothy_meta VALUES (?, '')", arguments: [Self.row + mark])
     for (key, secret) in secrets {
       // An unreadable value, such as one of a damaged file, can't be put back.
       if case .success(let old) = Result(catching: { try store.secret(key) }) {
-        replaced.withLock { $0.append((key, old)) }
+        let place = Self.key(key, mark)
+        kept.withLock { $0.append(place) }
+        try store.set(old.map { "+" + $0 } ?? "-", for: place)
       }
       try store.set(secret, for: key)
     }
   }
 
-  func putBack() {
-    for (key, secret) in replaced.withLock({ $0 }) {
-      try? store.set(secret, for: key)  // A store that refuses it keeps the newer value.
+  /// Ends the write. What a locked store refuses now is left to `recover`.
+  func end(isCommitted: Bool) {
+    for place in kept.withLock({ $0 }) { try? Self.end(place, isCommitted: isCommitted, in: store) }
+  }
+
+  /// Ends the writes whose process ended first. Runs in a write transaction of their file, so that none is under way.
+  /// Reads the keys of all secrets.
+  package static func recover(_ store: any SecretStore, in database: Database) throws {
+    let committed = try Set(
+      String.fetchAll(database, sql: "SELECT key FROM bothy_meta WHERE key GLOB '\(row)*'"))
+    for place in try store.keys() {
+      guard let mark = parts(of: place).mark else { continue }
+      try end(place, isCommitted: committed.contains(row + mark), in: store)
     }
+    if !committed.isEmpty { try database.execute(sql: "DELETE FROM bothy_meta WHERE key GLOB '\(row)*'") }
+  }
+
+  private static func end(_ place: SecretKey, isCommitted: Bool, in store: any SecretStore) throws {
+    if !isCommitted {
+      guard let old = try store.secret(place) else { return }  // Another process has ended the write.
+      try store.set(old.hasPrefix("+") ? String(old.dropFirst()) : nil, for: parts(of: place).key)
+    }
+    try store.remove(place)
+  }
+
+  /// Returns the key of a secret that a write with a mark has replaced, or of one that counts.
+  static func key(_ key: SecretKey, _ mark: String?) -> SecretKey {
+    mark.map { SecretKey(key.record, field: "\(key.field)~\($0)") } ?? key
+  }
+
+  /// Returns the key by which a secret counts, and the mark of a replaced one.
+  static func parts(of place: SecretKey) -> (key: SecretKey, mark: String?) {
+    let parts = place.field.split(separator: "~", maxSplits: 1).map(String.init)
+    guard parts.count == 2 else { return (place, nil) }
+    return (SecretKey(place.record, field: parts[0]), parts[1])
   }
 }

@@ -14,8 +14,8 @@ public protocol SecretStore: Sendable {
   /// it. Throws if the value can't be read, such as on a locked device.
   func secret(_ key: SecretKey) throws -> String?
   /// Stores a value and replaces the one before. Removes it if `secret` is nil; does nothing without one. Called just
-  /// before the commit of a write. An error of it rolls the write back. A write that fails puts back the values that it
-  /// replaced.
+  /// before the commit of a write. An error of it rolls the write back. The value that it replaces is stored under a key
+  /// of its own until the write has ended, and put back if the write fails.
   func set(_ secret: String?, for key: SecretKey) throws
   /// Returns the keys of all values, in any order. Called to remove the values that no pending change needs.
   func keys() throws -> [SecretKey]
@@ -36,7 +36,8 @@ extension SecretStore {
 public struct SecretKey: Sendable, Hashable {
   /// The record of the value. Its type has the name that it had when the value was written.
   public var record: RecordID
-  /// The name of the field. Its local name in the schema, not that of the wire.
+  /// The name of the field. Its local name in the schema, not that of the wire. That of a value which a write replaces
+  /// has a `~` and a mark behind it.
   public var field: String
 
   /// Creates the key of one field's value. Checks nothing. Keys with equal records and fields are equal.

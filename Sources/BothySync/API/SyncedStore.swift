@@ -81,6 +81,7 @@ public final class SyncedStore: Sendable {
         try UnrecognizedRecords.adopt(in: transaction)
         try UnreadableTable.retry(in: transaction)
         let scopes = try SubscriptionTable.open(with: configuration.scopes, in: transaction)
+        try SecretAttachment.recover(in: transaction)
         try SecretAttachment.sendMoved(in: transaction, clock: clock)
         if isSweepDue { try SecretAttachment.sweep(in: transaction) }
         try Journal.trim(to: configuration.journal, at: nil, in: transaction)

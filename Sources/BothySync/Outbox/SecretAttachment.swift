@@ -93,10 +93,17 @@ struct SecretAttachment {
     try SyncValues.remove(movedKey, in: transaction)
   }
 
+  /// Ends the writes of secrets whose process ended before they did.
+  static func recover(in transaction: WriteTransaction) throws {
+    guard let secrets = transaction.secretStore, areKept(by: transaction.catalog) else { return }
+    try SecretReplacement.recover(secrets, in: transaction.database)
+  }
+
   /// Removes the secrets of records without pending changes. Runs in a write transaction, so that a secret that is
   /// being written stays.
   static func sweep(in transaction: WriteTransaction) throws {
     guard let secrets = transaction.secretStore, areKept(by: transaction.catalog) else { return }
+    try recover(in: transaction)
     for key in try secrets.keys()
     where try OutboxQueue.mark(key.record, in: transaction) == nil
       && OutboxQueue.doubt(about: key.record, in: transaction) == nil

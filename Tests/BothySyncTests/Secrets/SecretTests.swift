@@ -175,6 +175,49 @@ struct SecretTests {
     #expect(taken.words == ["test/U1=one"])
   }
 
+  @Test(
+    "After a crash at the commit, the secret is that of the committed change",
+    arguments: [false, true], ["one", nil])
+  func crash(isCommitted: Bool, before: String?) async throws {
+    let (folder, taken) = (try TemporaryFolder(), Taken())
+    let (secrets, isEnding) = (LockableSecrets(), Locked(false))
+    let service = SyncService(
+      storage: try SQLiteServerStorage(), rules: taken.rules(), now: VirtualTime().reader())
+    func open() throws -> SyncedStore {
+      var options = StoreOptions(processes: .single, readers: 1)
+      options.secrets = secrets
+      options.onStep = { step, _ in
+        guard isEnding.value, step == .commit else { return }
+        // From here on the process does nothing more to the secrets.
+        secrets.isLocked.value = true
+        if !isCommitted { throw BothyError(.diskFull, "The write ends before its commit.") }
+      }
+      return try SyncedStore(
+        at: folder.path + "/a.sqlite", schema: Self.schema, remote: InProcessRemote(service),
+        configuration: .quiet, options: options)
+    }
+    let store = try open()
+    try await store.store.write { [record = user(before)] in try $0.insert(record) }
+    isEnding.value = true
+    func change() async throws {
+      try await store.store.write {
+        _ = try $0.update(RecordID(type: "User", id: "U1"), fields: ["password": "two"])
+      }
+    }
+    if isCommitted {
+      try await change()
+    } else {
+      await #expect(throws: BothyError.self) { try await change() }
+    }
+    (isEnding.value, secrets.isLocked.value) = (false, false)
+    try store.store.close()
+    let again = try open()
+    #expect(await again.sync().pushed == 1)
+    let word = isCommitted ? "two" : before
+    #expect(taken.words == (word.map { ["test/U1=\($0)"] } ?? []))
+    #expect(try secrets.keys().isEmpty)
+  }
+
   @Test("A refused save that the app catches leaves no secret behind")
   func refused() async throws {
     let taken = Mutex<[String?]>([])
