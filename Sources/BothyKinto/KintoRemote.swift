@@ -93,8 +93,8 @@ public struct KintoRemote: RemoteStorage, CompleteRemote {
     _ request: SyncRequest, _ pushed: KintoPush.Result
   ) async throws(RemoteError) -> [KintoPull.Result] {
     let pull = KintoPull(
-      space: space, now: clock.now(), overlap: options.overlap.milliseconds,
-      snapshotAfter: options.snapshotAfter?.milliseconds)
+      space: space, now: clock.now(), overlap: options.overlap.wholeMilliseconds,
+      snapshotAfter: options.snapshotAfter?.wholeMilliseconds)
     let written = Dictionary(
       pushed.written.values.map { ($0.record, $0.version) }, uniquingKeysWith: { max($0, $1) })
     var results: [KintoPull.Result] = []
@@ -162,8 +162,4 @@ extension KintoRemote {
       return true
     } catch { return false }  // a missing response means false
   }
-}
-
-extension Duration {
-  var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -8,24 +8,22 @@ package final class AsyncSemaphore: Sendable {
   private struct Waiter {
     var id: Int
     var places: Int
-    var continuation: CheckedContinuation<Void, any Error>
+    let wait = Wait<Void>()
   }
 
   private struct State {
     var taken = 0
     var inside: Set<Int> = []
     var waiters: [Waiter] = []
-    var cancelled: Set<Int> = []
 
-    /// Removes the waiters that have room from the queue. No waiter overtakes another.
-    mutating func admit(_ width: Int) -> [CheckedContinuation<Void, any Error>] {
-      var admitted: [CheckedContinuation<Void, any Error>] = []
+    /// Admits the waiters that have room. No waiter overtakes another.
+    mutating func admit(_ width: Int) {
       while let first = waiters.first, taken + first.places <= width {
+        waiters.removeFirst()
+        guard first.wait.end(with: .success(())) else { continue }  // cancelled just now
         taken += first.places
         inside.insert(first.id)
-        admitted.append(waiters.removeFirst().continuation)
       }
-      return admitted
     }
   }
 
@@ -83,48 +81,32 @@ package final class AsyncSemaphore: Sendable {
   }
 
   private func enter(_ id: Int, _ places: Int) async throws {
-    let isIn = try state.withLock { state throws(Crowded) -> Bool in
+    let wait = try state.withLock { state throws(Crowded) -> Wait<Void>? in
       if state.waiters.isEmpty && state.taken + places <= width {
         state.taken += places
         state.inside.insert(id)
-        return true
+        return nil
       }
       if state.waiters.count >= queue { throw Crowded() }
-      return false
+      let waiter = Waiter(id: id, places: places)
+      state.waiters.append(waiter)
+      return waiter.wait
     }
-    if isIn { return }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let admitted = state.withLock { state -> [CheckedContinuation<Void, any Error>]? in
-          if state.cancelled.remove(id) != nil { return nil }
-          state.waiters.append(Waiter(id: id, places: places, continuation: continuation))
-          return state.admit(width)
-        }
-        guard let admitted else { return continuation.resume(throwing: CancellationError()) }
-        for waiter in admitted { waiter.resume() }
-      }
-    } onCancel: {
-      let (waiter, admitted) = state.withLock {
-        state -> (CheckedContinuation<Void, any Error>?, [CheckedContinuation<Void, any Error>]) in
-        guard let index = state.waiters.firstIndex(where: { $0.id == id }) else {
-          if !state.inside.contains(id) { state.cancelled.insert(id) }
-          return (nil, [])
-        }
-        let waiter = state.waiters.remove(at: index).continuation
+    guard let wait else { return }
+    try await wait.value { [self] in
+      state.withLock { state in
+        state.waiters.removeAll { $0.id == id }
         // A waiter that needed many places may have blocked those behind it.
-        return (waiter, state.admit(width))
+        state.admit(width)
       }
-      waiter?.resume(throwing: CancellationError())
-      for waiter in admitted { waiter.resume() }
     }
   }
 
   private func leave(_ id: Int, _ places: Int) {
-    let admitted = state.withLock { state in
+    state.withLock { state in
       state.taken -= places
       state.inside.remove(id)
-      return state.admit(width)
+      state.admit(width)
     }
-    for waiter in admitted { waiter.resume() }
   }
 }

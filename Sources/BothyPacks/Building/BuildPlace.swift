@@ -61,8 +61,8 @@ struct BuildPlace {
     let prefix = ".\(url.lastPathComponent).building-"
     // An unreadable folder is reported when this build makes its own in it.
     for name in (try? files.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(prefix) {
-      guard let builder = pid_t(name.dropFirst(prefix.count)), builder > 0, kill(builder, 0) != 0,
-        errno == ESRCH
+      guard let builder = pid_t(name.dropFirst(prefix.count)), builder > 0,
+        !RunningProcess.exists(builder)
       else { continue }
       let left = parent + "/" + name
       if !files.fileExists(atPath: target), files.fileExists(atPath: left + old) {

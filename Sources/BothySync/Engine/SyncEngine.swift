@@ -187,7 +187,7 @@ final class SyncEngine: Sendable {
   }
 
   /// Notifies all listeners of a sync that has ended.
-  private func finish(_ report: SyncReport, _ number: Int, _ joined: [JoinedSyncs.Delivery]) {
+  private func finish(_ report: SyncReport, _ number: Int, _ joined: [Wait<SyncReport>]) {
     let now = runner.clock.now()
     if report.stop == nil { governor.completed() }
     retry(after: report)
@@ -202,7 +202,7 @@ final class SyncEngine: Sendable {
       if report.stop == nil { status.lastSync = Date(timeIntervalSince1970: Double(now) / 1000) }
     }
     tell(report)
-    for deliver in joined { deliver(report) }
+    for wait in joined { wait.end(with: .success(report)) }
   }
 
   /// Has the loop wait after a failure, or continue after a success.

@@ -124,7 +124,7 @@ package final class SyncLease: Sendable {
   /// Returns the end of another process's lease, or `nil` if no other process holds it.
   package func end(ofOthersAt now: Int64, in transaction: ReadTransaction) throws -> Int64? {
     guard let other = try Self.current(in: transaction), other.holder != holder, other.end > now,
-      other.end <= now.addingClamped(Self.duration), Self.isRunning(other.process)
+      other.end <= now.addingClamped(Self.duration), RunningProcess.exists(other.process)
     else { return nil }
     return other.end
   }
@@ -149,9 +149,8 @@ package final class SyncLease: Sendable {
 
   /// Returns the process that holds the lease now. The process must be alive, and the lease not expired.
   static func holder(at now: Int64, in transaction: ReadTransaction) throws -> LeaseHolder? {
-    guard let lease = try current(in: transaction), lease.end > now, isRunning(lease.process) else {
-      return nil
-    }
+    guard let lease = try current(in: transaction), lease.end > now, RunningProcess.exists(lease.process)
+    else { return nil }
     return LeaseHolder(process: lease.process, end: lease.end)
   }
 
@@ -161,11 +160,6 @@ package final class SyncLease: Sendable {
     let parts = try SyncValues.value(key, in: transaction)?.split(separator: " ") ?? []
     guard parts.count == 3, let end = Int64(parts[1]), let process = Int32(parts[2]) else { return nil }
     return (String(parts[0]), end, process)
-  }
-
-  /// Returns false only if the process certainly doesn't exist. A process without access rights counts as running.
-  private static func isRunning(_ process: Int32) -> Bool {
-    kill(process, 0) == 0 || errno != ESRCH
   }
 }
 
