@@ -8,9 +8,10 @@ import BothySyncService
 /// device. Two snapshots can be compared, and `difference(from:)` describes the changes between them in sentences.
 /// Everything is in memory. Later changes of the world don't reach it.
 public struct WorldSnapshot: Sendable, Hashable {
-  /// One side's records: fields by name, as they are compared on the wire.
+  /// One side's records: fields by name, with the names that types and fields have on the wire.
   ///
-  /// Fields that are null are left out of a device's records.
+  /// So devices whose schemas have other names can be compared. Fields that are null are left out of a device's
+  /// records.
   public typealias Records = [RecordID: [String: JSONValue]]
 
   /// The contents of one device.
@@ -112,12 +113,11 @@ extension SimulatedWorld {
   /// One transaction on the server, and some for each type of each device. Changes between them show up in part, so
   /// take it while no device syncs or writes. Sends no requests, so cuts and scripts don't matter.
   ///
-  /// - Parameter space: the space of the server's part. It is `test` by default, so pass `SimulatedWorld.space` for a
-  ///   world of another one.
+  /// - Parameter space: the space of the server's part; nil for the world's.
   /// - Throws: the storage's error, or `BothyError` of a device's store.
-  public func snapshot(_ space: String = "test") async throws -> WorldSnapshot {
+  public func snapshot(_ space: String? = nil) async throws -> WorldSnapshot {
     var snapshot = WorldSnapshot()
-    (snapshot.server, snapshot.deletions) = try await storage.read(space: space) { storage in
+    (snapshot.server, snapshot.deletions) = try await storage.read(space: space ?? self.space) { storage in
       var records: WorldSnapshot.Records = [:]
       var deletions: Set<RecordID> = []
       for change in try storage.changes(after: 0, in: .everything, limit: 1 << 30).map(\.record) {
@@ -142,10 +142,12 @@ extension SimulatedDevice {
   /// - Throws: `BothyError` if the file can't be read, for example after the store was closed.
   public func snapshot() throws -> WorldSnapshot.Device {
     var snapshot = WorldSnapshot.Device()
+    let names = WireNames(store.store.schema)
     for type in store.store.schema.types where type.isSynced {
       for record in try store.store.fetch(AnyQuery(type.name)) {
-        snapshot.records[record.recordID] = try Self.members(of: record)
-        snapshot.versions[record.recordID] = record.version
+        let id = names.wire(record.recordID)
+        snapshot.records[id] = try Self.members(of: record, names.fields(of: type.name))
+        snapshot.versions[id] = record.version
       }
     }
     snapshot.pending = try store.outboxEntries()
@@ -154,7 +156,7 @@ extension SimulatedDevice {
   }
 
   /// The fields as they are on the wire, those that this schema does not know included.
-  private static func members(of record: AnyRecord) throws -> [String: JSONValue] {
+  private static func members(of record: AnyRecord, _ names: NameMap?) throws -> [String: JSONValue] {
     var members =
       try record.unknownFields.flatMap { try JSONValue(parsing: Array($0.utf8)).objectValue } ?? [:]
     for (name, value) in record.fields {
@@ -162,6 +164,8 @@ extension SimulatedDevice {
       value.write(to: &writer)
       if members[name] == nil { members[name] = try JSONValue(parsing: writer.bytes) }
     }
-    return members.filter { !$0.value.isNull }
+    let known = members.filter { !$0.value.isNull }
+    guard let names else { return known }
+    return Dictionary(known.map { (names.wire($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 }

@@ -47,6 +47,17 @@ public struct StoredItem: Sendable, Hashable {
   ///
   /// A write of `.nobody` removes all users and lists. Results of `load` always have an audience.
   public var sharing: Audience?
+  /// The item as a server had it, for a write that changes what differs from that.
+  var read = Read()
+
+  /// An item that was read. Has no content: all are equal.
+  struct Read: Sendable, Hashable {
+    var record: AnyRecord?
+    var sharing: Audience?
+
+    static func == (left: Read, right: Read) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+  }
 
   /// Makes an item, without a check or a request.
   ///
@@ -61,13 +72,18 @@ public struct StoredItem: Sendable, Hashable {
 
 /// The special writes as forms of `persist`.
 extension DataStorage {
-  /// Calls `persist` without fields. Costs and throws as that.
+  /// Looks for the record among all that `load` returns, then calls `persist` without fields.
   ///
-  /// A record that doesn't exist is created. If its type has a required field without a default, `BothyError`
-  /// `.invalidValue` is thrown instead.
+  /// Costs and throws as both. `LocalStorage` and `ServerStorage` look up one record instead.
+  ///
+  /// - Throws: `BothyError` `.notFound` for a record that doesn't exist. Nothing is written then.
   @discardableResult
   public func updateSharing(of id: RecordID, to sharing: Audience) async throws -> StoredItem {
-    try await persist(StoredItem(AnyRecord(id.type, id: id.id), sharing: sharing))
+    if let storage = self as? any SharingStorage { return try await storage.share(id, with: sharing) }
+    guard try await load(container: "").contains(where: { $0.record.recordID == id }) else {
+      throw BothyError(missing: id)
+    }
+    return try await persist(StoredItem(AnyRecord(id.type, id: id.id), sharing: sharing))
   }
 
   /// Calls `persist` with the list's record. Costs and throws as that.
@@ -85,6 +101,18 @@ extension DataStorage {
   @discardableResult
   public func modify(_ list: UserList) async throws -> UserList {
     try await UserList(persist(list.item).record)
+  }
+}
+
+/// A storage that looks up a record before it shares it, without loading others.
+protocol SharingStorage: DataStorage {
+  /// Sets the audience of a record. Throws `BothyError` `.notFound`, with nothing written, if it doesn't exist.
+  func share(_ id: RecordID, with audience: Audience) async throws -> StoredItem
+}
+
+extension BothyError {
+  init(missing id: RecordID) {
+    self.init(.notFound, "The record \(id) doesn't exist.", record: id)
   }
 }
 

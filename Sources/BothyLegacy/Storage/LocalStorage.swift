@@ -5,7 +5,7 @@ public import BothySync
 /// `SyncedStore` that opens the file later. Lists stay here.
 ///
 /// It makes no request. Calls may be made from any task.
-public struct LocalStorage: DataStorage {
+public struct LocalStorage: DataStorage, SharingStorage {
   private let store: LocalStore
   private let clock: SyncClock
 
@@ -45,9 +45,20 @@ public struct LocalStorage: DataStorage {
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let record = item.record
     if record.type == UserList.typeName { return try await keep(UserList(record)).item }
+    return try await persist(record, item.sharing)
+  }
+
+  func share(_ id: RecordID, with audience: Audience) async throws -> StoredItem {
+    try await persist(AnyRecord(id.type, id: id.id), audience, mustExist: true)
+  }
+
+  private func persist(
+    _ record: AnyRecord, _ sharing: Audience?, mustExist: Bool = false
+  ) async throws -> StoredItem {
     let edited = clock.correctedNow()
     return try await store.write { transaction in
-      try transaction.persist(record, item.sharing, edited: edited)
+      if mustExist { _ = try Self.item(record.recordID, transaction) }
+      try transaction.persist(record, sharing, edited: edited)
       try transaction.flush()
       return try Self.item(record.recordID, transaction)
     }
@@ -102,9 +113,7 @@ public struct LocalStorage: DataStorage {
   // MARK: shared with the synced store
 
   static func item(_ id: RecordID, _ transaction: ReadTransaction) throws -> StoredItem {
-    guard let record = try transaction.record(id) else {
-      throw BothyError(.notFound, "The record \(id) doesn't exist.")
-    }
+    guard let record = try transaction.record(id) else { throw BothyError(missing: id) }
     return StoredItem(record, sharing: try SyncedStore.audience(of: id, in: transaction))
   }
 

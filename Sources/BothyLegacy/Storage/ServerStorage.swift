@@ -7,7 +7,7 @@ public import BothySync
 /// the server rejects a change. After a lost answer the server may have made the change; calling again is
 /// safe. Calls may be made from any task and run side by side. A remote of an app's own answers no queries,
 /// so only `load` works with it.
-public struct ServerStorage: DataStorage {
+public struct ServerStorage: DataStorage, SharingStorage {
   private let remote: any RemoteStorage
   private let schema: StoreSchema
   /// The device's name in operations. It leaves nothing unfinished, so any name works.
@@ -28,18 +28,32 @@ public struct ServerStorage: DataStorage {
   /// Reads the record, then creates it or sets the given fields. Repeats this when others changed the record
   /// meanwhile, five times at most.
   ///
-  /// Makes two round trips and one to read the result, and two more for each repetition. The result has the
-  /// fields that the schema declares.
+  /// Of an item that this storage has returned, what was changed since is sent: fields, container and audience.
+  /// Later changes of others to the rest stay. Makes two round trips and one to read the result, and two more
+  /// for each repetition. Without a change it makes one. The result has the fields that the schema declares.
   ///
   /// - Throws: `BothyError` `.rejected` with the server's rejection, or `.conflict` if others changed the
-  ///   record each time. `unknownType` for a type that the schema doesn't declare, although the server may
-  ///   have the change. `RemoteError` without an answer.
+  ///   record each time. `unknownType`, without a request, for a type that the schema doesn't declare.
+  ///   `RemoteError` without an answer.
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
+    try await persist(item, mustExist: false)
+  }
+
+  func share(_ id: RecordID, with audience: Audience) async throws -> StoredItem {
+    try await persist(StoredItem(AnyRecord(id.type, id: id.id), sharing: audience), mustExist: true)
+  }
+
+  private func persist(_ item: StoredItem, mustExist: Bool) async throws -> StoredItem {
     let id = item.record.recordID
+    _ = try declared(id.type)
     for _ in 0..<5 {
       let current = try await record(id)
-      let operation = try operation(for: item, current)
+      if mustExist, current == nil { throw BothyError(missing: id) }
+      let operation = operation(for: item, current)
+      if let current, operation.fields.isEmpty, operation.sharing == nil, operation.container == nil {
+        return try self.item(current)
+      }
       switch try await verdict(on: operation) {
       case .applied, .duplicate:
         guard let now = try await record(id) else { throw Self.gone(id) }
@@ -112,20 +126,27 @@ public struct ServerStorage: DataStorage {
 
   // MARK: parts
 
-  private func operation(for item: StoredItem, _ current: ServerRecord?) throws -> SyncOperation {
-    var fields: [String: JSONValue] = [:]
-    for (name, value) in item.record.fields {
-      var writer = JSONWriter()
-      value.write(to: &writer)
-      fields[name] = try JSONValue(parsing: writer.bytes)
+  private func operation(for item: StoredItem, _ current: ServerRecord?) -> SyncOperation {
+    let record = item.record
+    guard let current else {
+      return SyncOperation(
+        id: UUIDv7.make(), kind: .insert, record: record.recordID, container: record.container,
+        fields: record.fields.mapValues(\.json),
+        sharing: item.sharing.map { SharingChange(from: .nobody, to: $0) })
     }
-    let sharing = item.sharing.map { SharingChange(from: current?.sharing ?? .nobody, to: $0) }
-    let isMoved = current.map { $0.container != item.record.container } ?? true
+    // Another record in its place is one of fields to set.
+    let read = item.read.record.flatMap {
+      $0.recordID == record.recordID && $0.version == record.version ? $0 : nil
+    }
+    var fields = record.fields.filter { read?[$0.key] != $0.value }.mapValues(\.json)
+    for name in read?.fields.keys.map(\.self) ?? [] where record.fields[name] == nil { fields[name] = .null }
+    let isMoved = record.container != record.type && record.container != read?.container
+    let before = read.flatMap { _ in item.read.sharing } ?? current.sharing
+    let sharing = item.sharing.map { SharingChange(from: before, to: $0) }
     return SyncOperation(
-      id: UUIDv7.make(), kind: current == nil ? .insert : .update, record: item.record.recordID,
-      container: isMoved && (current == nil || item.record.container != item.record.type)
-        ? item.record.container : nil,
-      base: current?.version, fields: fields, sharing: sharing)
+      id: UUIDv7.make(), kind: .update, record: record.recordID,
+      container: isMoved && record.container != current.container ? record.container : nil,
+      base: current.version, fields: fields, sharing: sharing?.isEmpty == true ? nil : sharing)
   }
 
   private func record(_ id: RecordID) async throws -> ServerRecord? {
@@ -140,18 +161,25 @@ public struct ServerStorage: DataStorage {
     return verdict
   }
 
-  private func item(_ record: ServerRecord) throws -> StoredItem {
-    let type = record.id.type
+  private func declared(_ type: String) throws -> TypeSchema {
     guard let declared = type == UserList.typeName ? UserList.schema : schema[type] else {
       throw BothyError(.unknownType, "The schema has no type '\(type)'.")
     }
+    return declared
+  }
+
+  private func item(_ record: ServerRecord) throws -> StoredItem {
+    let type = record.id.type
+    let declared = try declared(type)
     var result = AnyRecord(type, id: record.id.id, container: record.container, version: record.version)
     result.origin.metadata = record.metadata
     for (name, value) in try record.fields.members() {
       guard let field = declared[name] else { continue }
       result[name] = try FieldValue(json: value, kind: field.kind)
     }
-    return StoredItem(result, sharing: record.sharing)
+    var item = StoredItem(result, sharing: record.sharing)
+    item.read = StoredItem.Read(record: result, sharing: record.sharing)
+    return item
   }
 
   private static func gone(_ id: RecordID) -> BothyError {

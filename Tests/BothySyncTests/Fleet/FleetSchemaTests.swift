@@ -90,6 +90,18 @@ struct FleetSchemaTests {
     #expect(try await world.serverRecords()[id("N1")]?.fields.members() == ["title": "mine"])
   }
 
+  @Test("A snapshot compares by the wire's names, in the space of the world")
+  func snapshot() async throws {
+    let world = try SimulatedWorld(space: "home")
+    let memo = TypeSchema("Memo", fields: [FieldSchema("heading", .text, wire: "title")], wire: "Note")
+    let device = try world.addDevice("device", schema: StoreSchema(types: [memo]))
+    try device.put(AnyRecord("Memo", id: "N1", ["heading": "one"]))
+    await device.store.sync()
+    let snapshot = try await world.snapshot()
+    #expect(snapshot.server == [id("N1"): ["title": "one"]])
+    #expect(snapshot.isEven)
+  }
+
   @Test("A wire name of another field is kept apart, and nothing is lost")
   func crossedNames() async throws {
     let world = try SimulatedWorld()

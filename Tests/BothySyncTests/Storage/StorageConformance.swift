@@ -137,6 +137,54 @@ struct StorageTests {
     try await check.run(PlainStorage(storage: world.ann.store))
   }
 
+  @Test("Sharing a record that doesn't exist throws, and creates none")
+  func sharingNothing() async throws {
+    let tags = StoreSchema(types: [TypeSchema("Tag", fields: [FieldSchema("name", .text, optional: true)])])
+    let id = RecordID(type: "Tag", id: "none")
+    let world = try Principals(rules: AccessRules(schema: tags), schema: tags)
+    let server = ServerStorage(world.ann.remote, schema: tags)
+    let local = try LocalStorage(at: nil, schema: tags)
+    let storages: [any DataStorage] = [
+      server, local, PlainStorage(storage: server), PlainStorage(storage: local),
+    ]
+    for storage in storages {
+      let error = await #expect(throws: BothyError.self) {
+        try await storage.updateSharing(of: id, to: .users("bob"))
+      }
+      #expect(error?.code == .notFound)
+      #expect(try await storage.load(container: "").isEmpty)
+    }
+  }
+
+  @Test("A loaded item sends its edits to the server, and keeps those of others")
+  func edits() async throws {
+    let world = try Principals(rules: AccessRules(schema: .notes))
+    let storage = ServerStorage(world.ann.remote, schema: .notes)
+    var note = StorageConformance.note("T1", "new")
+    note["note"] = "mine"
+    try await storage.persist(StoredItem(note, sharing: .users("bob")))
+    var item = try #require(try await storage.load(container: "Note").first)
+    let others = AnyRecord("Note", id: "T1", ["title": "theirs"], container: "trips")
+    try await storage.persist(StoredItem(others, sharing: .users("bob", "cid")))
+    item.record["score"] = 5
+    item.record["note"] = .null
+    let saved = try await storage.persist(item)
+    #expect(saved.record.fields == ["title": "theirs", "score": 5])
+    #expect(saved.record.container == "trips")
+    #expect(saved.sharing == .users("bob", "cid"))
+  }
+
+  @Test("A type that the schema lacks is refused before anything is sent")
+  func unknownType() async throws {
+    let world = try Principals(rules: AccessRules())
+    let storage = ServerStorage(world.ann.remote, schema: .notes)
+    let error = await #expect(throws: BothyError.self) {
+      try await storage.persist(StoredItem(AnyRecord("Nothing", id: "T1", ["title": "t"])))
+    }
+    #expect(error?.code == .unknownType)
+    #expect(try await world.world.serverRecords().isEmpty)
+  }
+
   /// Promises: N-5
   @Test("Both forms of the special writes give the other user one result")
   func bothWays() async throws {
