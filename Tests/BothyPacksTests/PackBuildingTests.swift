@@ -35,6 +35,27 @@ import Testing
     #expect(progress == Array(1...13))
   }
 
+  @Test("A file or manifest that was swapped since the opening is found")
+  func swapped() throws {
+    let url = try Times.build(folder)
+    let pack = try Pack(at: url)
+    let shard = URL(filePath: url.path + "/" + pack.manifest.files[1].name)
+    let whole = try Data(contentsOf: shard)
+    var damaged = whole
+    damaged[damaged.count - 1] ^= 1
+    try damaged.write(to: shard, options: .atomic)
+    #expect(code { try pack.verify() } == .checksumMismatch)
+    try whole.write(to: shard, options: .atomic)
+    try pack.verify()
+    let place = URL(filePath: url.path + "/" + PackManifest.fileName)
+    var other = pack.manifest
+    other.version = "2"
+    try Data(other.text).write(to: place, options: .atomic)
+    #expect(code { try pack.verify() } == .damagedFile)
+    try FileManager.default.removeItem(at: place)
+    #expect(code { try pack.verify() } == .notFound)
+  }
+
   @Test func aChangeOfOneCityLeavesTheOtherShardsAsTheyAre() throws {
     let old = try Pack(at: Times.build(folder, "old"))
     let url = folder.url("new")

@@ -4,15 +4,23 @@ internal import GRDB
 
 /// The verification of a pack.
 extension Pack {
-  /// Reads every file and verifies its length, SHA-256, structure and number of rows.
+  /// Reads every file and verifies its length, SHA-256, structure and number of rows. The manifest must be the one that
+  /// was opened.
   ///
   /// Runs on the calling thread with about a mebibyte of memory. Reads each file twice, on connections of its own.
-  /// Open shards and running queries aren't affected.
+  /// Verifies the files that the folder has now. Open shards and running queries aren't affected, so a file that was
+  /// replaced is read as it was until the pack is opened again.
   ///
   /// - Parameter progress: called with the numbers of finished and of all files.
   /// - Throws: `BothyError` `.damagedFile` or `.checksumMismatch` for the first file that isn't valid, or
-  ///   `.cancelled`. Get or build a damaged pack again.
+  ///   `.cancelled`. For the manifest, `.notFound`, `corruptManifest`, or `.damagedFile` if it is another one. Get or
+  ///   build a damaged pack again.
   public func verify(progress: (Int, Int) -> Void = { _, _ in }) throws {
+    guard try Self.manifest(in: folder.path) == manifest else {
+      throw BothyError(
+        .damagedFile,
+        "The pack in \(folder.path) was replaced since it was opened. Open it again, and verify that.")
+    }
     for (number, file) in manifest.files.enumerated() {
       try Self.check(file, in: folder.path)
       try examine(file)

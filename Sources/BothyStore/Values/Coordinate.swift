@@ -48,7 +48,8 @@ public struct Coordinate: Sendable, Hashable {
   /// (IUGG). Accurate to 0.6 % of the ellipsoid.
   ///
   /// Symmetric, and 0 for equal places. Queries measure by the same formula. Both places must be on earth, else the
-  /// result has no meaning.
+  /// result has no meaning. It is a number in any case: a place with a number that isn't finite is as far as the other
+  /// side of the earth, and so the last in an order.
   public func distance(to other: Coordinate) -> Double {
     let radians = Double.pi / 180
     let halfLatitude = (other.latitude - latitude) * radians / 2
@@ -57,6 +58,8 @@ public struct Coordinate: Sendable, Hashable {
       sine(halfLatitude) * sine(halfLatitude)
       + cosine(latitude * radians) * cosine(other.latitude * radians) * sine(halfLongitude)
       * sine(halfLongitude)
-    return 2 * Self.earthRadius * arcSine(min(1, chord.squareRoot()))
+    // A chord that isn't a number counts as 1, because no comparison with it is true.
+    let root = chord.squareRoot()
+    return 2 * Self.earthRadius * arcSine(root < 1 ? root : 1)
   }
 }

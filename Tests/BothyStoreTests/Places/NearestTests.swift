@@ -28,6 +28,26 @@ struct NearestTests {
     }
   }
 
+  @Test("A place without finite numbers is last by distance, and stores refuse it")
+  func notFinite() throws {
+    var places = RandomPlaces(seed: 1)
+    let store = try store(places, [])
+    let here = Coordinate(latitude: 51.5, longitude: -0.1)
+    let opposite = Coordinate(latitude: -51.5, longitude: 179.9)
+    for number in [Double.nan, .infinity, -.infinity] {
+      for place in [
+        Coordinate(latitude: number, longitude: 0), Coordinate(latitude: 0, longitude: number),
+      ] {
+        #expect(place.distance(to: here) >= opposite.distance(to: here))
+        #expect(place.distance(to: here) == here.distance(to: place))
+        var record = places.record(0)
+        record["at"] = .coordinate(place)
+        let error = #expect(throws: BothyError.self) { try store.write { try $0.insert(record) } }
+        #expect(error?.code == .invalidValue)
+      }
+    }
+  }
+
   @Test("The nearest come in order of distance, at the poles and across the antimeridian")
   func order() throws {
     var places = RandomPlaces(seed: 1)
