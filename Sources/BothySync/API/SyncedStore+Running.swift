@@ -12,13 +12,15 @@ extension SyncedStore {
   /// show(report.message ?? "sent \(report.pushed), received \(report.pulled)")
   /// ```
   ///
-  /// One round trip if nothing has changed. An equal sync that is running is joined. Changes that wait for a
-  /// retry are sent too. A cancelled task ends its sync with `SyncObstacle.cancelled`, and callers that have
+  /// One round trip if nothing has changed. The sync of a container makes one more if it brings changes of others that
+  /// the other subscriptions don't show yet. It pulls these too, because a transaction is shown as a whole.
+  ///
+  /// An equal sync that is running is joined. Changes that wait for a retry are sent too. A cancelled task ends its sync with `SyncObstacle.cancelled`, and callers that have
   /// joined it sync by themselves. While syncing is paused or the network rules forbid it, it returns at once.
   ///
   /// - Parameters:
   ///   - direction: which way; nil as configured.
-  ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
+  ///   - container: this container is pulled, with those below it; nil pulls the configured scopes.
   ///     Pending changes of all containers are sent.
   @discardableResult
   public func sync(_ direction: SyncDirection? = nil, container: String? = nil) async -> SyncReport {

@@ -83,11 +83,13 @@ final class SyncEngine: Sendable {
     if !isBusy { update { $0.phase = phase } }
   }
 
-  private func begin(_ scopes: [SyncScope]) -> Int {
+  /// Notes the scopes of a sync that begins, or goes on with more. Returns its number.
+  private func begin(_ scopes: [SyncScope], _ known: Int?) -> Int {
     let (number, all) = state.withLock { state in
-      state.lastNumber += 1
-      state.running[state.lastNumber] = scopes
-      return (state.lastNumber, state.running.values.flatMap(\.self))
+      if known == nil { state.lastNumber += 1 }
+      let number = known ?? state.lastNumber
+      state.running[number] = scopes
+      return (number, state.running.values.flatMap(\.self))
     }
     update {
       $0.phase = .syncing(SyncStatus.Progress(pushed: 0, pulled: 0, requests: 0))
@@ -118,20 +120,23 @@ final class SyncEngine: Sendable {
   var isInside: Bool { permits.isInside || express.isInside }
 
   private func begin(_ request: SyncRunner.Request, isJoined: Bool) async -> SyncReport {
+    var pass = SyncPass(request, isJoined: isJoined)
     do {
-      return try await locks.withSync(
-        request.pulls ?? [.everything], limits: ContainerLocks.Limits(runner.configuration)
-      ) {
-        try await permits.withPermit { await lead(request, isJoined: isJoined) }
+      while !pass.isEnded {
+        let begun = pass
+        pass = try await locks.withSync(
+          begun.locked, limits: ContainerLocks.Limits(runner.configuration)
+        ) {
+          try await permits.withPermit { await lead(begun) }
+        }
       }
     } catch {
       let reason: SyncStop =
         error is ContainerLocks.Held ? .refused(code: "\(BothyError.Code.locked)", "\(error)") : .cancelled
-      let report = SyncReport(stop: reason)
-      guard isJoined else { return report }
-      for deliver in syncs.end(request) ?? [] { deliver(report) }
-      return report
+      pass.report.stop = reason
+      await end(pass, isJoined ? syncs.end(request) ?? [] : [])
     }
+    return pass.report
   }
 
   /// Runs `body` while no sync runs. Throws `BothyError` `insideSync` if a sync waits for the caller, and
@@ -141,25 +146,37 @@ final class SyncEngine: Sendable {
     return try await permits.withPermit(places: .max, body)
   }
 
-  private func lead(_ request: SyncRunner.Request, isJoined: Bool) async -> SyncReport {
-    let began = runner.clock.now()
-    let number = begin(request.pulls ?? [.everything])
-    let running = SyncHistoryWriter.Running(diary, began: began, process: runner.lease.process)
-    var report = await runner.run(request, running)
-    var mayGoOn = true
-    while true {
-      let joined = isJoined ? syncs.total(request) : 0
-      if mayGoOn, report.stop == nil, joined > 0, await hasNewWork(request, report) {
-        running.goOn(after: report)
-        let further = await runner.run(request, running)
-        report.append(further)
-        mayGoOn = further.pushed > 0
-      } else if let joined = isJoined ? syncs.end(request, unlessMoreThan: mayGoOn ? joined : .max) : [] {
-        await note(report, began: began, running.row)
-        finish(report, number, joined)
-        return report
+  /// Runs a sync until it ends, or until it needs the locks of more scopes.
+  private func lead(_ begun: SyncPass) async -> SyncPass {
+    var pass = begun
+    pass.number = begin(pass.scopes, pass.number)
+    if pass.running == nil {
+      let began = runner.clock.now()
+      pass.running = SyncHistoryWriter.Running(diary, began: began, process: runner.lease.process)
+    }
+    await pass.advance(runner)
+    while pass.lacking.isEmpty {
+      let joined = pass.isJoined ? syncs.total(pass.request) : 0
+      let known = pass.mayGoOn ? joined : .max
+      if pass.mayGoOn, pass.report.stop == nil, joined > 0, await hasNewWork(pass.request, pass.report) {
+        await pass.advance(runner)
+      } else if let joined = pass.isJoined ? syncs.end(pass.request, unlessMoreThan: known) : [] {
+        await end(pass, joined)
+        pass.isEnded = true
+        return pass
       }
     }
+    return pass
+  }
+
+  /// Notes the end of a sync, and delivers its report. A sync that has not begun isn't noted.
+  private func end(_ pass: SyncPass, _ joined: [JoinedSyncs.Delivery]) async {
+    guard let number = pass.number, let running = pass.running else {
+      for deliver in joined { deliver(pass.report) }
+      return
+    }
+    await note(pass.report, began: running.began, running.row)
+    finish(pass.report, number, joined)
   }
 
   /// True if entries are ready that the sync has not tried.
@@ -269,7 +286,8 @@ final class SyncEngine: Sendable {
         await runner.run(
           .init(
             scope: .push, pulls: [], records: records, isFilled: isFilled, ignoresRetryTimes: true,
-            heldTypes: held))
+            heldTypes: held)
+        ).report
       }
     } catch { return SyncReport(stop: .cancelled) }
     retry(after: report)

@@ -227,6 +227,7 @@ extension SyncOptions {
     /// A timer that fires every ten minutes while the app is in the foreground. It syncs the containers with
     /// pending changes.
     ///
+    /// If others have changed these, the other subscriptions are pulled with them.
     /// If nothing is pending it makes no request. A timer that was due in the background fires on the app's
     /// return.
     public static let timer = Triggers(rawValue: 4)

@@ -13,38 +13,40 @@ extension SyncRunner {
     /// The records whose conflicts wait for pages that are still to be pulled.
     var putOff: Set<RecordID> = []
     var waitsForPages = false
+    /// The scopes without which the arrived pages aren't shown.
+    var lacking: [SyncScope] = []
   }
 
   func exchange(
-    _ request: Request, _ pulls: inout [SyncScope], due: Int64, _ open: inout [SyncScope],
-    _ report: inout SyncReport, _ run: SyncHistoryWriter.Running?
+    _ request: Request, _ pulling: inout PullProgress, due: Int64, _ report: inout SyncReport,
+    _ run: SyncHistoryWriter.Running?
   ) async throws -> Step {
     // Changes that a caller waits for are sent before everything else, and alone while a sync sends the others.
     guard request.scope != .pull, request.pulls?.isEmpty != true else {
       if request.isFilled {
         let step = try await sending.ifFree {
-          let plan = try await self.plan(request, pulls, due: due, open)
-          return try await exchange(plan, request, &pulls, &open, &report, run)
+          let plan = try await self.plan(request, pulling, due: due)
+          return try await exchange(plan, request, &pulling, &report, run)
         }
         if let step { return step }
       }
       var request = request
       request.isFilled = false
-      let plan = try await plan(request, pulls, due: due, open)
-      return try await exchange(plan, request, &pulls, &open, &report, run)
+      let plan = try await plan(request, pulling, due: due)
+      return try await exchange(plan, request, &pulling, &report, run)
     }
     let (step, plan) = try await sending.withPermit { () -> (Step?, Plan) in
-      let plan = try await self.plan(request, pulls, due: due, open)
+      let plan = try await self.plan(request, pulling, due: due)
       if plan.batch.items.isEmpty { return (nil, plan) }
-      return (try await exchange(plan, request, &pulls, &open, &report, run), plan)
+      return (try await exchange(plan, request, &pulling, &report, run), plan)
     }
     if let step { return step }
-    return try await exchange(plan, request, &pulls, &open, &report, run)
+    return try await exchange(plan, request, &pulling, &report, run)
   }
 
   func exchange(
-    _ plan: Plan, _ request: Request, _ pulls: inout [SyncScope], _ open: inout [SyncScope],
-    _ report: inout SyncReport, _ run: SyncHistoryWriter.Running?
+    _ plan: Plan, _ request: Request, _ pulling: inout PullProgress, _ report: inout SyncReport,
+    _ run: SyncHistoryWriter.Running?
   ) async throws -> Step {
     report.repaired += plan.batch.repaired
     report.add(plan.refused)
@@ -63,23 +65,20 @@ extension SyncRunner {
     }
     response.outcomes += separated.withheld
     response.pages.removeAll { !plan.asks(for: $0) }
-    let timing = timing(of: response, request)
+    pulling.arrive(response.pages, plan.states, hasSent: !plan.batch.items.isEmpty)
+    let lacking = try await lacking(pulling, request)
+    if !lacking.isEmpty { pulling.hold() }
+    response.pages += pulling.release()
+    let timing = timing(of: response, request, pulling)
     let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)
       .decide(plan.batch, response, timing)
     try Task.checkCancellation()
     let applied = try await apply(plan, response, decisions, timing, run, after: report)
     let step = applied.report
     report.add(step)
-    let asked = open.count
-    open.removeAll { applied.upToDate.contains($0) }
-    // A scope that was pulled once more has no cursor of its own.
-    pulls.removeAll { applied.upToDate.contains($0) && !requested(request).contains($0) }
-    let cameNearer = open.count < asked
-    open += response.pages.map(\.scope).filter { !applied.upToDate.contains($0) && !open.contains($0) }
-    pulls += applied.waitsFor.filter { !pulls.contains($0) }
-    open += applied.waitsFor.filter { !open.contains($0) }
-    // Entries in doubt are known only after a push.
-    if request.scope == .pull { open.removeAll { applied.putOff.contains($0) } }
+    let cameNearer = pulling.note(
+      applied, response.pages, requested: requested(request), subscribed: followed.current,
+      isPushing: request.scope != .pull)
     progress(SyncStatus.Progress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let givesBack = request.scope != .pull && !step.givenBack.isEmpty
     let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty || givesBack
@@ -88,18 +87,33 @@ extension SyncRunner {
       || !step.failures.isEmpty
       || !step.synced.isEmpty || cameNearer
     return Step(
-      isDone: !sendsMore && open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs,
+      isDone: !sendsMore && pulling.open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs,
       wantedBlobs: response.wantedBlobs, putOff: applied.conflictsPutOff,
-      waitsForPages: !applied.conflictsPutOff.isEmpty
-        || plan.isWaiting && response.pages.contains(where: \.more))
+      waitsForPages: !applied.conflictsPutOff.isEmpty || plan.isWaiting && timing.hasMore,
+      lacking: lacking)
   }
 
-  private func timing(of response: SyncResponse, _ request: Request) -> ConflictTiming {
-    let hasMore = response.pages.contains(where: \.more)
-    return ConflictTiming(
+  /// Returns all subscribed scopes beside those that the sync pulls, if one of them may lack a part of a transaction
+  /// that has arrived. Costs nothing if the pages have no changes, or if the sync pulls all scopes.
+  private func lacking(_ pulling: PullProgress, _ request: Request) async throws -> [SyncScope] {
+    guard pulling.news > 0, pulling.isShowing, request.pulls?.isEmpty == false else { return [] }
+    let others = followed.current.filter { !pulling.scopes.contains($0) }
+    if others.isEmpty { return [] }
+    return try await store.read { transaction in
+      // Nothing is shown of a scope that was never pulled.
+      let shown = try others.map { try PullState.load($0, in: transaction) }
+        .filter { $0.isComplete && !$0.isOtherHistory }
+      return shown.contains { pulling.lags($0.cursor) } ? shown.map(\.scope) : []
+    }
+  }
+
+  private func timing(
+    of response: SyncResponse, _ request: Request, _ pulling: PullProgress
+  ) -> ConflictTiming {
+    ConflictTiming(
       pulls: configuration.direction == .push ? [] : followed.current,
-      shown: hasMore ? [] : Set(response.pages.map(\.scope)), hasMore: hasMore,
-      records: request.records, putOff: request.putOff)
+      shown: pulling.hasMore ? [] : Set(response.pages.map(\.scope)), hasMore: pulling.hasMore,
+      isShowing: pulling.isShowing, records: request.records, putOff: request.putOff)
   }
 
   /// Applies an answer. The report so far is released before it grows, so that appending to it copies nothing.
@@ -136,8 +150,8 @@ extension SyncRunner {
     var isWaiting: Bool
     /// True if a decision about another history is carried out.
     var isDeciding: Bool
-    /// The generation of each scope's validator at the time of the request.
-    var generations: [SyncScope: Int64]
+    /// The sync's scopes in the file at the time of the request.
+    var states: [SyncScope: PullState]
     /// The changes that no server accepts as they are and that were not sent, and what became of them.
     var refused: SyncReport
 
@@ -150,6 +164,19 @@ extension SyncRunner {
       return pull(of: page)?.cursor != page.cursor
     }
 
+    /// Returns true if the scopes of all pages with changes are as they were at the time of the request. A page that
+    /// isn't taken would be missing among the others.
+    func areTaken(_ pages: [SyncResponse.Page], in transaction: ReadTransaction) throws -> Bool {
+      let shown = pages.filter { !isQuiet($0) }
+      guard shown.count > 1 else { return true }
+      return try shown.allSatisfy { page in
+        try states[page.scope]?.generation == PullState.load(page.scope, in: transaction).generation
+      }
+    }
+
+    /// Returns true if the page shows nothing, whenever it is taken.
+    func isQuiet(_ page: SyncResponse.Page) -> Bool { states[page.scope]?.isQuiet(page) ?? false }
+
     private func pull(of page: SyncResponse.Page) -> SyncRequest.Pull? {
       request.pulls.first { $0.scope == page.scope }
     }
@@ -161,14 +188,13 @@ extension SyncRunner {
   /// further pages of a snapshot are missing, operations travel in requests of their own, so that every row they make
   /// is part of the snapshot too. Otherwise every request with operations pulls. Its answer leaves out the changes that
   /// they made, and the cursor passes them.
-  private func plan(
-    _ request: Request, _ scopes: [SyncScope], due: Int64, _ open: [SyncScope]
-  ) async throws -> Plan {
+  private func plan(_ request: Request, _ pulling: PullProgress, due: Int64) async throws -> Plan {
     let now = clock.now()
+    let open = pulling.open
     return try await store.write(origin: .remote) { transaction in
       governor.isPaused = try SyncValues.isPaused(in: transaction)
       if request.isGoverned && governor.isPaused { throw Held(reason: .paused) }
-      let states = try scopes.map { try PullState.load($0, in: transaction) }
+      let states = try pulling.scopes.map { try PullState.load($0, in: transaction) }
       let isBeginning = states.contains { $0.cursor == nil && $0.staged == nil }
       let isFilling = states.contains { $0.staged != nil }
       let isWaiting = request.waitsForPages && states.contains { $0.staged != nil && open.contains($0.scope) }
@@ -191,12 +217,7 @@ extension SyncRunner {
       if isShared, !batch.items.isEmpty || isReading || isFilling { try lease.take(at: now, in: transaction) }
       let missing = states.filter { open.contains($0.scope) || $0.cursor == nil }
       let wanted = batch.items.isEmpty ? missing : isFilling ? [] : states
-      // Scopes that are still to request come first. Those beyond the limit follow with the next request.
-      let pulls =
-        wanted.count <= Self.pullLimit
-        ? wanted
-        : Array(
-          (missing + wanted.filter { !open.contains($0.scope) && $0.cursor != nil }).prefix(Self.pullLimit))
+      let pulls = wanted.count <= Self.pullLimit ? wanted : Self.first(missing, of: wanted, pulling)
       let other = isDeciding ? try ServerBinding.load(in: transaction).followedCursor : nil
       return Plan(
         request: SyncRequest(
@@ -209,7 +230,7 @@ extension SyncRunner {
         holdsBack: (isReading || isWaiting) && request.scope != .pull || batch.holdsGroups,
         isWaiting: isWaiting,
         isDeciding: isDeciding,
-        generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }),
+        states: Dictionary(states.map { ($0.scope, $0) }, uniquingKeysWith: { $1 }),
         refused: applier.report)
     }
   }
@@ -226,6 +247,18 @@ extension SyncRunner {
   /// The most scopes that one request pulls from, as servers limit them.
   static let pullLimit = 64
 
+  /// Chooses the scopes of one of several requests. Those without a last page come first, and then those whose last page
+  /// is staged, so that their next one has the position of the others.
+  private static func first(
+    _ missing: [PullState], of wanted: [PullState], _ pulling: PullProgress
+  ) -> [PullState] {
+    let chosen = Set(missing.map(\.scope))
+    let all =
+      missing.filter { !pulling.isHeld($0.scope) } + missing.filter { pulling.isHeld($0.scope) }
+      + wanted.filter { !chosen.contains($0.scope) }
+    return Array(all.prefix(pullLimit))
+  }
+
   // MARK: applying an answer to the file, in one transaction
 
   struct Applied: Sendable {
@@ -233,6 +266,8 @@ extension SyncRunner {
     var upToDate: [SyncScope] = []
     /// The scopes whose last page has arrived and isn't shown yet.
     var putOff: [SyncScope] = []
+    /// True if they wait for the outcomes of entries in doubt, which only a push brings.
+    var waitsForPush = false
     /// The scopes that the next requests pull, because conflicts were met whose versions no pull has shown yet.
     var waitsFor: [SyncScope] = []
     var conflictsPutOff: Set<RecordID> = []
@@ -260,11 +295,12 @@ extension SyncRunner {
       applier.timing = timing
       try applier.settle(plan.batch, response.outcomes)
       var pages = response.pages
-      var isShown = isShowing && !pages.contains(where: \.more)
+      let mayShow = try isShowing && timing.isShowing && plan.areTaken(pages, in: transaction)
+      var isShown = mayShow
       for page in pages where isShown { isShown = try applier.settleConflicts(with: page) }
-      if isShown && !pages.isEmpty { try applier.settleUndecided() }
+      if isShown && !timing.hasMore && !pages.isEmpty { try applier.settleUndecided() }
       try applier.decideLater()
-      var applied = Applied(report: applier.report)
+      var applied = Applied(report: applier.report, waitsForPush: mayShow && !isShown)
       (applied.answers, applied.outcomes) = (applier.answers, applier.outcomes)
       applied.conflictsPutOff = applier.putOff
       if !applier.undecided.isEmpty && pages.isEmpty { applied.waitsFor = followed.current }
@@ -280,11 +316,11 @@ extension SyncRunner {
       // A decision has been carried out even if the server has no news.
       pull.leavesUnchanged = !plan.isDeciding
       for index in pages.indices {
-        if !isShown && !pages[index].more {
+        if !isShown && !pages[index].more && !plan.isQuiet(pages[index]) {
           applied.putOff.append(pages[index].scope)
           pages[index].more = true
         }
-        if try pull.take(pages[index], generation: plan.generations[pages[index].scope]) {
+        if try pull.take(pages[index], generation: plan.states[pages[index].scope]?.generation) {
           applied.upToDate.append(pages[index].scope)
         }
       }
@@ -296,8 +332,7 @@ extension SyncRunner {
       closing.unchanged = pull.unchanged
       closing.isWriting = transaction.database.totalChangesCount != changes
       let isLast =
-        !plan.holdsBack && applied.putOff.isEmpty && !response.pages.contains(where: \.more)
-        && !plan.batch.isFull
+        !plan.holdsBack && applied.putOff.isEmpty && !timing.hasMore && !plan.batch.isFull
       try close(&closing, [report, applied.report], run, isLast: isLast, now, in: transaction)
       return (applied, closing)
     }

@@ -78,23 +78,36 @@ struct SyncRunner: Sendable {
   /// True if other processes may sync the file.
   var isShared: Bool { store.options.processes != .single }
 
+  /// The results of one run.
+  struct Ending: Sendable {
+    var report = SyncReport()
+    /// The subscribed scopes that a further run pulls too. Nothing of others is shown without them, because it may be a
+    /// part of a transaction.
+    var lacking: [SyncScope] = []
+  }
+
   /// Runs the sync. Any error that ends it early is in the report, and completed work stays done.
   ///
   /// If neither side has changes, it makes one request and no commit. Otherwise each exchange makes one commit with the
   /// sent changes, if it sends any, and one with the answer's changes.
   ///
   /// - Parameter run: the row of the log that the exchanges keep up to date.
-  func run(_ request: Request, _ run: SyncHistoryWriter.Running? = nil) async -> SyncReport {
+  func run(_ request: Request, _ run: SyncHistoryWriter.Running? = nil) async -> Ending {
     // Policies that are set meanwhile apply to the next sync.
     var runner = self
     runner.configuration = governor.inForce(configuration)
     return await runner.carryOut(request, run)
   }
 
-  private func carryOut(_ request: Request, _ run: SyncHistoryWriter.Running?) async -> SyncReport {
+  private func carryOut(_ request: Request, _ run: SyncHistoryWriter.Running?) async -> Ending {
     if isShared { await awaitLease() }
     lease.begin()
-    let report = await SyncBudget.$current.withValue(SyncBudget()) { await exchanges(request, run) }
+    let ending = await SyncBudget.$current.withValue(SyncBudget()) {
+      var report = SyncReport()
+      let lacking = await exchanges(request, &report, run)
+      return Ending(report: report, lacking: lacking)
+    }
+    let report = ending.report
     // A sync that ended early may still hold the lease. If it isn't released, it expires.
     if lease.end() && lease.isHeld { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
     await remember(report.stop)
@@ -106,7 +119,7 @@ struct SyncRunner: Sendable {
           "reason": "\(failure.message)",
         ])
     }
-    return report
+    return ending
   }
 
   /// Waits while another process syncs the file, for at most `maxWait`. After it both sync, which costs work and is
@@ -124,65 +137,70 @@ struct SyncRunner: Sendable {
     }
   }
 
-  private func exchanges(_ request: Request, _ run: SyncHistoryWriter.Running?) async -> SyncReport {
-    var (request, report) = (request, SyncReport())
-    var pulls = request.scope == .push ? [] : await pulls(for: request)
-    var (open, fruitless, startedOver, comparisons) = (pulls, 0, false, 0)
+  /// Makes exchanges until the sync ends. Returns the scopes that must be pulled too.
+  private func exchanges(
+    _ request: Request, _ report: inout SyncReport, _ run: SyncHistoryWriter.Running?
+  ) async -> [SyncScope] {
+    var request = request
+    var pulling = PullProgress(request.scope == .push ? [] : await pulls(for: request))
+    var (fruitless, startedOver, comparisons) = (0, false, 0)
     var uploads = BlobUploads(self, request)
     var wanted: Set<String> = []
     // A change that is rejected during the sync isn't tried again by it.
     let due = clock.now()
     report.stop = await clearRetryTimes(for: request)
     if report.stop == nil { report.stop = await reasonToStayApart(&report) }
-    if report.stop != nil { return report }
+    if report.stop != nil { return [] }
     while true {
       do {
         try checkMayGoOn(request)
-        let step = try await exchange(request, &pulls, due: due, &open, &report, run)
-        request.goOn(after: step, isWhole: open.isEmpty)
+        let step = try await exchange(request, &pulling, due: due, &report, run)
+        if !step.lacking.isEmpty { return step.lacking }
+        request.goOn(after: step, isWhole: pulling.open.isEmpty)
         wanted.formUnion(step.wantedBlobs)
         fruitless = step.madeProgress ? 0 : fruitless + 1
         if fruitless > Self.fruitlessLimit { throw Self.noProgress }
         // Blobs travel after everything else, a few parts at a time, so that other work doesn't wait for them.
         guard step.isDone else { continue }
-        if try await refetch(pulls, &report) {
-          open = pulls
+        if try await refetch(pulling.scopes, &report) {
+          pulling.reopen()
           continue
         }
         let requests = report.requests
         guard try await uploads.advance(step.blobs, &report) else {
           try await BlobHealing(runner: self).run(wanted, request, &report)
           for scope in report.rebased { try await verify(scope, &report) }
-          return report
+          return []
         }
         if report.requests > requests { fruitless = 0 }
       } catch let error as RemoteError
         where error.code == BoundRemote.otherHistory && !request.isComparing && comparisons < 3
       {
         (request.isComparing, comparisons) = (true, comparisons + 1)
-        pulls = await self.pulls(for: request)
-        open = pulls
-      } catch let loss as HistoryLoss {
-        report.stop = .otherServer(ServerHistory.loss(loss.count))
-        return report
-      } catch let error as RemoteError {
-        if error.isUnknownCursor && !startedOver && !pulls.isEmpty {
+        pulling = PullProgress(await pulls(for: request))
+      } catch {
+        if let error = error as? RemoteError, error.isUnknownCursor, !startedOver, !pulling.scopes.isEmpty {
           startedOver = true
-          if await startOver(pulls) {
-            open = pulls
+          if await startOver(pulling.scopes) {
+            pulling.reopen()
             continue
           }
         }
-        report.stop = Task.isCancelled ? .cancelled : SyncStop(error)
-        report.retryAfter = error.retryAfter
-        return report
-      } catch let held as Held {
-        report.stop = held.reason
-        return report
-      } catch {
-        report.stop = Self.reason(for: error)
-        return report
+        end(&report, by: error)
+        return []
       }
+    }
+  }
+
+  /// Notes in the report why a sync ended early.
+  private func end(_ report: inout SyncReport, by error: any Error) {
+    switch error {
+    case let loss as HistoryLoss: report.stop = .otherServer(ServerHistory.loss(loss.count))
+    case let error as RemoteError:
+      report.stop = Task.isCancelled ? .cancelled : SyncStop(error)
+      report.retryAfter = error.retryAfter
+    case let held as Held: report.stop = held.reason
+    default: report.stop = Self.reason(for: error)
     }
   }
 

@@ -12,6 +12,8 @@ struct ConflictTiming: Sendable {
   var shown: Set<SyncScope> = []
   /// True if further pages follow the answer's.
   var hasMore = false
+  /// True if the answer's pages are shown now. Otherwise no conflict with them is decided.
+  var isShowing = true
   /// The records that are sent again by this run, or `nil` for all.
   var records: [RecordID]?
   /// The records whose conflict this run has put off before.

@@ -33,7 +33,7 @@ struct Conflicts: Sendable {
       else { continue }
       decisions.pushed[outcome.operation] = decision
     }
-    for page in response.pages where !page.more {
+    for page in response.pages where timing.isShowing && !page.more {
       for conflict in try await store.read({ try PushResultApplier.pullConflicts(page, in: $0) }) {
         guard conflict.entry.operationID == nil,
           let decision = try await decide(conflict.entry.id, conflict.change, isTogether: true)

@@ -21,9 +21,12 @@ struct PullState: Sendable, Hashable {
   var generation: Int64 = 0
 
   /// True if a page reports that the scope hasn't changed since its last complete pull.
-  func isAt(_ page: SyncResponse.Page) -> Bool {
-    isComplete && staged == nil && !isResetting && cursor == page.cursor && !page.reset && !page.more
-      && page.changes.isEmpty && page.unreadable.isEmpty && page.outOfScope.isEmpty
+  func isAt(_ page: SyncResponse.Page) -> Bool { isComplete && cursor == page.cursor && isQuiet(page) }
+
+  /// True if a page reports no changes of the scope, so that taking it moves the cursor at most.
+  func isQuiet(_ page: SyncResponse.Page) -> Bool {
+    staged == nil && !isResetting && !page.reset && !page.more && page.changes.isEmpty
+      && page.unreadable.isEmpty && page.outOfScope.isEmpty && page.types.isEmpty
   }
 
   /// The cursor from which the next page is requested.

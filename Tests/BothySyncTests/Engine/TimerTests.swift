@@ -59,6 +59,24 @@ struct TimerTests {
     await running.stop()
   }
 
+  @Test("What the timer brings of another's transaction is shown as a whole")
+  func whole() async throws {
+    let running = try await running()
+    let (a, b) = (running.pair.a, running.pair.b)
+    try b.change { transaction in
+      for (id, place) in [("O1", oslo), ("R1", rome)] {
+        try transaction.insert(Note(id: id, "theirs"), in: place.container)
+      }
+    }
+    await b.store.sync()
+    try a.change { try $0.insert(Note(id: "R2", "mine"), in: "trips/rome") }
+    await running.advance(by: .seconds(600))
+    try await until { try a.noteIDs().contains("R1") }
+    #expect(try a.noteIDs() == ["O1", "R1", "R2"])
+    #expect(a.remote.requests.map(\.pulls.count) == [1, 2])
+    await running.stop()
+  }
+
   /// Promises: N-39
   @Test(
     "The timer rests in the background, and does overdue work in the foreground"

@@ -1,0 +1,138 @@
+import BothyStore
+
+/// The scopes that one sync pulls, and the pages of them that have arrived. Decides when these are shown. Pure.
+///
+/// A user's transaction may span several scopes. A server reads all pages of a request at one position, so these have all
+/// of a transaction or nothing. Pages of several requests have several positions. They are shown in one step, once each
+/// scope has arrived up to the newest change among them. Until then they are staged in the file.
+///
+/// Servers whose cursors have no positions have no transactions either. Their pages don't wait for others' requests.
+struct PullProgress: Sendable {
+  /// The scopes that the sync pulls.
+  private(set) var scopes: [SyncScope]
+  /// The scopes of which a page is missing or not shown yet.
+  private(set) var open: [SyncScope]
+  /// The position of the newest change that has arrived and isn't shown yet, or 0 if there is none.
+  private(set) var news: Int64 = 0
+  /// True if further pages follow those of the last answer.
+  private(set) var hasMore = false
+  /// True if the last answer's pages are shown.
+  private(set) var isShowing = true
+  /// The last pages that are staged, by their cursors.
+  private var held: [SyncScope: String] = [:]
+  /// The scopes that are up to date since pages were missing.
+  private var upToDate: Set<SyncScope> = []
+  private var epoch = ""
+  /// The number of times that scopes were requested again because others had newer changes.
+  private var rounds = 0
+  /// The most such times. On a server that is never at rest, a sync of more scopes than one request may have then shows
+  /// what it has.
+  static let roundLimit = 8
+
+  init(_ scopes: [SyncScope]) { (self.scopes, open) = (scopes, scopes) }
+
+  /// Pulls all scopes once more.
+  mutating func reopen() { self = PullProgress(scopes) }
+
+  /// True if the last page of a scope is staged. The scope then comes after others in the next request.
+  func isHeld(_ scope: SyncScope) -> Bool { held[scope] != nil }
+
+  /// Takes the pages of an answer, and decides if they are shown.
+  ///
+  /// - Parameters:
+  ///   - states: the scopes of the sync, as they were in the file at the time of the request.
+  ///   - hasSent: true if operations were sent with the request. Staged pages are older than their results, so their
+  ///     scopes are requested again.
+  mutating func arrive(
+    _ pages: [SyncResponse.Page], _ states: [SyncScope: PullState], hasSent: Bool
+  ) {
+    // Another sync may have taken what was staged.
+    held = hasSent ? [:] : held.filter { states[$0.key]?.staged == $0.value }
+    let isPaged = pages.contains(where: \.more)
+    var arrived: [SyncScope: Int64] = [:]
+    for page in pages {
+      let wasHeld = held.removeValue(forKey: page.scope) != nil
+      guard !page.more else { continue }
+      guard let state = states[page.scope], let cursor = Cursor(token: page.cursor) else {
+        arrived[page.scope] = .max
+        continue
+      }
+      epoch = cursor.epoch
+      arrived[page.scope] = cursor.position
+      news = max(news, Self.newest(page, state, at: cursor.position, wasHeld: wasHeld))
+    }
+    let isMissing = isPaged || open.contains { arrived[$0] == nil && held[$0] == nil }
+    var lagging: [SyncScope] = []
+    if news > 0 && !isMissing && rounds < Self.roundLimit {
+      lagging = scopes.filter { scope in
+        if let position = arrived[scope] { return position < news }
+        return lags(held[scope] ?? states[scope]?.cursor)
+      }
+    }
+    if !lagging.isEmpty { rounds += 1 }
+    for scope in lagging { held[scope] = nil }
+    open += lagging.filter { !open.contains($0) }
+    hasMore = isMissing || !lagging.isEmpty
+    isShowing = !isPaged && (news == 0 || !hasMore)
+  }
+
+  /// Returns the position of the newest change that a last page and the staged ones before it show, or 0 for none. If the
+  /// position of a change isn't known, that of the page counts.
+  private static func newest(
+    _ page: SyncResponse.Page, _ state: PullState, at position: Int64, wasHeld: Bool
+  ) -> Int64 {
+    let replaces = state.isComplete && (page.reset || state.isResetting)
+    if replaces || !page.outOfScope.isEmpty || !page.unreadable.isEmpty { return position }
+    let staged = wasHeld || page.reset ? nil : state.staged.flatMap(Cursor.init(token:))?.position
+    let newest = page.changes.lazy.compactMap { Int64($0.version) }.max() ?? 0
+    return min(position, max(newest, staged ?? 0))
+  }
+
+  /// True if a scope that was pulled up to this cursor may lack a part of the transaction of the newest change.
+  func lags(_ cursor: String?) -> Bool {
+    guard let cursor = cursor.flatMap(Cursor.init(token:)), cursor.epoch == epoch else { return true }
+    return cursor.position < news
+  }
+
+  /// Stages the last answer's pages, because scopes are missing that the sync doesn't pull.
+  mutating func hold() { (hasMore, isShowing) = (true, false) }
+
+  /// Returns a last page without changes for each scope whose pages are staged, if all are shown now.
+  mutating func release() -> [SyncResponse.Page] {
+    guard isShowing && !hasMore else { return [] }
+    defer { (held, news) = ([:], 0) }
+    return scopes.compactMap { scope in
+      held[scope].map { SyncResponse.Page(scope: scope, cursor: $0) }
+    }
+  }
+
+  /// Notes what became of an answer. Returns true if the sync came nearer to its end.
+  ///
+  /// - Parameters:
+  ///   - requested: the scopes that stay with the sync. A scope that was pulled once more has no cursor of its own.
+  ///   - subscribed: the scopes that stay with it while pages are missing.
+  ///   - isPushing: false if the sync sends nothing. It then ends with pages that wait for a push.
+  mutating func note(
+    _ applied: SyncRunner.Applied, _ pages: [SyncResponse.Page], requested: [SyncScope],
+    subscribed: [SyncScope], isPushing: Bool
+  ) -> Bool {
+    let before = open.count
+    upToDate.formUnion(applied.upToDate)
+    open.removeAll { applied.upToDate.contains($0) }
+    let isNearer = open.count < before
+    open += pages.map(\.scope).filter { !applied.upToDate.contains($0) && !open.contains($0) }
+    for page in pages where !isShowing && applied.putOff.contains(page.scope) {
+      held[page.scope] = page.cursor
+    }
+    if !isPushing && applied.waitsForPush { open.removeAll { applied.putOff.contains($0) } }
+    if !upToDate.isEmpty {
+      let staying = Set(open.isEmpty ? requested : requested + subscribed)
+      let ended = upToDate.subtracting(staying)
+      scopes.removeAll { ended.contains($0) }
+    }
+    if open.isEmpty { upToDate = [] }
+    scopes += applied.waitsFor.filter { !scopes.contains($0) }
+    open += applied.waitsFor.filter { !open.contains($0) && !upToDate.contains($0) }
+    return isNearer
+  }
+}
