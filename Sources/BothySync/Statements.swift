@@ -77,6 +77,9 @@ extension PreparedStatement {
     isNull(at: column) ? nil : FieldsDocument(canonical: bytes(at: column))
   }
 
+  /// Returns the JSON in a column, or `nil` for null.
+  func json(at column: Int32) -> [UInt8]? { isNull(at: column) ? nil : bytes(at: column) }
+
   /// Binds a document as text, or null.
   func bind(_ document: FieldsDocument?, at parameter: Int32) {
     if let document { bind(utf8: document.bytes, at: parameter) } else { bind(String?.none, at: parameter) }

@@ -135,7 +135,7 @@ extension LocalStore {
         try perform($0, origin, replacement, body)
       } committed: {
         replacement.end(isCommitted: true)
-        try tell($0.1, origin)
+        try tell($1.1, origin, in: $0)
       } undone: {
         replacement.end(isCommitted: false)
       }.0
@@ -160,7 +160,7 @@ extension LocalStore {
         try self.perform($0, origin, replacement, body)
       } committed: {
         replacement.end(isCommitted: true)
-        try self.tell($0.1, origin)
+        try self.tell($1.1, origin, in: $0)
       } undone: {
         replacement.end(isCommitted: false)
       }.0
@@ -176,6 +176,7 @@ extension LocalStore {
     let transaction = WriteTransaction(database, catalog, origin: origin, recorder: recorder)
     if eventHub.isHeard { transaction.log = EventLog() }
     transaction.secretStore = secrets
+    ownChanges.others.notice(in: database)
     transaction.ownChanges = ownChanges
     let result = try running.marking(transaction) { try body(transaction) }
     try transaction.flush()
@@ -213,7 +214,8 @@ extension LocalStore {
   }
 
   /// Announces a commit before the writer begins the next transaction, so that commits are announced in their order.
-  private func tell(_ done: Done, _ origin: WriteOrigin) throws {
+  private func tell(_ done: Done, _ origin: WriteOrigin, in database: Database) throws {
+    ownChanges.others.settle(in: database)
     try options.onStep?(.committed, origin)
     ownChanges.note(done.own, committed: done.number)
     ownChanges.note(done.secrets)

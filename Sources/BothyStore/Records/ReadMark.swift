@@ -29,6 +29,9 @@ public struct ReadMark: Sendable, Hashable {
   /// The reading in this process, 0 for a value that counts as a whole. Below 0 the time of the reading isn't known.
   package var reading: Int64 { state.reading }
 
+  /// The time of the reading or creation in this process, in nanoseconds since 1970, or nil.
+  var time: Int64? { reading > 0 ? (number < 0 ? -number : reading) : nil }
+
   /// The mark before any read.
   static let first = ReadMark(number: 0, reading: 0)
 
@@ -101,7 +104,8 @@ extension KeyedDecodingContainer {
   }
 }
 
-/// The numbers of readings and changes in this process, in their order.
+/// The numbers of readings and changes in this process, in their order. Each is about the time in nanoseconds since
+/// 1970, so that the changes of another process of the device can be compared with it.
 enum Reading {
   private static let last = Atomic<Int64>(0)
   /// The latest time that a mark or change has had.
@@ -111,7 +115,8 @@ enum Reading {
   ///
   /// - Parameter inWrite: true inside a write transaction, which sees its own changes before the commit.
   static func next(inWrite: Bool = false) -> Int64 {
-    last.add(2, ordering: .sequentiallyConsistent).newValue | (inWrite ? 1 : 0)
+    _ = last.max(ReadMark.now(), ordering: .sequentiallyConsistent)
+    return last.add(2, ordering: .sequentiallyConsistent).newValue | (inWrite ? 1 : 0)
   }
 
   static func isInWrite(_ number: Int64) -> Bool { number & 1 == 1 }

@@ -38,7 +38,7 @@ package final class ClosableDatabase: Sendable {
   /// Runs `body` in a transaction and then `committed`, before the next transaction begins. Runs `undone` instead if the
   /// transaction is rolled back.
   package func write<Result>(
-    _ body: (Database) throws -> Result, committed: (Result) throws -> Void = { _ in },
+    _ body: (Database) throws -> Result, committed: (Database, Result) throws -> Void = { _, _ in },
     undone: () -> Void = {}
   ) throws -> Result {
     let pass = try gate.pass()
@@ -51,7 +51,7 @@ package final class ClosableDatabase: Sendable {
   /// Like `write(_:committed:undone:)`, but without blocking a thread of the caller's executor.
   package func write<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result,
-    committed: @escaping @Sendable (Result) throws -> Void = { _ in },
+    committed: @escaping @Sendable (Database, Result) throws -> Void = { _, _ in },
     undone: @escaping @Sendable () -> Void = {}
   ) async throws -> Result {
     let pass = try gate.pass()
@@ -62,8 +62,8 @@ package final class ClosableDatabase: Sendable {
   }
 
   private static func transact<Result>(
-    _ connection: Database, _ body: (Database) throws -> Result, _ committed: (Result) throws -> Void,
-    _ undone: () -> Void
+    _ connection: Database, _ body: (Database) throws -> Result,
+    _ committed: (Database, Result) throws -> Void, _ undone: () -> Void
   ) throws -> Result {
     var result: Result?
     do {
@@ -78,7 +78,7 @@ package final class ClosableDatabase: Sendable {
     guard let result else {
       throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "A transaction was committed without its body")
     }
-    try committed(result)
+    try committed(connection, result)
     return result
   }
 

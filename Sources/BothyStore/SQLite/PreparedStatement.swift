@@ -155,6 +155,14 @@ extension Database {
     return count
   }
 
+  /// SQLite's number of the file's content, as the present transaction sees it. It differs after each commit of this
+  /// connection or another.
+  var contentNumber: Int64 {
+    var number: UInt32 = 0
+    sqlite3_file_control(sqliteConnection, "main", SQLITE_FCNTL_DATA_VERSION, &number)
+    return Int64(number)
+  }
+
   /// True if each statement is a transaction of its own.
   var isOutsideTransaction: Bool { sqlite3_get_autocommit(sqliteConnection) != 0 }
 }

@@ -21,6 +21,8 @@ package protocol ChangeRecorder: Sendable {
   func later(
     _ value: FieldValue, than earlier: FieldValue, readAs read: FieldValue, _ field: FieldSchema
   ) throws -> FieldValue
+  /// Returns the values that the recorded changes of a record replaced.
+  func former(of id: RecordID, in transaction: ReadTransaction) throws -> [FormerValues]
   /// Applies a declared migration step to the recorded changes.
   func migrate(_ step: Migration.Step, in database: Database) throws
   /// Converts a field in the recorded changes to its new kind. Null denotes a field without a value.
@@ -57,17 +59,27 @@ package struct Change: Sendable {
   package let id: String
   /// The row before the change, or nil for an insert.
   package var before: StoredRow?
+  /// The update of fields, or nil for another change.
+  package var update: Update?
   /// The base of the caller's value if others changed the same fields since, or nil.
   package var stale: Stale?
   /// The fields that the caller gave of a new record, nulls included. The others have their defaults. Nil if it gave all.
   package var given: [String: FieldValue]?
 
   package init(
-    kind: Kind, table: Int, id: String, before: StoredRow?, stale: Stale? = nil,
+    kind: Kind, table: Int, id: String, before: StoredRow?, update: Update? = nil, stale: Stale? = nil,
     given: [String: FieldValue]? = nil
   ) {
     (self.kind, self.table, self.id, self.before, self.stale) = (kind, table, id, before, stale)
-    self.given = given
+    (self.update, self.given) = (update, given)
+  }
+
+  /// An update of fields.
+  package struct Update: Sendable {
+    /// The values after it.
+    var values: [FieldValue]
+    /// The reading of the value that was saved, or 0.
+    var reading: Int64
   }
 
   /// The record as the caller read it, in the fields that both sides changed.
@@ -128,6 +140,8 @@ struct SyncedFileGuard: ChangeRecorder {
   func later(
     _ value: FieldValue, than earlier: FieldValue, readAs read: FieldValue, _ field: FieldSchema
   ) throws -> FieldValue { throw refusal }
+
+  func former(of id: RecordID, in transaction: ReadTransaction) throws -> [FormerValues] { [] }
 
   func migrate(_ step: Migration.Step, in database: Database) throws { throw refusal }
 

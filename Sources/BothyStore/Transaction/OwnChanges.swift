@@ -175,6 +175,8 @@ package final class OwnChanges: Sendable {
   }
 
   private let state = Mutex(State())
+  /// The other stores on the file, whose changes aren't in memory.
+  let others = OtherStores()
 
   package init() {}
 

@@ -2,7 +2,7 @@
 struct RecordNews {
   /// The changes of this device, from memory.
   var own: OwnChangesSince
-  /// The changes that the file has: those of others, and of this device on the server.
+  /// The changes that the file has: those of others, of this device on the server, and of its other processes.
   var others: [ReplacedFields.Entry]
   /// True if older changes may have been deleted from the file.
   var isPast: Bool
@@ -32,7 +32,7 @@ struct RecordNews {
     // A record that returns to this device with its old value brought no change. Memory knows this device's own exactly.
     let isOwnKnown = !own.replaced(at: position).isEmpty
     let known = others.filter {
-      ($0.hashes[position] == nil || !$0.had(now, at: position)) && !(isOwnKnown && $0.kind == .own)
+      ($0.hashes[position] == nil || !$0.had(now, at: position)) && !(isOwnKnown && $0.isOwn)
     }
     if own.saved == nil {
       // The state that was read is known by its version. By a time it is known roughly.
@@ -46,10 +46,11 @@ struct RecordNews {
 
   /// True if others gave a field its present value since the value was read.
   func isTheirs(at position: Int, _ now: FieldValue) -> Bool {
-    if let told = others.last(where: { $0.news[position] != nil }) {
-      return told.kind != .own && told.news[position] == ReplacedFields.hash(of: now)
+    let told = others.last {
+      $0.news[position] != nil || $0.kind == .former && $0.fields[position] != nil
     }
-    if others.contains(where: { $0.kind != .own && $0.fields[position] != nil }) { return true }
+    if let told { return !told.isOwn && told.news[position] == ReplacedFields.hash(of: now) }
+    if others.contains(where: { !$0.isOwn && $0.fields[position] != nil }) { return true }
     // Either it has changed since the save, which no other save of this device explains, or it was unseen then.
     guard let saved = own.saved, own.replaced(at: position).isEmpty else { return false }
     return saved.became(at: position) != now || saved.unseen.contains(position)
@@ -65,5 +66,7 @@ struct RecordNews {
   }
 
   /// Returns the version of the record that the value was read with.
-  func version(of mark: ReadMark) -> String { others.first?.was ?? String(max(0, mark.number)) }
+  func version(of mark: ReadMark) -> String {
+    others.first { $0.kind != .former }?.was ?? String(max(0, mark.number))
+  }
 }

@@ -33,6 +33,8 @@ package enum ReplacedFields {
     case deletion = 1
     /// This device changed the record, and its row showed that only after the server's answer.
     case own = 2
+    /// Processes of this device changed the record. In the file, the row has the `FormerValues` of an ended entry.
+    case former = 3
   }
 
   /// The replaced values of a record at one time.
@@ -42,6 +44,8 @@ package enum ReplacedFields {
     var version: Int64
     /// True if others deleted the record. The container is that of the record; nil is the type's own.
     var isGone: Bool { kind == .deletion }
+    /// True if this device changed it.
+    var isOwn: Bool { kind == .own || kind == .former }
     var kind: Kind
     var container: String?
     /// The old values by the fields' positions.
@@ -164,10 +168,39 @@ package enum ReplacedFields {
       update.bind(utf8: entry.hidden(table), at: 2)
       try update.run()
     }
+    let delete = try PreparedStatement(
+      "DELETE FROM bothy_replaced WHERE type = ?1 AND id = ?2 AND number > 0 AND gone = 3",
+      in: transaction.database)
+    delete.bind(table.schema.name, at: 1)
+    delete.bind(id, at: 2)
+    try delete.run()
     guard row.version != nil else { return }
     var gone = Entry(version: ReadMark.number(of: row.version) &+ 1, kind: .news, fields: [:])
     for (position, value) in row.values.enumerated() { gone.hashes[position] = hash(of: value) }
     try insert(gone.hidden(table), row, gone.version, .news, table, id, in: transaction)
+  }
+
+  /// Keeps the values that the changes of an ended entry replaced. They are compared by their times.
+  package static func keep(
+    former: [UInt8], _ table: TypeTable, id: String, in transaction: WriteTransaction
+  ) throws {
+    try insert(former, StoredRow(values: []), 0, .former, table, id, in: transaction)
+  }
+
+  /// Returns the values that ended entries of a record have kept since a time, in nanoseconds since 1970.
+  static func former(
+    since time: Int64, _ table: TypeTable, id: String, in transaction: ReadTransaction
+  ) throws -> [FormerValues] {
+    let select = try PreparedStatement(
+      "SELECT fields FROM bothy_replaced WHERE type = ?1 AND id = ?2 AND number > 0 AND gone = 3 AND noted > ?3",
+      in: transaction.database)
+    select.bind(table.schema.name, at: 1)
+    select.bind(id, at: 2)
+    select.bind(time, at: 3)
+    defer { select.reset() }
+    var found: [FormerValues] = []
+    while try select.step() { found.append(try FormerValues(select.bytes(at: 0))) }
+    return found
   }
 
   /// Deletes everything, because the versions of another history can't be compared with those of this one.
@@ -184,7 +217,8 @@ package enum ReplacedFields {
     let select = try PreparedStatement(
       """
       SELECT version, was, gone, fields, container, number, noted FROM bothy_replaced
-      WHERE type = ?1 AND id = ?2 AND number > 0 AND CASE WHEN ?3 < 0 THEN noted > -?3 ELSE version > ?3 END
+      WHERE type = ?1 AND id = ?2 AND number > 0 AND gone <> 3
+        AND CASE WHEN ?3 < 0 THEN noted > -?3 ELSE version > ?3 END
       ORDER BY number
       """, in: transaction.database)
     select.bind(table.schema.name, at: 1)

@@ -28,12 +28,13 @@ extension WriteTransaction {
       values != before.values || own.saved != nil
         || table.schema.fields.contains(where: { $0.merge == .counter })
     else { return (nil, [], false) }
+    let former = wanted(since: mark, savedAt: own.saved?.time)
     let mark = own.saved.map { ReadMark(number: -$0.time, reading: mark.reading) } ?? mark
     guard
-      own.saved != nil || !own.others.isEmpty || mark.number < 0
+      own.saved != nil || !own.others.isEmpty || mark.number < 0 || former != nil
         || mark.number != ReadMark.number(of: before.version)
     else { return (nil, [], false) }
-    var others = try ReplacedFields.entries(since: mark, table, id: id, in: self)
+    var others = try changes(since: mark, and: former, table, id: id)
     if isTyped {
       for position in table.checkedPositions {
         let seen = { (value: FieldValue) in table.seen(value, at: position) }
@@ -62,6 +63,26 @@ extension WriteTransaction {
     return (
       stale.isEmpty ? nil : Change.Stale(version: news.version(of: mark), values: stale), unseen, own.isHidden
     )
+  }
+
+  /// Returns the changes of other processes to look for, since a value was read or saved last. Nil if no other has
+  /// committed since, and for a value of an earlier launch, of which the time isn't known.
+  private func wanted(since mark: ReadMark, savedAt time: Int64?) -> FormerValues.Wanted? {
+    guard let others = ownChanges?.others, others.mayHaveChanged(since: mark), let time = time ?? mark.time
+    else { return nil }
+    return FormerValues.Wanted(besides: others.own, after: time, reading: mark.reading)
+  }
+
+  /// Returns what others and other processes have changed since, the oldest first.
+  private func changes(
+    since mark: ReadMark, and former: FormerValues.Wanted?, _ table: TypeTable, id: String
+  ) throws -> [ReplacedFields.Entry] {
+    let told = try ReplacedFields.entries(since: mark, table, id: id, in: self)
+    guard let former else { return told }
+    let ended = try ReplacedFields.former(since: former.after, table, id: id, in: self)
+    let pending = try recorder?.former(of: RecordID(type: table.schema.name, id: id), in: self) ?? []
+    let found = FormerValues.entries(of: ended + pending, former, table)
+    return found.isEmpty ? told : (told + found).sorted { $0.noted < $1.noted }
   }
 
   /// Returns the deletion by others of a record that existed when a value was read.

@@ -277,7 +277,8 @@ public final class WriteTransaction: ReadTransaction {
     keep(secrets)
     note(saved, readAs: mark, over: before.values, now: values, unseen: unseen, table, id: id)
     guard isChange else { return }
-    changed(.update, table, id, before: before, stale: stale)
+    let update = Change.Update(values: values, reading: mark.reading)
+    changed(.update, table, id, before: before, update: update, stale: stale)
     try flushIfFull()
   }
 
@@ -351,8 +352,8 @@ public final class WriteTransaction: ReadTransaction {
   // MARK: notifying the recorder and the observers
 
   func changed(
-    _ kind: Change.Kind, _ table: TypeTable, _ id: String, before: StoredRow?, stale: Change.Stale? = nil,
-    given: [String: FieldValue]? = nil
+    _ kind: Change.Kind, _ table: TypeTable, _ id: String, before: StoredRow?, update: Change.Update? = nil,
+    stale: Change.Stale? = nil, given: [String: FieldValue]? = nil
   ) {
     touched.insert(table.index, id)
     switch kind {
@@ -362,7 +363,8 @@ public final class WriteTransaction: ReadTransaction {
     }
     if recorder != nil && table.schema.isSynced {
       changes.append(
-        Change(kind: kind, table: table.index, id: id, before: before, stale: stale, given: given))
+        Change(
+          kind: kind, table: table.index, id: id, before: before, update: update, stale: stale, given: given))
     }
   }
 

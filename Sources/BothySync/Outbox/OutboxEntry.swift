@@ -53,6 +53,8 @@ extension Outbox {
     var sentGroup: String?
     /// The changed record if the entry stores it, or `nil` if the row shows it.
     var awaited: Awaited?
+    /// The JSON of the values that the changes replaced, or `nil`.
+    var former: [UInt8]?
     /// True if the change is stacked on another of its record, and stored in `bothy_later`.
     var isLater = false
     /// The state that the outbox found, with the other entries of the transaction, or `nil`.

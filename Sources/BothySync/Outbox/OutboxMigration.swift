@@ -142,7 +142,8 @@ struct OutboxMigration {
     _ type: String, _ change: (String, String, inout [String: JSONValue]) throws -> Void
   ) throws {
     for (column, isWhole) in [
-      ("base", false), ("last", false), ("awaited", false), ("sent", true), ("remote_version", true),
+      ("base", false), ("last", false), ("awaited", false), ("former", false), ("sent", true),
+      ("remote_version", true),
     ] {
       for table in ["bothy_outbox", "bothy_later", "bothy_doubt"] {
         try rewrite(type, in: table, column, isWhole: isWhole) { try change(table, column, &$0) }

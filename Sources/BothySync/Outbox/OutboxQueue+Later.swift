@@ -312,9 +312,10 @@ extension OutboxQueue {
     try update(
       kept,
       """
-      SET kind = ?4, share = ?5, (\(columns)) =
+      SET kind = ?4, share = ?5, former = ?7, (\(columns)) =
         (SELECT \(columns) FROM bothy_later WHERE type = ?1 AND id = ?2 AND revision = ?6)
-      """, kind.number, sharing?.json, gone.revision, in: transaction)
+      """, kind.number, sharing?.json, gone.revision, FormerValues(next.former).added(to: entry.former),
+      in: transaction)
     try delete(gone, in: transaction)
     guard entry.change == .delete, kind != .delete else { return }
     if let made = try change(of: next.id, at: next.revision, in: transaction) {

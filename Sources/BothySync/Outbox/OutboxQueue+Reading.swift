@@ -5,7 +5,7 @@ extension OutboxQueue {
   static let columns = """
     type, id, kind, revision, edited, state, attempts, retry_at, base_version, base, operation, remote_version,
     reason, container, leaving, edited_unsure, share, together, sent_together, awaiting, awaited, awaited_in,
-    sent_revision, base_created, base_modified, base_owner
+    sent_revision, base_created, base_modified, base_owner, former
     """
 
   private static let selectByRecord = "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?"
@@ -89,7 +89,7 @@ extension OutboxQueue {
       remoteVersion: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } },
       container: row.text(at: 13), isLeaving: row.int(at: 14) != 0,
       sharing: try row.text(at: 16).map(SharingChange.init(json:)), group: row.text(at: 17),
-      sentGroup: row.text(at: 18), awaited: awaited(from: row))
+      sentGroup: row.text(at: 18), awaited: awaited(from: row), former: row.json(at: 26))
   }
 
   private static func awaited(from row: PreparedStatement) -> Outbox.Entry.Awaited? {
@@ -171,6 +171,7 @@ extension OutboxQueue {
     var last: ChangeCoalescing.Last
     var awaiting: Outbox.Entry.Awaited.Keeping?
     var revision: Int64
+    var former: [UInt8]?
 
     var kind: ChangeKind { last.kind }
     var isHidden: Bool { awaiting != nil && awaiting != .beneath }
@@ -193,7 +194,8 @@ extension OutboxQueue {
   ) throws -> Mark? {
     try transaction.first(
       """
-      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together, awaiting, revision
+      SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together, awaiting, revision,
+        former
       FROM \(source)
       """, id
     ) { row in
@@ -201,7 +203,8 @@ extension OutboxQueue {
         last: ChangeCoalescing.Last(
           ChangeKind(number: row.int(at: 0)), wasSent: row.int(at: 1) != 0, hasBase: row.int(at: 2) != 0,
           isLater: isLater, group: row.text(at: 3), sentGroup: row.text(at: 4)),
-        awaiting: Outbox.Entry.Awaited.Keeping(rawValue: row.int(at: 5)), revision: row.int(at: 6))
+        awaiting: Outbox.Entry.Awaited.Keeping(rawValue: row.int(at: 5)), revision: row.int(at: 6),
+        former: row.json(at: 7))
     }
   }
 

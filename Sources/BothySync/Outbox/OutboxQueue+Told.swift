@@ -97,6 +97,7 @@ extension OutboxQueue {
       try removeLater(entry, noted, in: transaction)
       return false
     }
+    try keepFormer(of: entry, in: transaction)
     try remove(entry.id, noted, in: transaction)
     if entry.isBeneath { return try advance(entry, told: answer, isPulling: isPulling, in: transaction) }
     return try show(entry, told: answer, isPulling: isPulling, in: transaction)

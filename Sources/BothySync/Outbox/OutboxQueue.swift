@@ -109,6 +109,7 @@ struct OutboxQueue: ChangeRecorder {
     _ change: Change, _ table: TypeTable, isLeftBehind: Bool = false, at now: SyncClock.Reading,
     in transaction: WriteTransaction
   ) throws {
+    let former = FormerValues(of: change, table, in: transaction)
     var change = change
     let id = RecordID(type: table.schema.name, id: change.id)
     var kind: ChangeKind =
@@ -143,12 +144,17 @@ struct OutboxQueue: ChangeRecorder {
       pending?.last, then: kind, in: transaction.group, isStale: change.stale != nil,
       isHere: transaction.exists(id), joins: { try Self.joins($0, in: transaction) })
     switch coalescing {
-    case .begin(let kind): try Self.begin(kind, id, before, last, table, now, transaction)
+    case .begin(let kind):
+      try Self.begin(kind, id, before, last, table, now, former: former.added(to: nil), transaction)
     case .stack(let kind):
-      try Self.stack(kind, on: id, table, before: before, last: last, at: now, in: transaction)
+      try Self.stack(
+        kind, on: id, table, before: before, last: last, former: former.added(to: nil), at: now,
+        in: transaction)
     case .become(let kind):
       guard let pending else { return }
-      try Self.join(change, as: kind, to: id, pending, last: last, at: now, in: transaction)
+      try Self.join(
+        change, as: kind, to: id, pending, last: last, former: former.added(to: pending.former), at: now,
+        in: transaction)
     case .annihilate:
       if let top = try Self.top(of: id, in: transaction) { try Self.takeBack(top, in: transaction) }
       return
@@ -160,7 +166,7 @@ struct OutboxQueue: ChangeRecorder {
 
   private static func begin(
     _ kind: ChangeKind, _ id: RecordID, _ before: StoredRow?, _ last: FieldsDocument?, _ table: TypeTable,
-    _ now: SyncClock.Reading, _ transaction: WriteTransaction
+    _ now: SyncClock.Reading, former: [UInt8]? = nil, _ transaction: WriteTransaction
   ) throws {
     var kind = kind
     if before?.version == nil {
@@ -170,7 +176,7 @@ struct OutboxQueue: ChangeRecorder {
     }
     try begin(
       id, kind, at: now, base: before?.base(table), container: before?.container, metadata: before?.metadata,
-      last: last, group: transaction.group, in: transaction)
+      last: last, former: former, group: transaction.group, in: transaction)
   }
 
   /// Makes a pending update of a record with nothing pending, so that its secrets are sent. No field counts as changed.
@@ -210,21 +216,23 @@ extension OutboxQueue {
   ///   - container: the server's container, or `nil` for the type's own.
   ///   - metadata: the metadata of the base.
   ///   - last: the record as it was when it was deleted.
+  ///   - former: the JSON of the values that the change replaced.
   static func begin(
     _ id: RecordID, _ kind: ChangeKind, isLater: Bool = false, revision: Int64? = nil,
     at now: SyncClock.Reading,
     base: Outbox.Entry.Base? = nil, container: String? = nil, metadata: RecordMetadata? = nil,
-    last: FieldsDocument? = nil, group: String? = nil, sharing: SharingChange? = nil,
+    last: FieldsDocument? = nil, former: [UInt8]? = nil, group: String? = nil, sharing: SharingChange? = nil,
     awaited: Outbox.Entry.Awaited? = nil, in transaction: WriteTransaction
   ) throws {
     try transaction.run(
       """
       INSERT INTO \(isLater ? "bothy_later" : "bothy_outbox") (type, id, kind, revision, edited, edited_unsure,
         state, attempts, retry_at, base_version, base, container, last, together, share, awaiting, awaited,
-        awaited_in, base_created, base_modified, base_owner)
-      VALUES (?, ?, ?, coalesce(?, \(newRevision)), ?, ?, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        awaited_in, former, base_created, base_modified, base_owner)
+      VALUES (?, ?, ?, coalesce(?, \(newRevision)), ?, ?, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, id, kind.number, revision, now.time, !now.isReliable, base?.version, base?.fields, container, last,
-      group, sharing?.json, awaited?.keeping.rawValue ?? 0, awaited?.fields, awaited?.container, metadata)
+      group, sharing?.json, awaited?.keeping.rawValue ?? 0, awaited?.fields, awaited?.container,
+      former, metadata)
   }
 
   /// True if single changes join a transaction: a rejected one, because they may cure the rejection.
@@ -237,29 +245,29 @@ extension OutboxQueue {
   /// - Parameter before: the record as that one left it, or `nil` if it deleted the record.
   static func stack(
     _ kind: ChangeKind, on id: RecordID, _ table: TypeTable, before: StoredRow?,
-    last: FieldsDocument?, at now: SyncClock.Reading, in transaction: WriteTransaction
+    last: FieldsDocument?, former: [UInt8]? = nil, at now: SyncClock.Reading, in transaction: WriteTransaction
   ) throws {
     guard let top = try top(of: id, in: transaction) else { return }
     try setContent(of: top, before, table, keeping: .beneath, in: transaction)
     try begin(
       id, kind, isLater: true, revision: top.revision + 1, at: now,
       base: before.map { Outbox.Entry.Base(version: unsentVersion, fields: table.document($0)) },
-      container: before?.container, last: last, group: transaction.group, in: transaction)
+      container: before?.container, last: last, former: former, group: transaction.group, in: transaction)
   }
 
   /// Joins a change to the record's last one, which is then of `kind`.
   private static func join(
     _ change: Change, as kind: ChangeKind, to id: RecordID, _ pending: Mark, last: FieldsDocument?,
-    at now: SyncClock.Reading, in transaction: WriteTransaction
+    former: [UInt8]?, at now: SyncClock.Reading, in transaction: WriteTransaction
   ) throws {
     try transaction.run(
       """
       UPDATE \(pending.last.isLater ? "bothy_later" : "bothy_outbox")
-      SET kind = ?3, revision = revision + 1, edited = ?4, last = ?5, edited_unsure = ?7, \(triedAgain),
+      SET kind = ?3, revision = revision + 1, edited = ?4, last = ?5, edited_unsure = ?7, former = ?9, \(triedAgain),
         container = CASE WHEN base_version IS NULL THEN ?6 ELSE container END
       WHERE type = ?1 AND id = ?2 AND revision = ?8
       """, id, kind.number, now.time, last, kind == .delete ? change.before?.container : nil, !now.isReliable,
-      pending.revision)
+      pending.revision, former)
     // Created again: the row has what the server's record has and this schema can't read.
     if change.kind == .insert, let top = try top(of: id, in: transaction) {
       try carry(into: top, in: transaction)

@@ -5,7 +5,8 @@ import BothyStore
 /// - `bothy_outbox`: one row for each record with pending work. It is clustered by (type, id), so ids that rise with
 ///   time are appended. `together` names the transaction whose changes wait in the row. `sent_together` names the one
 ///   that was sent and whose outcome is unknown. `awaiting`, `awaited` and `awaited_in` belong to changes that readers
-///   don't see yet, see `OutboxQueue+Awaited`, and to those with others stacked on them.
+///   don't see yet, see `OutboxQueue+Awaited`, and to those with others stacked on them. `former` has what the changes
+///   replaced, see `FormerValues`.
 /// - `bothy_later`: changes that are stacked on others of their record, with the columns of the outbox, see
 ///   `OutboxQueue+Later`.
 /// - `bothy_doubt`: saves without an answer that are undone here, with the columns of the outbox, see `OutboxQueue+Doubt`.
@@ -31,7 +32,7 @@ enum OutboxTables {
     reason TEXT, last TEXT, container TEXT, leaving INTEGER NOT NULL DEFAULT 0,
     edited_unsure INTEGER NOT NULL DEFAULT 0, share TEXT, together TEXT, sent_together TEXT,
     awaiting INTEGER NOT NULL DEFAULT 0, awaited TEXT, awaited_in TEXT, base_created INTEGER,
-    base_modified INTEGER, base_owner TEXT
+    base_modified INTEGER, base_owner TEXT, former TEXT
     """
 
   /// The names that columns had in earlier versions, by the present ones. Files and documents of pending changes may have

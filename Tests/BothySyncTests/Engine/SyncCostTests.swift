@@ -112,6 +112,28 @@ struct SyncCostTests {
       "statements: idle \(idle), save \(save), edit \(edit), remote change \(change), 100 scopes \(hundred)")
   }
 
+  @Test("A save looks for edits of other processes only after their commits")
+  func otherProcesses() async throws {
+    let scene = try await Scene()
+    let other = try SyncedStore(
+      at: scene.folder.path + "/cost.sqlite", schema: .notes, remote: scene.remote, configuration: .quiet,
+      clock: SyncClock(now: scene.world.time.reader()))
+    func save(_ title: String) async throws -> Int {
+      var note = try #require(try scene.store.store.fetch(Note.self, id: "first"))
+      note.title = title
+      let edited = note
+      return try await scene.statements {
+        try await scene.store.save(edited, options: RequestOptions(writePolicy: .local))
+      }
+    }
+    // The first finds the commits of the other store's opening.
+    _ = try await save("one")
+    let alone = try await save("two")
+    try await other.store.write { _ = try $0.update(Note.self, id: "first") { $0.note = "theirs" } }
+    #expect(try await save("three") > alone)
+    #expect(try await save("four") == alone)
+  }
+
   @Test("An unchanged container counts as pulled now, and in the file within an hour")
   func age() async throws {
     let scene = try await Scene()

@@ -1,0 +1,27 @@
+internal import GRDB
+internal import Synchronization
+
+/// Distinguishes this store from the others that have the file open, which are mostly those of other processes.
+///
+/// The writer's queue alone changes it.
+final class OtherStores: Sendable {
+  /// The number of this store. The file has it with the store's changes.
+  let own = Int64.random(in: 1..<(1 << 52))
+  /// SQLite's number of the file's content after the last transaction of this store, or -1 before the first.
+  private let content = Atomic<Int64>(-1)
+  /// The number of the reading at which a commit of another store was noticed last.
+  private let noticed = Atomic<Int64>(0)
+
+  /// Notices the commits of others since the last transaction. It is called inside the next one, and runs no statement.
+  func notice(in database: Database) {
+    guard database.contentNumber != content.load(ordering: .relaxed) else { return }
+    noticed.store(Reading.next(), ordering: .relaxed)
+    settle(in: database)
+  }
+
+  /// Notes that this store knows the content, because its own transaction was committed.
+  func settle(in database: Database) { content.store(database.contentNumber, ordering: .relaxed) }
+
+  /// True if another store may have changed the file since a value with the mark was read.
+  func mayHaveChanged(since mark: ReadMark) -> Bool { mark.reading < noticed.load(ordering: .relaxed) }
+}

@@ -1,0 +1,21 @@
+import BothyStore
+
+/// The values that pending changes replaced, for the saves of other processes of the device. Each entry has those of its
+/// own changes, and `ReplacedFields` those of entries that have ended.
+extension OutboxQueue {
+  func former(of id: RecordID, in transaction: ReadTransaction) throws -> [FormerValues] {
+    try transaction.rows(
+      """
+      SELECT former FROM bothy_outbox WHERE type = ?1 AND id = ?2 AND former IS NOT NULL
+      UNION ALL SELECT former FROM bothy_later WHERE type = ?1 AND id = ?2 AND former IS NOT NULL
+      """, id
+    ) { try FormerValues($0.bytes(at: 0)) }
+  }
+
+  /// Keeps the values that an ending entry has, because values that were read before may still be saved.
+  static func keepFormer(of entry: Outbox.Entry, in transaction: WriteTransaction) throws {
+    guard let former = entry.former, entry.change != .delete else { return }
+    try ReplacedFields.keep(
+      former: former, transaction.catalog.table(entry.id.type), id: entry.id.id, in: transaction)
+  }
+}

@@ -1,0 +1,124 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Values that one process of a device read before another process changed their records, and that it saves afterwards.
+@Suite("Saving a value read before another process's edit", .timeLimit(.minutes(2)))
+struct StaleBesideTests {
+  /// Device A of a pair, and a second process on its file.
+  private struct Scene {
+    let pair: Pair
+    let other: SyncedStore
+
+    init() async throws {
+      pair = try await Pair.sharing(policy: .fieldByField)
+      other = try pair.a.openBeside()
+    }
+
+    func read() throws -> Note { try #require(try pair.a.note()) }
+
+    /// Edits the note in the second process, which then sends it if `isSent` is true.
+    func beside(isSent: Bool = false, _ change: (inout Note) -> Void) async throws {
+      try edit(change)
+      if isSent { await other.sync() }
+    }
+
+    private func edit(_ change: (inout Note) -> Void) throws {
+      try other.store.write { _ = try $0.update(Note.self, id: "T1") { change(&$0) } }
+    }
+
+    /// Expects these fields on the server and both devices, nothing pending, and nothing lost.
+    func verify(
+      _ fields: [String: JSONValue], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+      #expect(try await pair.isEven(), sourceLocation: sourceLocation)
+      let server = try await pair.server("T1")
+      #expect(server == fields, sourceLocation: sourceLocation)
+      #expect(try pair.a.store.journal.entries(losing: true).isEmpty, sourceLocation: sourceLocation)
+      try other.store.close()
+    }
+  }
+
+  /// Promises: A-1, H-55
+  @Test(
+    "An edit reverts no field that another process has changed since", arguments: [false, true],
+    [WritePolicy.local, .remoteThenLocal])
+  func otherFields(isSent: Bool, save: WritePolicy) async throws {
+    let scene = try await Scene()
+    var note = try scene.read()
+    try await scene.beside(isSent: isSent) { ($0.note, $0.own[0]) = ("theirs", 1) }
+    note.title = "mine"
+    try await scene.pair.a.store.save(note, options: .saving(save))
+    try await scene.verify(["title": "mine", "note": "theirs", "a": 1, "score": 0])
+  }
+
+  // The note was read after the second process had set `a`, so clearing it again is an edit.
+  @Test("A field that is set back after another process changed it stays set back", arguments: [false, true])
+  func setBack(isSent: Bool) async throws {
+    let scene = try await Scene()
+    try await scene.beside(isSent: isSent) { ($0.note, $0.own[0]) = ("theirs", 1) }
+    var note = try scene.read()
+    note.own[0] = nil
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    try await scene.verify(["title": "start", "note": "theirs", "score": 0])
+  }
+
+  @Test("Of edits of one field in two processes the later wins, counts add up", arguments: [false, true])
+  func sameField(isSent: Bool) async throws {
+    let scene = try await Scene()
+    var note = try scene.read()
+    try await scene.beside(isSent: isSent) { ($0.title, $0.score) = ("theirs", 5) }
+    (note.title, note.score) = ("mine", 1)
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    try await scene.verify(["title": "mine", "score": 6])
+  }
+
+  @Test("A value read between two edits of another process reverts neither", arguments: [false, true])
+  func between(isSent: Bool) async throws {
+    let scene = try await Scene()
+    try await scene.beside(isSent: isSent) { $0.title = "one" }
+    var note = try scene.read()
+    try await scene.beside { ($0.title, $0.note) = ("two", "theirs") }
+    note.own[0] = 1
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    try await scene.verify(["title": "two", "note": "theirs", "a": 1, "score": 0])
+  }
+
+  // The entry keeps the first and the newest values of a field, so the first one decides.
+  @Test("A value reverts nothing of a process that has saved many times since")
+  func often() async throws {
+    let scene = try await Scene()
+    var note = try scene.read()
+    let long = String(repeating: "long ", count: 200)
+    for number in 1...20 {
+      try await scene.beside { ($0.title, $0.own[0]) = ("\(long)\(number)", number) }
+    }
+    note.note = "mine"
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    try await scene.verify(["title": .string("\(long)20"), "note": "mine", "a": 20, "score": 0])
+  }
+
+  @Test("A value that was not edited changes nothing of another process")
+  func untouched() async throws {
+    let scene = try await Scene()
+    let note = try scene.read()
+    try await scene.beside { ($0.title, $0.note) = ("theirs", "theirs") }
+    let pending = try scene.pair.a.store.outboxEntries()
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    #expect(try scene.pair.a.store.outboxEntries() == pending)
+    try await scene.verify(["title": "theirs", "note": "theirs", "score": 0])
+  }
+
+  // The second count of the same value is 2 more, also for another store that saves it.
+  @Test("A value that two stores save one after the other counts each edit once")
+  func continued() async throws {
+    let scene = try await Scene()
+    var note = try scene.read()
+    note.score = 1
+    try await scene.other.save(note, options: .saving(.local))
+    note.score = 3
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    try await scene.verify(["title": "start", "score": 3])
+  }
+}
