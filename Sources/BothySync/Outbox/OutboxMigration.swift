@@ -68,6 +68,7 @@ struct OutboxMigration {
         arguments: [SecretAttachment.movedKey])
       try rewrite(type) { $2[field] = nil }
       try Journal.rewrite(type, in: transaction) { $0[field] = nil }
+      try rewrite(type, in: "bothy_replaced", "fields", isWhole: false) { $0[field] = nil }
     // `rename` changes names and `convert` changes values. Other devices keep a field that is dropped here.
     case .renameField, .dropField, .convertField: break
     }

@@ -70,6 +70,32 @@ struct BecomingSensitiveTests {
     #expect(try device.store.diagnose().findings.isEmpty)
   }
 
+  /// Returns the number of rows that have the word as a replaced value.
+  private func replacedCount(_ device: SimulatedDevice) throws -> Int64 {
+    try device.store.store.read { transaction in
+      let select = try PreparedStatement(
+        """
+        SELECT (SELECT count(*) FROM bothy_replaced WHERE fields LIKE ?1)
+          + (SELECT count(*) FROM bothy_outbox WHERE former LIKE ?1)
+        """, in: transaction.database)
+      select.bind("%\(Self.word)%", at: 1)
+      defer { select.reset() }
+      return try select.step() ? select.int(at: 0) : -1
+    }
+  }
+
+  @Test("Replaced values of a field that becomes sensitive leave the file", arguments: [false, true])
+  func replaced(isSent: Bool) async throws {
+    let device = try SimulatedWorld().addDevice(schema: Self.first)
+    try device.put(user("U1"))
+    await device.store.sync()
+    try device.change { _ = try $0.update(RecordID(type: "User", id: "U1"), fields: ["password": "new"]) }
+    if isSent { await device.store.sync() }
+    #expect(try replacedCount(device) == 1)
+    try device.restart(schema: Self.second, migrations: Self.steps)
+    #expect(try replacedCount(device) == 0)
+  }
+
   @Test("A field that becomes or stops being sensitive without a step is refused")
   func declared() throws {
     let world = try SimulatedWorld()
