@@ -52,7 +52,7 @@ extension OfflineRegions {
     for keys in try Batches(region) {
       manifest.append(RegionManifest.encoded(keys.map { known[$0] ?? RegionManifest.awaited }))
     }
-    try await file.replan(region, manifest: manifest)
+    try await file.replan(region, manifest: manifest, within: limits)
     try region.plan.write(to: planFile(region.id))
     return region
   }

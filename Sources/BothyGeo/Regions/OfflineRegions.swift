@@ -26,7 +26,7 @@ import Synchronization
 public final class OfflineRegions: Sendable {
   package let cache: ResourceCache
   let file: RegionDatabase
-  /// The maximum numbers of tiles, checked when a region is created.
+  /// The maximum numbers of tiles, checked when a region is created and when its style needs more than before.
   package let limits: RegionLimits
   private let folder: URL
   let state: Mutex<State>
@@ -55,7 +55,8 @@ public final class OfflineRegions: Sendable {
   /// - Parameters:
   ///   - cache: the cache of the tiles, which must have a disk. The list and the cache belong together.
   ///   - tilesInOne: the maximum number of tiles of one region.
-  ///   - tilesInAll: the maximum number of tiles of all regions. A tile that several regions share counts for each.
+  ///   - tilesInAll: the maximum number of tiles of all regions. A tile that several regions share counts for each. A
+  ///     refresh to a style that needs more stops.
   ///   - policy: the networks for loading, and the number of concurrent loads. The source limits the load on a host.
   /// - Throws: `BothyError` `unavailable` if the list can't be read or written.
   public convenience init(

@@ -131,9 +131,17 @@ extension RegionDatabase {
   }
 
   /// Replaces the plan of a region whose style needs other things now, with the manifest of the stored ones.
-  func replan(_ region: Region, manifest: [Data]) async throws(BothyError) {
+  ///
+  /// Throws `BothyError` `tooManyTiles` if the region grows beyond the limits, beside the other regions.
+  func replan(
+    _ region: Region, manifest: [Data], within limits: RegionLimits
+  ) async throws(BothyError) {
     let plan = region.plan
     try await write { database in
+      let before = try Int.fetchOne(
+        database, sql: "SELECT tiles FROM region WHERE id = ?", arguments: [region.id])
+      // A region that doesn't grow stays, even if the limits are lower than before.
+      if region.tiles > before ?? 0 { try Self.check(region, limits, database) }
       for table in ["part", "confirmed"] {
         try database.execute(sql: "DELETE FROM \(table) WHERE region = ?", arguments: [region.id])
       }

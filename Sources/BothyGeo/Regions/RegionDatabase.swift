@@ -157,8 +157,7 @@ final class RegionDatabase: Sendable {
         throw BothyError(
           .regionExists, "There is a region '\(plan.name)' already. Choose another name, or delete it first.")
       }
-      let others = try Int.fetchOne(database, sql: "SELECT ifnull(sum(tiles), 0) FROM region") ?? 0
-      try limits.check(region.tiles, plan.name, beside: others)
+      try Self.check(region, limits, database)
       try database.execute(
         sql: """
           INSERT INTO region (id, name, source, area, lowest, highest, tiles, state, created, started, refresh, map)
@@ -170,6 +169,13 @@ final class RegionDatabase: Sendable {
           region.run.startedAt, region.run.isRefresh, plan.map?.json.canonicalText,
         ])
     }
+  }
+
+  /// Throws `BothyError` `tooManyTiles` if a region's tiles, with those of the others, exceed the limits.
+  static func check(_ region: Region, _ limits: RegionLimits, _ database: Database) throws {
+    let others = try Int.fetchOne(
+      database, sql: "SELECT ifnull(sum(tiles), 0) FROM region WHERE id <> ?", arguments: [region.id])
+    try limits.check(region.tiles, region.plan.name, beside: others ?? 0)
   }
 
   /// Records the start of a run: deletes earlier failures and resets the counts.

@@ -157,6 +157,29 @@ struct StyleRegionTests {
     #expect(try await rig.cache.pinCount(by: region.holder) == done.tiles)
   }
 
+  @Test("A style that grows beyond the limit of all regions isn't taken")
+  func limited() async throws {
+    let rig = try StyleRig()
+    let region = try await rig.loaded("bright")
+    var plan = try await rig.plan("light", zooms: 0...3)
+    plan.name = "Other"
+    let other = try await rig.regions.create(plan)
+    try rig.regions.close()
+    let regions = try OfflineRegions(
+      cache: rig.cache, folder: URL(filePath: rig.scratch.path), tilesInAll: region.tiles + other.tiles + 255)
+    rig.server.change { state in
+      state.documents[StyleRig.bright] = StyleDocuments.bright.replacing(
+        #""text-font": ["Noto Sans Regular"]"#, with: #""text-font": ["Noto Sans Italic"]"#)
+    }
+    let error = await #expect(throws: BothyError.self) { try await regions.refresh(region.id) }
+    #expect(error?.code == .interrupted && (error?.underlying as? BothyError)?.code == .tooManyTiles)
+    let kept = try await regions.region(region.id)
+    #expect(kept.state == .outdated && kept.tiles == region.tiles)
+    try await regions.delete(other.id)
+    #expect(try await regions.resume(region.id).tiles == region.tiles + 256)
+    try regions.close()
+  }
+
   @Test("A refresh to a style that can't be kept leaves the older one")
   func refused() async throws {
     let rig = try StyleRig()
