@@ -1,10 +1,10 @@
 internal import Dispatch
 internal import Synchronization
 
-/// The cache's own threads for its disk: two that read and one that writes.
+/// The cache's own threads for its disk: two that read, one that copies the store, and one that writes.
 ///
-/// A task of the program never waits for a disk in a thread that other tasks need. Writes run in the order of their
-/// calls. Entries that wait at that time share one transaction.
+/// A task of the program never waits for a disk in a thread that other tasks need. A read never waits for a copy. Writes
+/// run in the order of their calls. Entries that wait at that time share one transaction.
 final class DiskQueue: Sendable {
   struct Stored: Sendable {
     var outcome: StorageOutcome
@@ -37,6 +37,7 @@ final class DiskQueue: Sendable {
   let store: any BlobStore
   private let writing = DispatchQueue(label: "bothy.cache.write", qos: .utility)
   private let reading = (0..<2).map { DispatchQueue(label: "bothy.cache.read.\($0)", qos: .userInitiated) }
+  private let copying = DispatchQueue(label: "bothy.cache.copy", qos: .utility)
   private let queue = Mutex(Queue())
 
   init(_ store: any BlobStore) { self.store = store }
@@ -49,7 +50,20 @@ final class DiskQueue: Sendable {
       queue.nextReader = (queue.nextReader + 1) % reading.count
       return reading[queue.nextReader]
     }
-    return try await withCheckedThrowingContinuation { continuation in
+    return try await run(work, on: thread)
+  }
+
+  /// Runs work that reads the whole store, after earlier work of this kind.
+  func copy<Result: Sendable>(_ work: @escaping @Sendable (any BlobStore) throws -> Result) async throws
+    -> Result
+  {
+    try await run(work, on: copying)
+  }
+
+  private func run<Result: Sendable>(
+    _ work: @escaping @Sendable (any BlobStore) throws -> Result, on thread: DispatchQueue
+  ) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
       thread.async { [store] in continuation.resume(with: Swift.Result { try work(store) }) }
     }
   }

@@ -87,14 +87,14 @@ extension ResourceCache {
 
   /// Writes all entries on disk into a new file, which can ship with an app. See `BundledResources.file`.
   ///
-  /// Copies every byte on one of the cache's two threads for reading. Writes wait until it is done, and those of other
+  /// Copies every byte on a thread of its own, so reads go on. Writes wait until it is done, and those of other
   /// processes throw `.busy` after 5 seconds. Large entries are in a folder beside the file, which must ship with it.
   /// Without a disk no file is written.
   ///
   /// - Throws: `BothyError`, with `.alreadyExists` if a file is there, or `invalidConfiguration` if the store is of an
   ///   app's own kind.
   public func export(to file: URL) async throws {
-    try await disk?.read { try $0.export(to: file.path) }
+    try await disk?.copy { try $0.export(to: file.path) }
   }
 
   /// Sets other limits for the disk. They are enforced before this returns.

@@ -93,6 +93,35 @@ struct CustomStoreTests {
     let bundle = try BundledResources.file(file.path)
     for (key, entry) in entries { #expect(try bundle.entry(key) == entry) }
   }
+
+  @Test("Reads don't wait for an export")
+  func readsDuringExport() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("cache.sqlite")
+    let tier = DiskTier { options in
+      var options = options
+      options.busyTimeout = .seconds(20)
+      return try DiskStore(path: path, options: options)
+    }
+    let store = try tier.open()
+    try store.store([(key: tile(1), entry: makeEntry(1))])
+    try store.close()
+    let cache = try ResourceCache(disk: tier)
+    // The export waits for this writer, as for one of another process. A read behind it has its timeout.
+    let lock = try #require(FileHandle(forUpdatingAtPath: path + "-lock"))
+    let isLocked = flock(lock.fileDescriptor, LOCK_EX) == 0
+    #expect(isLocked)
+    let file = folder.url("shipped.sqlite")
+    let export = Task { try await cache.export(to: file) }
+    for _ in 0..<500 {
+      let found = try await cache.stored([tile(1)])
+      #expect(found[0] != nil)
+      await Task.yield()
+    }
+    try lock.close()
+    try await export.value
+    try await cache.close()
+  }
 }
 
 /// A loader as an app writes it: its errors are `BothyError`s.
