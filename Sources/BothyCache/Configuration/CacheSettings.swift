@@ -19,6 +19,7 @@ public struct CacheSettings: Sendable, Hashable {
   /// - Parameters:
   ///   - memory: the limits in memory, by default 64 MiB.
   ///   - decodedBytes: the largest estimated number of bytes of decoded values in memory, which have their own budget.
+  ///     A value counts with the bytes that it was decoded from. One with more than the limit is decoded at each read.
   ///     A negative number counts as zero. The default is 16 MiB.
   ///   - disk: the limits on disk, by default 512 MiB. Pinned entries do not count.
   public init(

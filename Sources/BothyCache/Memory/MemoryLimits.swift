@@ -29,10 +29,10 @@ public struct MemoryLimits: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - bytes: the largest number of bytes, including the object around each entry. Zero stores nothing. From 16 MiB
-  ///     on, and without a small `count`, memory has four parts with a quarter each.
+  ///     on, without a small `count` and with a `largestShare` up to a quarter, memory has four parts of this size.
   ///   - count: the largest number of entries, or `nil` for no limit. Less than one counts as one.
   ///   - largestShare: the part of `bytes` that one entry may use, from 0 to 1. Larger entries are read from disk each
-  ///     time. An entry must fit one of the four parts too.
+  ///     time.
   public init(bytes: Int = 64 << 20, count: Int? = nil, largestShare: Double = 0.1) {
     self.init(bytes: bytes, count: count, largestShare: largestShare, order: .scanResistant)
   }
@@ -48,7 +48,11 @@ public struct MemoryLimits: Sendable, Hashable {
   var largestCost: Int { bytes.part(largestShare) }
 
   /// The number of shards. Few entries are in one exact order, and many are in four, so that readers seldom collide.
-  var shardCount: Int { (count ?? .max) < 1024 || bytes < 16 << 20 ? 1 : 4 }
+  ///
+  /// The largest entry fits each shard.
+  var shardCount: Int {
+    (count ?? .max) < 1024 || bytes < 16 << 20 || largestCost > bytes / 4 ? 1 : 4
+  }
 }
 
 extension Int {

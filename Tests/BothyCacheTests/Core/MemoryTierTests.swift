@@ -65,6 +65,14 @@ struct MemoryTierTests {
     #expect(tier.look(1) == nil)
   }
 
+  @Test("An entry fits if its share allows it", arguments: [0.1, 0.25, 0.3, 1])
+  func share(_ share: Double) {
+    let limits = MemoryLimits(bytes: 64 << 20, largestShare: share)
+    let tier = MemoryTier<Int, Int>(limits)
+    let most = Int(Double(limits.bytes) * share)
+    #expect(tier.insert(1, 1, cost: most) && !tier.insert(2, 2, cost: most + 1))
+  }
+
   /// Promises: R-6
   @Test("A scan of values read once does not evict values read repeatedly")
   func scan() {

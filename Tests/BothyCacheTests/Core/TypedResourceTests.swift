@@ -74,6 +74,21 @@ struct TypedResourceTests {
     #expect(rig.lastSent(.ifNoneMatch) == nil)
   }
 
+  @Test("A value is decoded once if its bytes fit the limit", arguments: [1 << 20, 16 << 20])
+  func large(limit: Int) async throws {
+    let dish = String(repeating: "a", count: 5 << 20)
+    let decodings = Locked(0)
+    let rig = try CacheRig(settings: CacheSettings(decodedBytes: limit)) { _ in .init(200, Self.json(dish)) }
+    let size = try Resource<Int>(
+      try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1)
+    ) { bytes in
+      decodings.change { $0 += 1 }
+      return bytes.count
+    }
+    for _ in 0..<2 { #expect(try await size.value().value > dish.count) }
+    #expect((decodings.value == 1) == (limit > dish.count))
+  }
+
   /// Promises: K-17
   @Test("A stored change is reported, and unchanged bytes only renew the time")
   func changes() async throws {
