@@ -1,8 +1,9 @@
 internal import Synchronization
 
-/// Detects removals during a load. A load that began before a removal does not store its result.
+/// Detects that entries changed during a load or a look-up. Its result, of before the change, is then not stored.
 ///
-/// Every load takes a ticket when it begins. A removal is a tick of the same counter.
+/// Work takes a ticket when it begins. A change is a tick of the same counter. For loads, removals are changes. For
+/// look-ups, replacements are.
 final class InvalidationTracker: Sendable {
   struct Ticket: Sendable, Hashable { fileprivate var tick: UInt64 }
 
@@ -10,8 +11,8 @@ final class InvalidationTracker: Sendable {
     var tick: UInt64 = 0
     var removedAll: UInt64 = 0
     var removedSources: [SourceID: UInt64] = [:]
-    /// The ticks of removed keys, kept only while an older ticket exists.
-    var removedKeys: [ResourceKey: UInt64] = [:]
+    /// The ticks of changed keys, kept only while an older ticket exists.
+    var changedKeys: [ResourceKey: UInt64] = [:]
     var tickets: [UInt64: Int] = [:]
   }
 
@@ -29,25 +30,25 @@ final class InvalidationTracker: Sendable {
     state.withLock { state in
       guard let count = state.tickets[ticket.tick] else { return }
       state.tickets[ticket.tick] = count > 1 ? count - 1 : nil
-      if state.removedKeys.isEmpty { return }
+      if state.changedKeys.isEmpty { return }
       let oldest = state.tickets.keys.min() ?? .max
-      state.removedKeys = state.removedKeys.filter { $0.value > oldest }
+      state.changedKeys = state.changedKeys.filter { $0.value > oldest }
     }
   }
 
-  /// True if neither the key, nor its source, nor everything was removed since the ticket.
+  /// True if neither the key, nor its source, nor everything was changed since the ticket.
   func isCurrent(_ ticket: Ticket, _ key: ResourceKey) -> Bool {
     state.withLock { state in
       ticket.tick >= state.removedAll && ticket.tick >= state.removedSources[key.source] ?? 0
-        && ticket.tick >= state.removedKeys[key] ?? 0
+        && ticket.tick >= state.changedKeys[key] ?? 0
     }
   }
 
-  func remove(_ keys: [ResourceKey]) {
+  func note(_ keys: [ResourceKey]) {
     state.withLock { state in
       state.tick += 1
       if state.tickets.isEmpty { return }
-      for key in keys { state.removedKeys[key] = state.tick }
+      for key in keys { state.changedKeys[key] = state.tick }
     }
   }
 

@@ -303,7 +303,8 @@ extension ResourceCache {
     } else {
       report.place = VariantSlot(of: entry.metadata, among: known)
     }
-    promote(key.of(variant: report.place.variant), stored, ticket)
+    replacements.note([key])
+    promote(key.of(variant: report.place.variant), stored) { generations.isCurrent(ticket, key) }
     for (variant, metadata) in knownInMemory(key, besides: stored) where variant != report.place.variant {
       if VariantSlot.outdates(entry.metadata, metadata) { memory.remove(key.of(variant: variant)) }
     }

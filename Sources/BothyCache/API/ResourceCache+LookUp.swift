@@ -86,12 +86,18 @@ extension ResourceCache {
 
   /// Looks in memory, on disk and in the bundle. An entry from a slow place is copied into memory.
   ///
+  /// An entry that is replaced in the meantime is returned, and not copied.
+  ///
   /// - Throws: the error of the disk, if the entry isn't found elsewhere.
   func lookUp(_ demand: Demand) async throws -> Found? {
-    let ticket = generations.begin()
-    defer { generations.end(ticket) }
+    let (ticket, reading) = (generations.begin(), replacements.begin())
+    defer {
+      generations.end(ticket)
+      replacements.end(reading)
+    }
     if let found = lookInMemory(demand, at: clock.wall()) { return found }
     let key = demand.key
+    func isLatest() -> Bool { generations.isCurrent(ticket, key) && replacements.isCurrent(reading, key) }
     let request = demand.requestFields
     var failure: (any Error)?
     var best: (place: ResourceKey, found: Found)?
@@ -100,7 +106,7 @@ extension ResourceCache {
       // Resources of a file on this device aren't stored again.
       if container == nil, let search = try await disk?.read({ try VariantSearch(key, for: request, in: $0) })
       {
-        if let other = search.other { promote(other.key, other.stored, ticket) }
+        if let other = search.other { promote(other.key, other.stored, if: isLatest) }
         if let answer = search.answer {
           best = found(answer.stored, .disk, demand, at: clock.wall()).map { (answer.key, $0) }
         }
@@ -123,18 +129,16 @@ extension ResourceCache {
       return nil
     }
     guard generations.isCurrent(ticket, key) else { return nil }
-    promote(best.place, best.found.stored, ticket)
+    promote(best.place, best.found.stored, if: isLatest)
     noteFound(best.place, best.found)
     return best.found
   }
 
-  /// Puts an entry in its place in memory, unless it was removed since the ticket.
-  func promote(_ place: ResourceKey, _ stored: StoredEntry, _ ticket: InvalidationTracker.Ticket) {
+  /// Puts an entry in its place in memory, if it is still the latest one.
+  func promote(_ place: ResourceKey, _ stored: StoredEntry, if isLatest: () -> Bool) {
     if place.variant != 0 { hasVariants.store(true, ordering: .relaxed) }
-    let key = place.base
-    let evicted = memory.put(place, stored, cost: stored.cost, size: stored.entry.body.count) {
-      generations.isCurrent(ticket, key)
-    }
+    let evicted = memory.put(
+      place, stored, cost: stored.cost, size: stored.entry.body.count, if: isLatest)
     if let evicted { noteEvicted(evicted) }
   }
 

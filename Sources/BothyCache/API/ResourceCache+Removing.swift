@@ -88,7 +88,7 @@ extension ResourceCache {
 
   /// Removes entries from memory, and prevents responses in flight for their keys from being stored.
   private func forget(_ places: [ResourceKey], since keys: [ResourceKey]) {
-    generations.remove(keys)
+    generations.note(keys)
     hold.forget(keys)
     for place in places { memory.remove(place) }
     let dropped = Set(keys)

@@ -132,6 +132,7 @@ extension ResourceCache {
         try store.remove(moved.flatMap { stage.key(for: $0.key).variants })
         return moved
       }
+      replacements.note(moved.map(\.key))
       for (key, entry) in moved {
         for place in key.variants { memory.remove(place) }
         hub.send(

@@ -36,7 +36,10 @@ public final class ResourceCache: Sendable {
   let fetcher: Fetcher?
   let flights = RequestCoalescer<FlightKey, FetchOutcome>()
   let readers = WaitingReaders<FlightKey>()
+  /// The removals, after which loads that began before store nothing.
   let generations = InvalidationTracker()
+  /// The replacements, after which look-ups that began before put nothing into memory.
+  let replacements = InvalidationTracker()
   let hub = EventHub<CacheEvent>()
   let board = Counters()
   let counterFile: CounterFile?

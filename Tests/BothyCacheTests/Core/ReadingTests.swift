@@ -136,6 +136,34 @@ struct ReadingTests {
     #expect(rig.loader.requests.count == 16)
   }
 
+  @Test("A slow read of the disk leaves a newer entry in memory")
+  func overtaken() async throws {
+    let calls = Locked(0)
+    let rig = try CacheRig { _ in
+      calls.change { $0 += 1 }
+      return .init(200, "version \(calls.value)")
+    }
+    let tile = try rig.tile()
+    _ = try await rig.cache.value(tile)
+    rig.cache.releaseMemory()
+    let (isRead, gate) = (Latch(), DispatchSemaphore(value: 0))
+    rig.store.change { state in
+      state.afterReading = {
+        Task { await isRead.pass() }
+        gate.wait()
+      }
+    }
+    let reading = Task { try await rig.cache.value(tile, policy: .local) }
+    await isRead.reached()
+    isRead.open()
+    #expect(try await text(rig.cache.value(tile, .reload)) == "version 2")
+    gate.signal()
+    _ = try await reading.value
+    #expect(text(rig.cache.peek(tile)) == "version 2")
+    rig.cache.releaseMemory()
+    #expect(try await text(rig.cache.value(tile, policy: .local)) == "version 2")
+  }
+
   /// Promises: B-26, R-5, R-41
   @Test("Sources are separate: a tile of two sources is two resources")
   func twoSources() async throws {

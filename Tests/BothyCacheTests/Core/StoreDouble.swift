@@ -14,6 +14,8 @@ final class StoreDouble: BlobStore {
     var failure: BothyError?
     var limits = BlobStoreLimits()
     var isClosed = false
+    /// Called once by the calling thread, with an entry that was read and not returned yet.
+    var afterReading: (@Sendable () -> Void)?
   }
 
   let state = Mutex(State())
@@ -36,11 +38,14 @@ final class StoreDouble: BlobStore {
 
   func entry(_ key: ResourceKey) throws -> CacheEntry? {
     beforeReading?()
-    return try state.withLock { state in
+    let (entry, afterReading) = try state.withLock { state in
       state.reads += 1
       try check(state)
-      return state.entries[key]
+      defer { state.afterReading = nil }
+      return (state.entries[key], state.afterReading)
     }
+    afterReading?()
+    return entry
   }
 
   func metadata(_ key: ResourceKey) throws -> EntryMetadata? { state.withLock { $0.entries[key]?.metadata } }
