@@ -37,7 +37,9 @@ extension OfflineRegions {
       if region.run.isFlipping { await finishFlip(region, cache, file, lockPath) }
       guard try await cache.pinCount(by: region.holder) < region.tiles else { continue }
       // Another run has the lock; it loads the region and pins it.
-      guard let lock = try RegionLock(lockPath(region.id)) else { continue }
+      guard let lock = try await RegionLock.acquired(lockPath(region.id), attempts: 2, on: cache) else {
+        continue
+      }
       defer { lock.release() }
       // The region was deleted in the meantime.
       guard (try? await file.region(region.id)) != nil else { continue }
@@ -50,7 +52,9 @@ extension OfflineRegions {
     _ region: Region, _ cache: ResourceCache, _ file: RegionDatabase, _ lockPath: (Region.ID) -> String
   ) async {
     // Without the lock, another run continues it.
-    guard let lock = try? RegionLock(lockPath(region.id)) else { return }
+    guard let lock = try? await RegionLock.acquired(lockPath(region.id), attempts: 2, on: cache) else {
+      return
+    }
     defer { lock.release() }
     do {
       try await flip(region, cache, file)
@@ -68,8 +72,7 @@ extension OfflineRegions {
     var region = region
     if region.state == .loading {
       // If the lock can't be checked, the stored state counts.
-      guard let lock = try? RegionLock(lockPath(region.id)) else { return region }
-      lock.release()
+      if RegionLock.isTaken(lockPath(region.id)) { return region }
       region.state = .interrupted
     }
     guard region.completedAt != nil, region.state != .paused, region.state != .waiting else { return region }

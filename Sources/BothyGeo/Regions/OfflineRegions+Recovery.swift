@@ -62,7 +62,7 @@ extension OfflineRegions {
         continue
       }
       // Another run has the lock. It needs no help.
-      guard let lock = try RegionLock(lockPath(id)) else { continue }
+      guard let lock = try await RegionLock.acquired(lockPath(id), attempts: 2, on: cache) else { continue }
       defer { lock.release() }
       guard try await cache.isUsed(stage) else { continue }
       try await cache.restorePins(of: stage)

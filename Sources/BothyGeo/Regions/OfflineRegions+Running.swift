@@ -97,26 +97,24 @@ extension OfflineRegions {
 
   /// Returns false if another run has the region's lock at each attempt, a tenth of a second apart.
   private func finishDeletion(of region: Region, attempts: Int) async throws -> Bool {
-    for attempt in 0..<attempts {
-      if attempt > 0 { try await cache.wait(.milliseconds(100)) }
-      guard let lock = try RegionLock(lockPath(region.id)) else { continue }
-      defer { lock.release() }
-      try await cache.dropStage(region.stage)
-      try await cache.unpin(by: region.holder)
-      // A plan without a region counts as a region whose row is lost.
-      removePlan(of: region.id)
-      try await file.remove(region.id)
-      lock.remove()
-      return true
+    guard let lock = try await RegionLock.acquired(lockPath(region.id), attempts: attempts, on: cache) else {
+      return false
     }
-    return false
+    defer { lock.release() }
+    try await cache.dropStage(region.stage)
+    try await cache.unpin(by: region.holder)
+    // A plan without a region counts as a region whose row is lost.
+    removePlan(of: region.id)
+    try await file.remove(region.id)
+    lock.remove()
+    return true
   }
 
   private func run(_ id: Region.ID, isRefresh: Bool, removesGone: Bool = false) async throws -> Region {
     await restored()
     var region = try await file.region(id)
     let source = try allowing(region.plan)
-    let (lock, control) = try enter(id)
+    let (lock, control) = try await enter(id)
     defer {
       lock.release()
       leave(id, control)

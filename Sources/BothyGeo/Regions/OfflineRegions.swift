@@ -250,8 +250,8 @@ public final class OfflineRegions: Sendable {
   // MARK: for runs
 
   /// Returns the lock for loading a region, and the control of its run. Throws `BothyError` `regionBusy`.
-  func enter(_ id: Region.ID) throws(BothyError) -> (lock: RegionLock, control: RegionControl) {
-    guard let lock = try RegionLock(lockPath(id)) else {
+  func enter(_ id: Region.ID) async throws -> (lock: RegionLock, control: RegionControl) {
+    guard let lock = try await RegionLock.acquired(lockPath(id), attempts: 3, on: cache) else {
       throw BothyError(
         .regionBusy, "The region is being loaded already, here or by another process. Pause it first.")
     }

@@ -1,3 +1,4 @@
+import BothyCache
 import Foundation
 import Synchronization
 
@@ -16,6 +17,25 @@ final class RegionLock: Sendable {
         .unavailable, "\(path) can't be made. Check that its folder is there and may be written.")
     }
     if flock(number, LOCK_EX | LOCK_NB) != 0 { return nil }
+  }
+
+  /// Acquires the lock, or returns `nil` if another run has it at each attempt, a tenth of a second apart.
+  ///
+  /// A look at a region's state has the lock for a moment. So one attempt doesn't show that a run has it.
+  static func acquired(_ path: String, attempts: Int, on cache: ResourceCache) async throws -> RegionLock? {
+    for attempt in 0..<attempts {
+      if attempt > 0 { try await cache.wait(.milliseconds(100)) }
+      if let lock = try RegionLock(path) { return lock }
+    }
+    return nil
+  }
+
+  /// Returns true if a run has the lock, or if that can't be found out. Looks at the same time don't see each other.
+  static func isTaken(_ path: String) -> Bool {
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { return errno != ENOENT }
+    defer { close(number) }
+    return flock(number, LOCK_SH | LOCK_NB) != 0
   }
 
   deinit { release() }

@@ -18,6 +18,8 @@ struct HastyClock: Clock {
   }
 
   var endless = Duration.seconds(3600)
+  /// Called at the beginning of each sleep that ends.
+  var asleep: @Sendable () -> Void = {}
   private let offset = Locked(Duration.zero)
 
   var now: Instant { Instant(offset: offset.value) }
@@ -28,6 +30,7 @@ struct HastyClock: Clock {
     if now.duration(to: deadline) >= endless {
       try await hang()
     }
+    asleep()
     offset.change { $0 = max($0, deadline.offset) }
     await Task.yield()
   }

@@ -1,8 +1,10 @@
 import BothyCache
 import BothyGeo
 import BothyStore
+import BothyTestSupport
 import BothyTesting
 import Foundation
+import GRDB
 import HTTPTypes
 import Testing
 
@@ -207,6 +209,32 @@ struct RegionRunTests {
     #expect(rig.server.requests.count < region.tiles)
     #expect(try await other.regions.resume(region.id).state == .complete)
     #expect(rig.server.requests.count == region.tiles)
+  }
+
+  @Test("A look at a region's state hinders neither its run nor other looks")
+  func looked() async throws {
+    let look = Locked<Int32>(-1)
+    let clock = HastyClock {
+      look.change { number in
+        close(number)
+        number = -1
+      }
+    }
+    let rig = try RegionRig(clock: clock)
+    let region = try await rig.regions.create(rig.plan(zooms: 0...3))
+    // The row that a killed run has left.
+    let list = try DatabaseQueue(path: rig.scratch.file("regions.sqlite"))
+    try await list.write { try $0.execute(sql: "UPDATE region SET state = 'loading'") }
+    try list.close()
+    // Another process looks at the state, until this one waits.
+    let number = open(rig.scratch.file("region-\(region.id).lock"), O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    let isLooking = flock(number, LOCK_SH | LOCK_NB) == 0
+    look.change { $0 = number }
+    #expect(isLooking)
+    #expect(try await rig.regions.region(region.id).state == .interrupted)
+    #expect(look.value == number)
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(look.value == -1)
   }
 
   @Test("Cancelling a task ends the run, and the next one continues")
