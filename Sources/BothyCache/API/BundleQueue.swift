@@ -10,6 +10,22 @@ final class BundleQueue: Sendable {
 
   var isEmpty: Bool { readers.isEmpty }
 
+  /// Returns the number of these resources that a reader has. A reader of the app's that fails has none.
+  func count(_ keys: [ResourceKey]) async -> Int {
+    if readers.isEmpty || keys.isEmpty { return 0 }
+    return await withCheckedContinuation { continuation in
+      reading.async { [readers] in
+        let found = keys.filter { key in
+          key.variants.contains { place in
+            // A failure is treated as in a read.
+            readers.contains { (try? $0.metadata(place)) != nil }
+          }
+        }
+        continuation.resume(returning: found.count)
+      }
+    }
+  }
+
   /// Returns the first reader's response to the request. A reader of the app's that fails is skipped.
   ///
   /// - Parameter container: the reader of the source's own file, which is asked first and whose error is thrown.

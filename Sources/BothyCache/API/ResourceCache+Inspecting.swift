@@ -43,6 +43,9 @@ extension ResourceCache {
     }
   }
 
+  /// Returns the number of these resources that came with the app. Reads the metadata of each.
+  package func bundledCount(_ keys: [ResourceKey]) async -> Int { await bundled.count(keys) }
+
   /// Reads every body on disk and checks it. Damaged entries are quarantined and reported as events.
   package func verify(progress: @escaping @Sendable (Int) -> Void = { _ in }) async throws -> VerifyReport {
     guard let disk else { return VerifyReport() }

@@ -43,6 +43,8 @@ extension OfflineRegions {
   }
 
   /// Compares a region's manifest with the disk. Reads a row for each tile, but no body.
+  ///
+  /// Tiles that came with the app and never change are complete without a copy on the disk.
   static func compare(
     _ region: Region, _ cache: ResourceCache, _ file: RegionDatabase
   ) async throws -> RegionManifest.Comparison {
@@ -53,7 +55,10 @@ extension OfflineRegions {
         parts = try await file.parts(of: region.id, from: place, count: partsAtOnce)
       }
       let held = parts[place].map { RegionManifest.decoded($0) } ?? []
-      RegionManifest.compare(held, try await cache.digests(keys), &result)
+      let present = try await cache.digests(keys)
+      RegionManifest.compare(held, present, &result)
+      let unstored = RegionManifest.unstored(held, present).map { keys[$0] }
+      result.lost -= await cache.bundledCount(unstored)
     }
     return result
   }

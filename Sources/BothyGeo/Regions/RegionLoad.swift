@@ -7,7 +7,7 @@ enum RegionLoad: Sendable {
   case loaded(bytes: Int, isStaged: Bool)
   /// The server confirmed the stored tile.
   case confirmed
-  /// The stored tile never changes and so was not requested.
+  /// The tile is stored or came with the app, never changes, and so was not requested.
   case kept
   case absent(isStaged: Bool)
   /// The server reports that the tile no longer exists. The stored tile stays.
@@ -47,7 +47,9 @@ enum RegionLoad: Sendable {
     while true {
       do {
         var resource = try await cache.value(key, options)
-        if resource.origin == .memory, try await cache.stored([key]).first == .some(nil) {
+        if resource.origin == .memory, try await cache.stored([key]).first == .some(nil),
+          await cache.bundledCount([key]) == 0
+        {
           // The entry was lost from the disk and is only in memory, where it doesn't last.
           var whole = ReadOptions.reload
           (whole.priority, whole.admits) = (.background, options.admits)

@@ -52,7 +52,7 @@ enum RegionManifest {
   /// Compares a part with the disk.
   static func compare(_ held: [StoredDigest?], _ present: [StoredDigest?], _ result: inout Comparison) {
     for (place, now) in present.enumerated() {
-      let known = place < held.count ? held[place] : nil
+      let known = known(place, held)
       if known == awaited { continue }
       guard let now, now.size > 0 || (known?.size ?? 0) == 0 else {
         result.lost += 1
@@ -60,6 +60,16 @@ enum RegionManifest {
       }
       if let known, known != now { result.changed += 1 }
     }
+  }
+
+  /// Returns the places of tiles that neither the manifest nor the disk has. They are lost, unless they came with the
+  /// app.
+  static func unstored(_ held: [StoredDigest?], _ present: [StoredDigest?]) -> [Int] {
+    present.indices.filter { present[$0] == nil && known($0, held) == nil }
+  }
+
+  private static func known(_ place: Int, _ held: [StoredDigest?]) -> StoredDigest? {
+    place < held.count ? held[place] : nil
   }
 }
 

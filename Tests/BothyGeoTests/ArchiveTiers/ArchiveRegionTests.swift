@@ -121,6 +121,36 @@ struct ArchiveRegionTests {
     try regions.close()
   }
 
+  @Test("Unchanging tiles that came with the app are part of a complete region")
+  func shipped() async throws {
+    let scratch = try TemporaryFolder()
+    try MadeArchive.write(MadeArchive.tiles(0..<5), to: scratch.file("a"))
+    let server = RegionServer()
+    let source = try ResourceSource(
+      "trails", template: "https://trails.test/{z}/{x}/{y}", freshness: .immutable,
+      userAgent: "Tests/1 (tests.test)", allowsBulkDownload: true)
+    let shipped = try TileArchives.tier(path: scratch.file("a"), as: "trails")
+    let plan = RegionPlan(name: "Box", source: "trails", area: .box(.world), zooms: try ZoomRange(0, 2))
+    var id = ""
+    let launches: [(bundled: [any BlobReader], state: RegionState)] = [
+      ([shipped], .complete), ([], .damaged),
+    ]
+    for (bundled, state) in launches {
+      let cache = try ResourceCache(
+        sources: [source], disk: .database(in: scratch.url("cache")), bundled: bundled, loader: server)
+      let regions = try OfflineRegions(cache: cache, folder: scratch.url("regions"))
+      if id.isEmpty {
+        id = try await regions.create(plan).id
+        // The second run finds the shipped tiles in memory.
+        for _ in 0..<2 { #expect(try await regions.resume(id).state == .complete) }
+        #expect(server.requests.count == 16, "the finest tiles, once")
+      }
+      #expect(try await regions.region(id).state == state)
+      try regions.close()
+      try await cache.close()
+    }
+  }
+
   @Test("A region that was interrupted asks for nothing twice")
   func resumed() async throws {
     let (tiles, file, server, rig, regions, region) = try await Self.created()
