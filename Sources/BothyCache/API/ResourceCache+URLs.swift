@@ -52,8 +52,11 @@ extension ResourceCache {
   /// ```
   ///
   /// Sends one request, unless the copy is fresh. Later downloads of the URL in this process are delivered too. A value
-  /// with the same bytes isn't repeated. Ends when its task is cancelled, or with the error of that request, even after
-  /// a stored value.
+  /// with the same bytes isn't repeated. If the request fails after a stored value, the sequence goes on, and
+  /// `CacheEvent.failed` has the error. Ends when its task is cancelled or the cache is closed.
+  ///
+  /// - Throws: on iteration, the error of the request if nothing is stored, and `.absent` if the server says that nothing
+  ///   is there.
   public func values<Value: Decodable & Sendable>(
     _ type: Value.Type, at url: URL
   ) -> AsyncThrowingStream<Value, any Error> {
@@ -68,7 +71,11 @@ extension ResourceCache {
           last = found.resource.bytes
           continuation.yield(found.value)
         }
-        for try await found in resource.values() { deliver(found) }
+        do {
+          for try await found in resource.values() { deliver(found) }
+        } catch let error as BothyError where last != nil && error.code != .absent {
+          // The stored value stays until a later download. An event reports the failure.
+        }
         for await found in changes { deliver(found) }
         continuation.finish()
       } catch {

@@ -62,6 +62,34 @@ struct URLReadTests {
     #expect(dishes == ["soup", "pie"])
   }
 
+  @Test("Values at a URL outlive a failed refresh, but not a first failure")
+  func failedRefresh() async throws {
+    let url = try #require(url)
+    let number = Locked(0)
+    let rig = try CacheRig { _ in
+      number.change { $0 += 1 }
+      switch number.value {
+      case 2, 4: return .init(403)
+      case let dish: return .init(200, fields: [.contentType: "application/json"], #"{"dish":"\#(dish)"}"#)
+      }
+    }
+    _ = try await rig.cache.data(at: url, maxAge: .seconds(1))
+    rig.pass(.seconds(100_000))
+    var dishes: [String] = []
+    for try await menu in rig.cache.values(Menu.self, at: url) {
+      dishes.append(menu.dish)
+      if menu.dish == "3" { break }
+      try await until { rig.cache.counters["any-address"]?.failed == 1 }
+      // A read may still join the request that has failed.
+      while (try? await rig.cache.data(at: url, policy: .remote)) == nil {}
+    }
+    #expect(dishes == ["1", "3"])
+    try await rig.cache.remove(url)
+    await #expect(throws: BothyError.self) {
+      for try await _ in rig.cache.values(Menu.self, at: url) { Issue.record("Nothing is stored.") }
+    }
+  }
+
   @Test("A removed URL is downloaded again, and a file URL is refused")
   func removed() async throws {
     let url = try #require(url)
