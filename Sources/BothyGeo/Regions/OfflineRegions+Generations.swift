@@ -6,6 +6,22 @@ import Foundation
 extension OfflineRegions {
   /// The number of parts of a manifest that are read or written at a time.
   private static let partsAtOnce = 16
+  /// The number of times that a run begins, if the archive of its source is replaced each time.
+  static let generationAttempts = 3
+
+  /// Returns the region for a new refresh, which begins with an empty stage.
+  func refreshing(_ old: Region) async throws -> Region {
+    var region = old
+    (region.run.startedAt, region.run.isRefresh) = (cache.now, true)
+    if try await cache.isUsed(region.stage) { try await cache.dropStage(region.stage) }
+    return region
+  }
+
+  /// The error of a run whose archive was replaced each time that it began.
+  static let replacedAgain = BothyError(
+    .changedArchive,
+    "The archive on the server was replaced again and again, so the tiles would be of several versions. Resume the region "
+      + "when the archive stays the same.")
 
   /// Replaces the tiles of a region by the staged ones, and records its manifest.
   ///

@@ -10,7 +10,9 @@ extension OfflineRegions {
   ///
   /// New versions of stored tiles are collected first. When the server has answered for each tile, they replace the
   /// stored ones together. Some networks send other content in place of tiles, for example before a sign-in. This ends
-  /// the run, and nothing is replaced. While the policy doesn't allow the network, the run waits.
+  /// the run, and nothing is replaced. While the policy doesn't allow the network, the run waits. All tiles of an archive
+  /// on a server are of one version of it. If the server replaces the archive, the run begins again, and progress starts
+  /// from zero.
   ///
   /// Costs one look-up on the disk for each tile, a transaction for 256 tiles, and a request for each missing tile.
   ///
@@ -124,8 +126,7 @@ extension OfflineRegions {
     if region.run.isFlipping { region = try await flipped(region) }
     let now = cache.now
     if isRefresh {
-      (region.run.startedAt, region.run.isRefresh) = (now, true)
-      if try await cache.isUsed(region.stage) { try await cache.dropStage(region.stage) }
+      region = try await refreshing(region)
     } else {
       // If the clock was set back, stored tiles must not count as old forever.
       region.run.startedAt = min(region.run.startedAt, now)
@@ -148,12 +149,19 @@ extension OfflineRegions {
     _ planned: Region, _ control: RegionControl, _ freshness: FreshnessRule, readsStyle: Bool
   ) async throws {
     var region = planned
-    let stop: RegionRun.Stop?
+    var stop: RegionRun.Stop?
     var progress = region.progress
     do {
       if readsStyle { region = try await withNewStyle(region) }
       var run = try RegionRun(region, cache, file, control, freshness)
       stop = try await run.perform()
+      for _ in 1..<Self.generationAttempts {
+        guard case .replaced? = stop else { break }
+        region = try await refreshing(region)
+        try await file.begin(region, isNew: true, unlessPaused: true)
+        run = try RegionRun(region, cache, file, control, freshness)
+        stop = try await run.perform()
+      }
       progress = run.progress
       if stop == nil, run.unanswered == 0 { try await Self.flip(region, cache, file) }
       if stop == nil, run.unanswered == 0, region.plan.map != nil { try await releaseSurplus(of: region) }
@@ -165,6 +173,7 @@ extension OfflineRegions {
     }
     switch stop {
     case .paused: break
+    case .replaced: throw await interrupted(region, by: Self.replacedAgain, progress)
     case .interrupted(let error): throw await interrupted(region, by: error, progress)
     case nil:
       try await file.end(

@@ -180,8 +180,10 @@ final class RegionDatabase: Sendable {
 
   /// Records the start of a run: deletes earlier failures and resets the counts.
   ///
-  /// - Parameter isNew: true for a new refresh, which has confirmed no tile yet.
-  func begin(_ region: Region, isNew: Bool) async throws(BothyError) {
+  /// - Parameters:
+  ///   - isNew: true for a new refresh, which has confirmed no tile yet.
+  ///   - unlessPaused: true for a run that begins again. It stays paused if it was paused in the meantime.
+  func begin(_ region: Region, isNew: Bool, unlessPaused: Bool = false) async throws(BothyError) {
     try await write { database in
       if isNew {
         try database.execute(sql: "DELETE FROM confirmed WHERE region = ?", arguments: [region.id])
@@ -190,10 +192,11 @@ final class RegionDatabase: Sendable {
       try database.execute(
         sql: """
           UPDATE region SET state = ?, reason = NULL, started = ?, refresh = ?, done = 0, absent = 0, failed = 0,
-          loaded = 0, bytes = 0, confirmed = 0, gone = 0 WHERE id = ? AND state <> ?
+          loaded = 0, bytes = 0, confirmed = 0, gone = 0 WHERE id = ? AND state NOT IN (?, ?)
           """,
         arguments: [
           RegionState.loading.rawValue, region.run.startedAt, region.run.isRefresh, region.id, Self.deleting,
+          unlessPaused ? RegionState.paused.rawValue : Self.deleting,
         ])
     }
   }

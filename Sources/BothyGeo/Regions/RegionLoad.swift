@@ -1,5 +1,6 @@
 import BothyCache
 import Foundation
+import HTTPTypes
 
 /// The outcome of loading one tile of a region.
 enum RegionLoad: Sendable {
@@ -35,10 +36,11 @@ enum RegionLoad: Sendable {
   ///   - region: the region of the tile. Its stage is the place for a new version of a stored tile.
   ///   - watch: decides if the response may become the tile.
   ///   - control: the control of the run, whose pause ends the wait for a server.
+  /// - Returns: the outcome, and the entity tag of the response or of the stored tile.
   static func of(
     _ key: ResourceKey, from cache: ResourceCache, for region: Region, _ watch: ReplacementWatch,
     _ control: RegionControl
-  ) async -> RegionLoad {
+  ) async -> (load: RegionLoad, entityTag: String?) {
     var attempts = 3
     var options = ReadOptions(policy: .remote, priority: .background)
     options.admits = { watch.admits($0) }
@@ -55,14 +57,16 @@ enum RegionLoad: Sendable {
           (whole.priority, whole.admits) = (.background, options.admits)
           resource = try await cache.value(key, whole)
         }
-        return outcome(resource)
+        return (outcome(resource), resource.metadata.fields[.eTag])
       } catch {
         let problem = failure(error, key)
         // A server with `Retry-After` will respond. One that doesn't respond is waited for once.
         attempts -= problem.status == nil ? 2 : 1
-        guard let wait = problem.retryAfter, wait <= patience, attempts > 0 else { return outcome(problem) }
+        guard let wait = problem.retryAfter, wait <= patience, attempts > 0 else {
+          return (outcome(problem), nil)
+        }
         await control.wait(wait, of: cache)
-        if control.isPaused || Task.isCancelled { return outcome(problem) }
+        if control.isPaused || Task.isCancelled { return (outcome(problem), nil) }
       }
     }
   }

@@ -1,5 +1,6 @@
 import BothyCache
 import BothyStore
+import HTTPTypes
 
 /// A run over the tiles of a region in order. It skips available tiles and requests the others, a few at a time. It has
 /// at most one batch of tiles in memory.
@@ -36,10 +37,16 @@ struct RegionRun {
   private var repeated: Set<UInt64> = []
   /// The number of tiles that failed without a final response of the server.
   private(set) var unanswered = 0
+  /// True if the source is an archive on a server, of which the tiles must be one version.
+  private let isInArchive: Bool
+  /// The known versions of the archive that the tiles are of.
+  private var versions: Set<String> = []
 
   /// The reason why a run ends before the last tile.
   enum Stop: Sendable {
     case paused
+    /// The archive of the source was replaced, so the tiles are of two versions.
+    case replaced
     case interrupted(BothyError)
   }
 
@@ -47,6 +54,13 @@ struct RegionRun {
   private struct Wanted: Sendable {
     var key: ResourceKey
     var place: Int
+  }
+
+  /// The result of a request for a tile.
+  private struct Answered: Sendable {
+    var wanted: Wanted
+    var load: RegionLoad
+    var entityTag: String?
   }
 
   private static let batch = RegionManifest.tilesOfPart
@@ -68,6 +82,7 @@ struct RegionRun {
     watch = ReplacementWatch(tiles: region.tiles, removesGone: region.run.removesGone)
     coming = try OfflineRegions.Batches(region)
     documents = Set(region.plan.documentKeys)
+    isInArchive = cache.isInContainer(region.plan.source)
     notedAt = cache.now
   }
 
@@ -76,21 +91,22 @@ struct RegionRun {
     hasStaged = try await cache.isUsed(region.stage)
     // If many tiles of a network's sign-in page were staged before a kill, they are equal.
     if hasStaged { repeated = try await cache.repeatedChecksums(on: region.stage) }
-    await withTaskGroup(of: (Wanted, RegionLoad).self) { group in
+    await withTaskGroup(of: Answered.self) { group in
       var running = 0
       while stop == nil, let wanted = await next() {
-        while running >= control.concurrentLoads, let (wanted, load) = await group.next() {
+        while running >= control.concurrentLoads, let answered = await group.next() {
           running -= 1
-          await take(load, of: wanted)
+          await take(answered)
         }
         guard stop == nil, await mayBegin() else { break }
         group.addTask { [cache, watch, region, control] in
-          (wanted, await RegionLoad.of(wanted.key, from: cache, for: region, watch, control))
+          let found = await RegionLoad.of(wanted.key, from: cache, for: region, watch, control)
+          return Answered(wanted: wanted, load: found.load, entityTag: found.entityTag)
         }
         running += 1
       }
       // Waits for running requests, so that their tiles needn't be requested again.
-      while let (wanted, load) = await group.next() { await take(load, of: wanted) }
+      while let answered = await group.next() { await take(answered) }
     }
     if let reason = watch.reason {
       // Earlier tiles of the stage may be of the same network.
@@ -125,6 +141,7 @@ struct RegionRun {
           {
             progress.done += 1
             if AnswerKind.isNegative(metadata.status) { progress.absent += 1 }
+            noteVersion((staged[place] ?? metadata).fields[.eTag])
           } else {
             lacking.append(Wanted(key: key, place: batches * Self.batch + place))
           }
@@ -202,7 +219,15 @@ struct RegionRun {
     }
   }
 
-  private mutating func take(_ load: RegionLoad, of wanted: Wanted) async {
+  /// Records the version of the archive that a tile of the region is of. Two versions end the run.
+  private mutating func noteVersion(_ entityTag: String?) {
+    guard isInArchive, let entityTag else { return }
+    versions.insert(RemoteArchive.version(of: entityTag))
+    if versions.count > 1, stop == nil { stop = .replaced }
+  }
+
+  private mutating func take(_ answered: Answered) async {
+    let (wanted, load) = (answered.wanted, answered.load)
     let key = wanted.key
     var problem: (message: String, error: BothyError?)?
     var isMisled = false
@@ -238,6 +263,8 @@ struct RegionRun {
     if let problem {
       fail(key, problem.message, problem.error, isMisled: isMisled)
     } else {
+      // A tile that never changes stays, whatever its archive is now.
+      if case .kept = load {} else { noteVersion(answered.entityTag) }
       progress.done += 1
       failedInRow = (0, 0, 0)
     }
@@ -304,7 +331,12 @@ struct RegionRun {
     let new = failures
     failures = []
     do {
-      if try await !file.note(progress, new, of: region.id), stop == nil { stop = .paused }
+      if try await !file.note(progress, new, of: region.id) {
+        switch stop {
+        case nil, .replaced: stop = .paused
+        case .paused, .interrupted: break
+        }
+      }
     } catch {
       // Only the cache knows the progress exactly. A list that can't be written still stops the run.
       if stop == nil { stop = .interrupted(BothyError(.storage, error.message)) }

@@ -9,15 +9,16 @@ import Testing
 @Suite("Regions of remote archives", .timeLimit(.minutes(5)))
 struct ArchiveRegionTests {
   /// The tiles of zooms 0 to 7 with a body that is the more random the finer they are.
-  private static func archive() throws -> (tiles: [Tile: Data], file: Data) {
-    var generator = SeededGenerator(seed: 7)
+  private static func archive(seed: UInt64 = 7) throws -> (tiles: [Tile: Data], file: Data) {
+    var generator = SeededGenerator(seed: seed)
     var tiles: [Tile: Data] = [:]
     for id in UInt64(0)..<21_845 {
       let tile = try Tile(hilbertID: id)
       let noise = (0..<Int.random(in: 0...20, using: &generator)).map { _ in
         "abcdef".randomElement(using: &generator)
       }
-      tiles[tile] = RegionServer.tile("\(tile) " + String(noise.compactMap { $0 }))
+      let mark = seed == 7 ? "" : "\(seed) "
+      tiles[tile] = RegionServer.tile("\(tile) \(mark)" + String(noise.compactMap { $0 }))
     }
     return (tiles, try ArchiveBuilder(tiles: tiles, leafSize: 2000).build())
   }
@@ -107,6 +108,47 @@ struct ArchiveRegionTests {
       #expect(try await rig.cache.value(rig.source.key(tile)).bytes == tiles[tile])
     }
     try regions.close()
+  }
+
+  @Test("A region has tiles of one version of its archive, whatever was stored before")
+  func oneVersion() async throws {
+    let (_, _, server, rig, regions, region) = try await Self.created()
+    let newer = try Self.archive(seed: 8)
+    for tile in try region.plan.tiles().prefix(3) { _ = try await rig.cache.value(rig.source.key(tile)) }
+    server.replace(newer.file, tag: "\"2\"")
+    let loaded = try await regions.resume(region.id)
+    #expect(loaded.state == .complete && loaded.progress.done == loaded.tiles)
+    #expect(try await Self.bodies(region, rig) == region.plan.tiles().map { newer.tiles[$0] })
+    try regions.close()
+  }
+
+  @Test("An archive that is replaced during a load or a refresh isn't mixed", arguments: [4, 5, 7])
+  func replacedMeanwhile(before: Int) async throws {
+    let (tiles, _, server, rig, regions, region) = try await Self.created()
+    let second = try Self.archive(seed: 8)
+    let third = try Self.archive(seed: 9)
+    let versions = [tiles, second.tiles, third.tiles]
+    for (file, tag, wait) in [(second.file, "\"2\"", before), (third.file, "\"3\"", 2)] {
+      server.change { state in
+        let answered = state.answered
+        state.versions.append((answered + wait, file, tag))
+      }
+      #expect(try await regions.refresh(region.id).state == .complete)
+      let bodies = try await Self.bodies(region, rig)
+      let expected = try versions.map { version in try region.plan.tiles().map { version[$0] } }
+      #expect(expected.contains(bodies), "of one version")
+      rig.time.advance(by: 86_400_000)
+    }
+    try regions.close()
+  }
+
+  /// Returns the stored content of each tile of a region.
+  private static func bodies(_ region: Region, _ rig: ArchiveRig) async throws -> [Data?] {
+    var found: [Data?] = []
+    for tile in try region.plan.tiles() {
+      found.append(try await rig.cache.value(rig.source.key(tile), policy: .local).bytes)
+    }
+    return found
   }
 
   @Test("A file on the device needs no region")

@@ -129,7 +129,8 @@ final class RemoteArchive: SourceContainer {
     let isInside = version.header.zooms.contains(call.tile.zoom)
     guard isInside, let range = try await version.locate(call.tile.hilbertID, in: source) else {
       try await confirm(session, source, at: requestedAt)
-      return response(404, TileEntry.nothing, nil, session, call, requestedAt)
+      return response(
+        404, TileEntry.nothing, Self.tag(version.validator, 0..<0), session, call, requestedAt)
     }
     let tag = Self.tag(version.validator, range)
     if let tag, call.order.fields[.ifNoneMatch] == tag {
@@ -190,6 +191,9 @@ final class RemoteArchive: SourceContainer {
     let hash = Data(validator.utf8).withUnsafeBytes { XXH64.hash($0) }
     return "\"\(String(hash, radix: 16))-\(range.lowerBound)-\(range.size)\""
   }
+
+  /// Returns the version of the archive that an entity tag of its tiles names.
+  static func version(of tag: String) -> String { String(tag.prefix { $0 != "-" }) }
 
   private static let kept: [HTTPField.Name] = [.cacheControl, .expires, .date, .age, .lastModified]
 
