@@ -12,6 +12,7 @@
       var host: String
       var head: Head?
       var body: AsyncThrowingStream<[UInt8], any Error>.Continuation?
+      var unread: UnreadBytes?
     }
 
     private struct State {
@@ -37,15 +38,25 @@
       _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
       completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-      let (stream, body) = AsyncThrowingStream.makeStream(of: [UInt8].self, throwing: (any Error).self)
+      let (pieces, body) = AsyncThrowingStream.makeStream(of: [UInt8].self, throwing: (any Error).self)
       body.onTermination = { [weak dataTask] reason in
         if case .cancelled = reason { dataTask?.cancel() }
+      }
+      let unread = UnreadBytes(
+        suspend: { [weak dataTask] in dataTask?.suspend() }, resume: { [weak dataTask] in dataTask?.resume() }
+      )
+      let stream = AsyncThrowingStream<[UInt8], any Error>(reading: pieces) { piece in
+        unread.take(piece.count)
+        return piece
+      } failure: {
+        $0
       }
       let (head, isMultiplexed) = state.withLock { state -> (Head?, Bool) in
         let id = dataTask.taskIdentifier
         let running = state.running[id]
         state.running[id]?.head = nil
         state.running[id]?.body = body
+        state.running[id]?.unread = unread
         return (running?.head, running.flatMap { state.isMultiplexed[$0.host] } ?? false)
       }
       guard let response = response as? HTTPURLResponse else {
@@ -67,7 +78,9 @@
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-      _ = state.withLock { $0.running[dataTask.taskIdentifier]?.body }?.yield(Array(data))
+      guard let running = state.withLock({ $0.running[dataTask.taskIdentifier] }) else { return }
+      running.unread?.add(data.count)
+      running.body?.yield(Array(data))
     }
 
     func urlSession(

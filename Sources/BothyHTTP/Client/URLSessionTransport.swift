@@ -7,7 +7,8 @@
   ///
   /// It does not follow redirects, so a token is sent only to the configured address. The session belongs to
   /// the transport alone, without a cache, cookies and stored credentials. It undoes gzip, deflate and br.
-  /// Requests that run when the transport is released are finished.
+  /// The body of a stream is read ahead by about 1 MiB. Then a slow reader delays the sender. Requests that run
+  /// when the transport is released are finished.
   public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let tasks = URLSessionTaskTable()
