@@ -2,6 +2,7 @@
   public import BothySync
   import Foundation
   import Network
+  import Synchronization
 
   /// The network of Apple's platforms: its path, its cost, and the device's power saving.
   ///
@@ -14,20 +15,51 @@
 
     /// Returns the present state, then each later one. A slow reader gets the newest only.
     ///
-    /// Each call begins an observation of its own, which runs until its stream is released. The power state is
-    /// read with each change of the path, so a change of it alone isn't reported.
+    /// Each call begins an observation of its own, which runs until its stream is released. A change of the power
+    /// state alone is reported too.
     public func states() -> AsyncStream<NetworkState> {
       AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+        let last = Mutex<NetworkState?>(nil)
         let monitor = NWPathMonitor()
         monitor.pathUpdateHandler = { path in
-          continuation.yield(
-            NetworkState(
+          last.withLock { last in
+            let state = NetworkState(
               path.status == .satisfied ? .reachable : .notReachable, expensive: path.isExpensive,
-              constrained: path.isConstrained, lowPower: ProcessInfo.processInfo.isLowPowerModeEnabled))
+              constrained: path.isConstrained, lowPower: ProcessInfo.processInfo.isLowPowerModeEnabled)
+            last = state
+            continuation.yield(state)
+          }
         }
-        continuation.onTermination = { _ in monitor.cancel() }
+        let power = PowerObserver {
+          last.withLock { last in
+            // The first path has the power state of its time.
+            guard var state = last else { return }
+            state.isLowPower = ProcessInfo.processInfo.isLowPowerModeEnabled
+            last = state
+            continuation.yield(state)
+          }
+        }
+        continuation.onTermination = { _ in
+          monitor.cancel()
+          power.stop()
+        }
         monitor.start(queue: DispatchQueue(label: "bothy.network"))
       }
     }
+  }
+
+  /// Calls its closure after each change of the power state.
+  ///
+  /// Unchecked because the observer is never used again, except to remove it.
+  private final class PowerObserver: @unchecked Sendable {
+    private let observer: any NSObjectProtocol
+
+    init(_ changed: @escaping @Sendable () -> Void) {
+      observer = NotificationCenter.default.addObserver(
+        forName: .NSProcessInfoPowerStateDidChange, object: nil, queue: nil
+      ) { _ in changed() }
+    }
+
+    func stop() { NotificationCenter.default.removeObserver(observer) }
   }
 #endif
