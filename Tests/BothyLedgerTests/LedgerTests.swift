@@ -75,6 +75,19 @@ struct SQLiteServerStorageTests {
     try second.close()
   }
 
+  @Test("A file of an older server loses rows of shared records that are gone")
+  func strayShares() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/ledger.sqlite"
+    let first = try SQLiteServerStorage(at: path)
+    #expect(try await ServerStorageConformance.leaveStrayShare(in: first) == [.note("a"), .note("gone")])
+    try first.close()
+    try Self.setVersion(6, of: path)
+    let second = try SQLiteServerStorage(at: path)
+    #expect(try await ServerStorageConformance.sharedRows(second) == [.note("a")])
+    try second.close()
+  }
+
   /// Sets the number that SQLite keeps for `PRAGMA user_version`, in the bytes 60 to 63 of a file.
   static func setVersion(_ version: UInt8, of path: String) throws {
     let file = try FileHandle(forUpdating: URL(filePath: path))

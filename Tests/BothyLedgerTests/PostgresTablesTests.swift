@@ -148,6 +148,17 @@ struct PostgresTablesTests {
     #expect(found.1 == 5)
   }
 
+  @Test("Tables of an older form lose the rows of shared records that are gone")
+  func strayShares() async throws {
+    let known = try #require(StorageTables.steps.firstIndex { $0.sql.contains("DELETE FROM shared") })
+    let older = try await PostgresServerStorage.open(url, configuration: configuration(known: known))
+    #expect(try await ServerStorageConformance.leaveStrayShare(in: older) == [.note("a"), .note("gone")])
+    older.close()
+    let storage = try await PostgresServerStorage.open(url, configuration: configuration())
+    defer { storage.close() }
+    #expect(try await ServerStorageConformance.sharedRows(storage) == [.note("a")])
+  }
+
   @Test("Servers that start while another migrates find each step done once")
   func together() async throws {
     try await PostgresServerStorage.open(url, configuration: configuration(known: 2)).close()

@@ -36,6 +36,15 @@ extension StorageTables {
       INSERT INTO seen SELECT space, 'n' || principal, '', max(position) FROM notice GROUP BY space, principal;
       """)
 
+  /// The step that deletes the rows of shared records that are gone. Older servers left them when they forgot
+  /// tombstones.
+  static let strayShares = Step.additive(
+    """
+    DELETE FROM shared WHERE NOT EXISTS (
+      SELECT FROM record
+      WHERE record.space = shared.space AND record.type = shared.type AND record.id = shared.id);
+    """)
+
   /// No name in an audience has a zero character, which `jsonb` refuses.
   private static let isShared = #"sharing IS NOT NULL AND strpos(sharing, '\u0000') = 0"#
   private static func names(_ member: String) -> String {

@@ -121,5 +121,6 @@ package enum StorageTables {
     .additive("ALTER TABLE departure ADD COLUMN former text;"),
     // Deleted records have no entries in indexes of fields.
     .additive("CREATE INDEX record_deleted ON record (space, type, position) WHERE deleted;"),
+    strayShares,
   ]
 }

@@ -16,7 +16,7 @@ extension SQLiteServerStorage {
   private static let steps = [
     Step(version: 2, run: createMissing), Step(version: 3, run: addVisibility),
     Step(version: 4, run: addFieldIndexes), Step(version: 5, run: addFormerSights),
-    Step(version: 6, run: addDeletedIndex),
+    Step(version: 6, run: addDeletedIndex), Step(version: 7, run: forgetStrayShares),
   ]
 
   /// The version of the files of this server, stored as `PRAGMA user_version`.

@@ -47,6 +47,17 @@ extension SQLiteServerStorage {
     try database.execute(sql: "DELETE \(dead)", arguments: [space, start, end])
   }
 
+  /// Deletes the rows of shared records that are gone. Older servers left them when they forgot tombstones. Costs a
+  /// look-up for each row.
+  static func forgetStrayShares(in database: Database) throws {
+    try database.execute(
+      sql: """
+        DELETE FROM shared WHERE NOT EXISTS (
+          SELECT 1 FROM record
+          WHERE record.space = shared.space AND record.type = shared.type AND record.id = shared.id)
+        """)
+  }
+
   /// The statement that fills `audience`. A wide audience has one row.
   private static let audiences = """
     INSERT OR IGNORE INTO audience
