@@ -56,7 +56,7 @@ extension ServerLimit {
 extension ServerLimit {
   static let requestLimits = [
     requests, pushes, queries, principalRequests, waiting, principalRate, principalBurst, spaceRate,
-    spaceBurst, bodySize, unpackedSize, transferSize, operations, sharingRows, pulls,
+    spaceBurst, bodySize, unpackedSize, transferSize, operations, pushSize, sharingRows, pulls,
     fixed(
       "secrets-of-request", .requests, FixedLimits.secretsOfRequest,
       "Values of sensitive fields in one request."),
@@ -107,6 +107,10 @@ extension ServerLimit {
   )
   package static let operations = count(
     "operations", .requests, 1000...100_000, \.rules.operationLimit, "Operations in one request.")
+  package static let pushSize = bytes(
+    "push-size", .requests, 8 << 20...4 << 30, \.rules.pushSize,
+    "The bytes of stored records that one request changes. Operations beyond it are sent again with the next. A transaction with more of its own is rejected."
+  )
   package static let sharingRows = count(
     "sharing-rows", .requests, 1000...10_000_000, \.rules.sharingRowLimit,
     "Rows by which one request changes who sees what: one for each record and user that gains or loses it, a list and its members included. Further ones are answered 413. A list that is alone in its request may lose any members, and a record any one list."

@@ -64,6 +64,11 @@ public struct AccessRules: Sendable {
   ///
   /// It bounds the memory of a request, for pulls, queries and feeds alike.
   public var answerSize = 8 << 20
+  /// The most bytes of stored records that one request changes, with those that it compares.
+  ///
+  /// It bounds the memory of a push. Operations whose records are beyond it get no outcome, and devices send them with
+  /// their next request. A transaction whose own records have more is rejected with the code `tooLarge`.
+  public var pushSize = 32 << 20
   /// The longest time one query may take.
   ///
   /// After it the query ends with `SyncServiceError` `tooExpensive`. It holds for counts and histories too. The wait
@@ -294,6 +299,15 @@ extension AccessRules {
       message:
         "The sensitive fields of \(type) have \(secrets.count) values and \(bytes) bytes; this server takes "
         + "\(FixedLimits.secretsOfRecord) and \(recordSizeLimit).")
+  }
+
+  /// The rejection of operations that are applied together and whose records are too large for one request.
+  var tooLargeTogether: Rejection {
+    Rejection(
+      code: "tooLarge",
+      message:
+        "The records of the transaction have more than \(pushSize) bytes together; this server takes no more "
+        + "(--push-size). Divide the transaction, and keep large values in blobs.")
   }
 
   /// Returns the fields with the schema's defaults filled in. In a changed record only required fields are filled in,

@@ -125,7 +125,7 @@ struct OperationBatch {
 
   /// Applies all operations of a group, or none if one cannot be applied. Each such operation gets its problem as the
   /// verdict, and the others wait for the first of them. The group's records may refer to any of each other, and the
-  /// values of unique fields are checked at the end.
+  /// values of unique fields are checked at the end. A group is answered whole, so its records have a limit together.
   mutating func apply(together operations: [SyncOperation]) throws -> [Outcome.Verdict] {
     let before = self
     var verdicts = try operations.map { try decide($0, isAlone: false) }
@@ -140,10 +140,24 @@ struct OperationBatch {
       }
     }
     let failed = zip(operations, verdicts).first { !$1.isApplied }
-    guard let culprit = failed?.0 else { return verdicts }
+    guard let culprit = failed?.0 else {
+      let size = Set(operations.map(\.record)).reduce(0) {
+        $0.addingClamped(records[$1]?.record.fields.bytes.count ?? 0)
+      }
+      if size <= evaluator.rules.pushSize { return verdicts }
+      self = before
+      return refuse(tooLarge: operations)
+    }
     self = before
     for operation in operations { failures[operation.record] = culprit.id }
     return verdicts.map { $0.isApplied ? .waiting(on: culprit.id) : $0 }
+  }
+
+  /// Rejects operations whose records are too large together for one request.
+  private mutating func refuse(tooLarge operations: [SyncOperation]) -> [Outcome.Verdict] {
+    for operation in operations { failures[operation.record] = operation.id }
+    let rejection = evaluator.rules.tooLargeTogether
+    return operations.map { _ in .rejected(rejection) }
   }
 
   /// Returns the verdict on a later copy of a conflicting operation: the present version, if the user may see it.

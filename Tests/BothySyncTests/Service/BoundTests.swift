@@ -159,6 +159,35 @@ struct BoundTests {
     #expect(late == .duplicate(version: "1", modified: 1000, record: nil))
   }
 
+  @Test("A transaction is rejected whole if its records are too large together")
+  func largeTransactions() async throws {
+    var rules = rules()
+    rules.pushSize = 3000
+    let (service, storage) = try await service(rules, records: 1)
+    let text = JSONValue.string(String(repeating: "x", count: 1000))
+    func insert(_ ids: [String], of group: String) async throws -> [Outcome.Verdict] {
+      let operations = ids.map { id in
+        SyncOperation(
+          id: "\(group)-\(id)", kind: .insert, record: .note(id), fields: ["title": text],
+          group: SyncOperation.Group(id: group, size: ids.count))
+      }
+      return try await service.sync(
+        space: "s", principal: ann, SyncRequest(device: "d", operations: operations)
+      ).outcomes.map(\.verdict)
+    }
+    #expect(try await insert(["a", "b"], of: "g").map(\.isApplied) == [true, true])
+    let refused = try await insert(["c", "d", "e"], of: "h")
+    #expect(refused.count == 3)
+    for verdict in refused {
+      guard case .rejected(let rejection) = verdict else {
+        Issue.record("\(verdict)")
+        continue
+      }
+      #expect(rejection.code == "tooLarge" && rejection.message.contains("--push-size"))
+    }
+    #expect(try await storage.statistics(of: "s").records == 3)
+  }
+
   @Test("A conflict without room in a response is still one for a late copy")
   func lateConflict() async throws {
     let (service, storage) = try await service(rules(answerSize: 1), records: 2)

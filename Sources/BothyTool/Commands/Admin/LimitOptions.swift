@@ -75,6 +75,7 @@ struct RequestLimitOptions: LimitOptions {
   @Option(limit: .unpackedSize) var unpackedSize: String?
   @Option(limit: .transferSize) var transferSize: String?
   @Option(limit: .operations) var operations: String?
+  @Option(limit: .pushSize) var pushSize: String?
   @Option(limit: .sharingRows) var sharingRows: String?
   @Option(limit: .pulls) var pulls: String?
 
@@ -84,7 +85,7 @@ struct RequestLimitOptions: LimitOptions {
       (.principalRequests, principalRequests), (.waiting, waiting), (.principalRate, principalRate),
       (.principalBurst, principalBurst), (.spaceRate, spaceRate), (.spaceBurst, spaceBurst),
       (.bodySize, bodySize), (.unpackedSize, unpackedSize), (.transferSize, transferSize),
-      (.operations, operations), (.sharingRows, sharingRows), (.pulls, pulls),
+      (.operations, operations), (.pushSize, pushSize), (.sharingRows, sharingRows), (.pulls, pulls),
     ]
   }
 
