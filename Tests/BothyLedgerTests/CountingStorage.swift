@@ -65,9 +65,9 @@ private struct CountingSnapshot: ServerSnapshot {
   var fieldIndexes: FieldIndexState { base.fieldIndexes }
   func has(_ position: Int64) throws -> Bool { try base.has(position) }
 
-  func records(_ ids: [RecordID]) throws -> [RecordID: StoredRecord] {
-    let found = try base.records(ids)
-    let bytes = found.values.reduce(0) { $0 + $1.record.fields.bytes.count }
+  func records(_ ids: [RecordID], bytes: Int) throws -> [StoredRecord] {
+    let found = try base.records(ids, bytes: bytes)
+    let bytes = found.reduce(0) { $0 + $1.record.fields.bytes.count }
     storage.count { reads in
       reads.records += ids.count
       reads.largest = max(reads.largest, bytes)

@@ -93,6 +93,27 @@ struct RecordPieceTests {
     expectPieces()
   }
 
+  @Test("A push reads as many bytes as it may, and repetitions the rest")
+  func push() async throws {
+    var service = service
+    service.rules.pushSize = 10_000
+    var open = (Int64(1)...Self.count).map { number in
+      SyncOperation(
+        id: "o\(1000 + number)", kind: .update, record: Self.id(number), base: "\(number)",
+        fields: ["text": "t"])
+    }
+    _ = storage.taken()
+    for _ in 0..<20 where !open.isEmpty {
+      let request = SyncRequest(device: "d", operations: open)
+      let found = try await service.sync(space: "s", principal: Self.bob, request).outcomes
+      #expect(found.map(\.operation) == open.prefix(10).map(\.id))
+      for outcome in found { #expect(outcome.verdict.isApplied) }
+      open.removeFirst(found.count)
+      #expect((1000...11_500).contains(storage.taken().largest))
+    }
+    #expect(open.isEmpty)
+  }
+
   @Test("A change reads few of the records that it refers to at a time")
   func references() async throws {
     let docs = JSONValue.array((Int64(1)...Self.count).map { .string(Self.id($0).id) })

@@ -54,6 +54,18 @@ struct ServerStorageConformance: Sendable {
       #expect(found.0 == 3)
       #expect(found.1 == Dictionary(uniqueKeysWithValues: entries.map { ($0.record.id, $0) }))
     },
+    Check("Records are read in the order of their ids, until they have the wanted bytes") { storage in
+      let size = entry(1, "a").record.fields.bytes.count
+      try await storage.write(space: "s") { try $0.put([entry(1, "a"), entry(2, "b"), entry(3, "c")]) }
+      let cases: [(Int, [String])] = [
+        (1, ["c"]), (size, ["c"]), (size + 1, ["c", "a"]), (.max, ["c", "a", "b"]),
+      ]
+      for (bytes, expected) in cases {
+        let ids = ["c", "none", "a", "c", "b"].map(RecordID.note)
+        let found = try await storage.read(space: "s") { try $0.records(ids, bytes: bytes) }
+        #expect(found.map(\.record.id.id) == expected, "\(bytes)")
+      }
+    },
     Check("Any number of records and members is stored in one transaction") { storage in
       let entries = (1...203).map { entry($0, "n\($0)", in: "c\($0 % 7)") }
       let members = Set((1...70).map { "user\($0)" })

@@ -136,13 +136,15 @@ final class PostgresTransaction: ServerTransaction {
     }
   }
 
-  func records(_ ids: [RecordID]) throws -> [RecordID: StoredRecord] {
-    guard !ids.isEmpty else { return [:] }
+  func records(_ ids: [RecordID], bytes: Int) throws -> [StoredRecord] {
+    var seen: Set<RecordID> = []
+    let ids = ids.filter { seen.insert($0).inserted }
+    guard !ids.isEmpty else { return [] }
     var select = statement(StorageSQL.records)
     select.bind(ids.map(\.type))
     select.bind(ids.map(\.id))
-    let found = try records(try read(select))
-    return Dictionary(found.map { ($0.record.id, $0) }, uniquingKeysWith: { $1 })
+    select.bind(Int64(bytes))
+    return try records(try read(select))
   }
 
   func changes(after position: Int64, in scope: SyncScope, limit: Int, bytes: Int) throws -> [StoredRecord] {

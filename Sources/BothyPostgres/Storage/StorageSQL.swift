@@ -16,9 +16,13 @@ enum StorageSQL {
 
   static let heads = "SELECT space, head FROM space WHERE space = ANY($1::text[])"
 
+  /// Returns the records in the order of the ids whose fields have at most `$4` bytes, and the one that exceeds them.
   static let records = """
-    SELECT \(columns) FROM record
-    WHERE space = $1 AND (type, id) IN (SELECT * FROM unnest($2::text[], $3::text[]))
+    SELECT \(columns) FROM (
+      SELECT \(columns), place, sum(octet_length(fields)) OVER (ORDER BY place) - octet_length(fields) AS before
+      FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS wanted(of_type, of_id, place)
+      JOIN record ON record.space = $1 AND record.type = wanted.of_type AND record.id = wanted.of_id) AS counted
+    WHERE before < $4 ORDER BY place
     """
 
   /// The condition on a container for the path in `$2`. All paths below one begin with it and a slash, and `0` is the

@@ -54,15 +54,21 @@ final class SQLiteServerTransaction: ServerTransaction {
     return StoredRecord(position: position, record: record)
   }
 
-  func records(_ ids: [RecordID]) throws -> [RecordID: StoredRecord] {
+  func records(_ ids: [RecordID], bytes: Int) throws -> [StoredRecord] {
     let select = try PreparedStatement(
       "SELECT \(Self.columns) FROM record WHERE space = ? AND type = ? AND id = ?", in: database)
-    var found: [RecordID: StoredRecord] = [:]
+    var found: [StoredRecord] = []
+    var seen: Set<RecordID> = []
+    var left = bytes
     select.bind(space, at: 1)
-    for id in ids where found[id] == nil {
+    for id in ids where left > 0 && seen.insert(id).inserted {
       select.bind(id.type, at: 2)
       select.bind(id.id, at: 3)
-      if try select.step() { found[id] = try record(select) }
+      if try select.step() {
+        let entry = try record(select)
+        left -= entry.record.fields.bytes.count
+        found.append(entry)
+      }
       select.reset()
     }
     return found

@@ -6,6 +6,8 @@ struct OperationBatch {
   private(set) var evaluator: OperationEvaluator
   private(set) var head: Int64
   private var records: [RecordID: StoredRecord]
+  /// The operations whose records were not all read, by their ids.
+  private let unread: Set<String>
   /// The records before the request.
   private let originals: [RecordID: StoredRecord]
   private var changed: [RecordID: Int] = [:]
@@ -30,7 +32,7 @@ struct OperationBatch {
   private var amendments: [String: SyncOperation] = [:]
 
   init(
-    evaluator: OperationEvaluator, head: Int64, records: [RecordID: StoredRecord],
+    evaluator: OperationEvaluator, head: Int64, records: [RecordID: StoredRecord], unread: Set<String> = [],
     unique: UniqueFields? = nil,
     holders: [UniqueFieldValue: Set<RecordID>] = [:], takenLists: Set<RecordID> = [],
     decisions: WriteDecisions? = nil
@@ -38,6 +40,7 @@ struct OperationBatch {
     self.evaluator = evaluator
     self.head = head
     self.records = records
+    self.unread = unread
     self.unique = unique
     self.holders = holders
     self.takenLists = takenLists
@@ -72,7 +75,14 @@ struct OperationBatch {
     return found.sent
   }
 
+  /// True if the request had no room for all records that the operation needs. It is rejected then.
+  func lacksRecords(of operation: SyncOperation) -> Bool { unread.contains(operation.id) }
+
   mutating func apply(_ operation: SyncOperation) throws -> Outcome.Verdict {
+    if lacksRecords(of: operation) {
+      failures[operation.record] = operation.id
+      return .rejected(evaluator.rules.tooLargeTogether)
+    }
     if let refusal = try missingReference(operation) {
       // Operations that refer to the record wait for this one, also if it waits itself.
       failures[operation.record] = operation.id
@@ -127,6 +137,7 @@ struct OperationBatch {
   /// verdict, and the others wait for the first of them. The group's records may refer to any of each other, and the
   /// values of unique fields are checked at the end. A group is answered whole, so its records have a limit together.
   mutating func apply(together operations: [SyncOperation]) throws -> [Outcome.Verdict] {
+    if operations.contains(where: lacksRecords) { return refuse(tooLarge: operations) }
     let before = self
     var verdicts = try operations.map { try decide($0, isAlone: false) }
     for (index, sent) in operations.enumerated() where verdicts[index].isApplied {
@@ -162,7 +173,8 @@ struct OperationBatch {
 
   /// Returns the verdict on a later copy of a conflicting operation: the present version, if the user may see it.
   func conflict(of operation: SyncOperation) -> Outcome.Verdict {
-    evaluator.conflict(of: operation, current: records[operation.record]?.record)
+    if lacksRecords(of: operation) { return .rejected(evaluator.rules.tooLargeTogether) }
+    return evaluator.conflict(of: operation, current: records[operation.record]?.record)
   }
 
   /// - Parameters:

@@ -92,8 +92,9 @@ public protocol ServerSnapshot {
   /// backup doesn't have.
   func has(_ position: Int64) throws -> Bool
 
-  /// Returns the records with these ids, tombstones included. Missing ones are left out.
-  func records(_ ids: [RecordID]) throws -> [RecordID: StoredRecord]
+  /// Returns the records with these ids, tombstones included, each once and in the order of the ids. Missing ones are
+  /// left out. It ends with the record at which their fields reach `bytes`.
+  func records(_ ids: [RecordID], bytes: Int) throws -> [StoredRecord]
   /// Returns at most `limit` changes after `position` in `scope`, in position order. It ends with the change at which
   /// their fields reach `bytes`.
   func changes(after position: Int64, in scope: SyncScope, limit: Int, bytes: Int) throws -> [StoredRecord]
@@ -164,6 +165,14 @@ public protocol ServerSnapshot {
 }
 
 extension ServerSnapshot {
+  /// Returns the records with these ids, tombstones included. Missing ones are left out.
+  ///
+  /// Memory grows with the records, so the ids should be few.
+  public func records(_ ids: [RecordID]) throws -> [RecordID: StoredRecord] {
+    let found = try records(ids, bytes: .max)
+    return Dictionary(found.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
   /// Like `changes(after:in:limit:bytes:)`, but without a limit of bytes.
   ///
   /// Memory grows with the records, so the limit should be small.

@@ -8,7 +8,8 @@ extension SyncService {
   static let latest: Int64 = 600_000
 
   /// Decides the operations, and writes nothing. Reads everything before the decisions: two round trips to the storage
-  /// for any number of operations, and one for each new list and for sixteen records that operations refer to.
+  /// for any number of operations, and one for each new list and for sixteen records that operations refer to. The
+  /// outcomes end before an operation whose records have no room.
   ///
   /// - Parameters:
   ///   - transaction: the transaction that stores the result. With `nil` the result is a preview.
@@ -32,6 +33,9 @@ extension SyncService {
     decided.outcomes.reserveCapacity(request.operations.count)
     var chain = OperationChain(request.operations)
     for unit in request.units {
+      // The first unit is judged in any case, so each request makes progress.
+      let isFirst = unit.contains { $0.id == open.first?.id }
+      if !isFirst, unit.contains(where: decided.batch.lacksRecords) { break }
       var fresh: [Outcome.Verdict] = []
       let new = unit.filter { known[$0.id] == nil }
       if let verdicts = chain.waiting(new) {
@@ -73,8 +77,8 @@ extension SyncService {
     var budget = OutcomeBudget(bytes: rules.answerSize)
     var answers: [Outcome] = []
     for unit in request.units {
-      let outcomes = decided.outcomes[answers.count..<answers.count + unit.count]
-      guard budget.hasRoom(for: outcomes) else { break }
+      let outcomes = decided.outcomes.dropFirst(answers.count).prefix(unit.count)
+      guard outcomes.count == unit.count, budget.hasRoom(for: outcomes) else { break }
       answers += outcomes.map {
         Outcome(operation: $0.operation, budget.bounded($0.verdict, of: $0.operation))
       }
@@ -109,7 +113,8 @@ extension SyncService {
     return operations.map { _ in .rejected(refusal) }
   }
 
-  /// Makes a batch with all records that the operations may need, those of amendments included.
+  /// Makes a batch with the records that the operations may need, those of amendments included. Reads the records of
+  /// as many operations as `AccessRules.pushSize` has room for. Records that operations only refer to are kept in part.
   ///
   /// - Parameter transaction: completes the notes of unique values. With `nil` the batch may accept a taken value.
   func batch(
@@ -117,27 +122,32 @@ extension SyncService {
     completing transaction: (any ServerTransaction)?, _ decisions: WriteDecisions?
   ) throws -> OperationBatch {
     let operations = decisions.map { sent + $0.amendments(of: sent, rules) } ?? sent
-    var needed = operations.map(\.record)
+    let unique = UniqueFields(rules.schema)
+    let holders = try unique?.holders(of: operations, rules, in: storage, completing: transaction) ?? [:]
+    var needs: [String: [RecordID]] = [:]
     var named: Set<RecordID> = []
     for operation in operations {
       if rules.checksReferences {
         named.formUnion(rules.references(in: operation.fields, of: operation.record.type).map(\.id))
       }
-      if let sharing = operation.sharing { needed += sharing.add.lists.map(UserList.recordID) }
+      if let sharing = operation.sharing { named.formUnion(sharing.add.lists.map(UserList.recordID)) }
+      needs[operation.id, default: []].append(operation.record)
+      for value in unique?.values(setBy: operation, rules) ?? [] {
+        needs[operation.id, default: []] += holders[value] ?? []
+      }
     }
-    let unique = UniqueFields(rules.schema)
-    let holders = try unique?.holders(of: operations, rules, in: storage, completing: transaction) ?? [:]
-    for records in holders.values { needed += records }
     let viewer = try viewer(principal, in: storage)
-    var records = try storage.records(needed)
-    try storage.forEachRecord(of: named.subtracting(needed)) { id, entry in
+    let needed = try NeededRecords(
+      sent.map { ($0.id, needs[$0.id] ?? []) }, bytes: rules.pushSize, in: storage)
+    var records = needed.records
+    try storage.forEachRecord(of: named.subtracting(needed.read)) { id, entry in
       guard var entry else { return }
       entry.record = rules.reducedToSight(entry.record)
       records[id] = entry
     }
     return OperationBatch(
       evaluator: OperationEvaluator(rules: rules, viewer: viewer, now: now),
-      head: storage.head, records: records, unique: unique, holders: holders,
+      head: storage.head, records: records, unread: needed.unread, unique: unique, holders: holders,
       takenLists: try takenLists(of: operations, besides: records, in: storage), decisions: decisions)
   }
 
@@ -211,6 +221,7 @@ struct DecidedRequest {
     _ verdict: Outcome.Verdict, of operation: SyncOperation
   ) -> Outcome.Verdict {
     switch verdict {
+    case .applied where batch.lacksRecords(of: operation): return verdict.withoutRecord
     case .applied(let version, let modified, let record):
       if let position = Int64(version) { told.insert(position) }
       return .duplicate(

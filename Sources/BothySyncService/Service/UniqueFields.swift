@@ -106,6 +106,14 @@ struct UniqueFields: Sendable {
   /// value.
   private static let longest = 256
 
+  /// Returns the values that an operation sets.
+  func values(setBy operation: SyncOperation, _ rules: AccessRules) -> [UniqueFieldValue] {
+    let type = operation.record.type
+    guard operation.kind != .delete, fields[type] != nil else { return [] }
+    let isNew = operation.kind == .insert
+    return values(in: isNew ? rules.withDefaults(operation.fields, of: type) : operation.fields, of: type)
+  }
+
   // MARK: the storage's notes
 
   /// Returns the records that may have the values that operations set. Costs one look-up, after completing the notes if
@@ -117,12 +125,7 @@ struct UniqueFields: Sendable {
     completing transaction: (any ServerTransaction)?
   ) throws -> [UniqueFieldValue: Set<RecordID>] {
     var values: Set<UniqueFieldValue> = []
-    for operation in operations where operation.kind != .delete && fields[operation.record.type] != nil {
-      let type = operation.record.type
-      let isNew = operation.kind == .insert
-      values.formUnion(
-        self.values(in: isNew ? rules.withDefaults(operation.fields, of: type) : operation.fields, of: type))
-    }
+    for operation in operations { values.formUnion(self.values(setBy: operation, rules)) }
     guard !values.isEmpty else { return [:] }
     let asked = Array(values)
     let found = try storage.holders(of: asked, marked: mark)
@@ -131,11 +134,14 @@ struct UniqueFields: Sendable {
     return try storage.holders(of: asked, marked: mark).records
   }
 
+  /// The bytes of changes that are read at a time.
+  private static let pieceSize = 8 << 20
+
   /// Reads the changes after `start`, a few hundred at a time.
   private func complete(from start: Int64, in storage: any ServerTransaction) throws {
     var position = start
-    while case let page = try storage.changes(after: position, in: .everything, limit: 500),
-      let last = page.last
+    while case let page = try storage.changes(
+      after: position, in: .everything, limit: 500, bytes: Self.pieceSize), let last = page.last
     {
       let holders = page.flatMap { entry -> [UniqueHolder] in
         // A record that can't be read has no values that can be compared.

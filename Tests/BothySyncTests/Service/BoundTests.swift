@@ -188,6 +188,55 @@ struct BoundTests {
     #expect(try await storage.statistics(of: "s").records == 3)
   }
 
+  @Test("A transaction of large stored records is judged first in its request, and rejected")
+  func largeStoredRecords() async throws {
+    var rules = rules()
+    rules.pushSize = 3000
+    let (service, storage) = try await service(rules, records: 9)
+    func update(_ numbers: ClosedRange<Int>, group: String?) -> [BothySync.SyncOperation] {
+      numbers.map { number in
+        SyncOperation(
+          id: "o\(number)", kind: .update, record: .note("n\(number)"), base: String(number),
+          fields: ["title": "t"], group: group.map { SyncOperation.Group(id: $0, size: numbers.count) })
+      }
+    }
+    func verdicts(_ operations: [BothySync.SyncOperation]) async throws -> [Outcome.Verdict] {
+      try await service.sync(
+        space: "s", principal: ann, SyncRequest(device: "d", operations: operations)
+      ).outcomes.map(\.verdict)
+    }
+    let large = update(2...5, group: "g")
+    #expect(try await verdicts(update(1...1, group: nil) + large).map(\.isApplied) == [true])
+    func head() async throws -> Int64 { try await storage.read(space: "s") { $0.head } }
+    let before = try await head()
+    let refused = try await verdicts(large)
+    #expect(refused.count == 4)
+    for verdict in refused {
+      guard case .rejected(let rejection) = verdict else {
+        Issue.record("\(verdict)")
+        continue
+      }
+      #expect(rejection.code == "tooLarge")
+    }
+    #expect(try await head() == before)
+    #expect(try await verdicts(update(7...8, group: "h")).map(\.isApplied) == [true, true])
+  }
+
+  @Test("A device sends the changes again for which a request had no room")
+  func smallRequests() async throws {
+    var rules = AccessRules()
+    rules.pushSize = 1
+    let pair = try Pair(rules: rules)
+    let ids = (1...6).map { "T\($0)" }
+    for id in ids { try pair.a.insert(id, "oil") }
+    #expect(await pair.a.store.sync().pushed == 6)
+    for id in ids { try pair.a.retitle(id, "lamp") }
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 6 && report.obstacle == nil)
+    #expect(pair.a.remote.requests.filter { !$0.operations.isEmpty }.count >= 7)
+    #expect(try await pair.isEven())
+  }
+
   @Test("A conflict without room in a response is still one for a late copy")
   func lateConflict() async throws {
     let (service, storage) = try await service(rules(answerSize: 1), records: 2)
