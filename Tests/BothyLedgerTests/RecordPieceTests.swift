@@ -114,6 +114,28 @@ struct RecordPieceTests {
     #expect(open.isEmpty)
   }
 
+  @Test("A request reads a limited number of records that its changes refer to")
+  func manyReferences() async throws {
+    func shelf(_ name: String, docs: ClosedRange<Int>) -> BothySync.SyncOperation {
+      SyncOperation(
+        id: name, kind: .insert, record: RecordID(type: "Shelf", id: name),
+        fields: ["docs": .array(docs.map { .string("x\($0)") })])
+    }
+    func codes(_ shelves: [BothySync.SyncOperation]) async throws -> [String] {
+      let request = SyncRequest(device: "d", operations: shelves)
+      return try await service.sync(space: "s", principal: Self.bob, request).outcomes.map { outcome in
+        if case .rejected(let rejection) = outcome.verdict { rejection.code } else { "\(outcome.verdict)" }
+      }
+    }
+    _ = storage.taken()
+    #expect(try await codes([shelf("a", docs: 1...30_001)]) == ["tooLarge"])
+    #expect(storage.taken().records < 10)
+    let two = [shelf("b", docs: 1...20_000), shelf("c", docs: 20_001...40_000)]
+    #expect(try await codes(two) == ["unknownReference"])
+    #expect(storage.taken().records < 20_010)
+    #expect(try await codes([two[1]]) == ["unknownReference"])
+  }
+
   @Test("A change reads few of the records that it refers to at a time")
   func references() async throws {
     let docs = JSONValue.array((Int64(1)...Self.count).map { .string(Self.id($0).id) })

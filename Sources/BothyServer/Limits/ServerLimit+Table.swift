@@ -60,6 +60,9 @@ extension ServerLimit {
     fixed(
       "secrets-of-request", .requests, FixedLimits.secretsOfRequest,
       "Values of sensitive fields in one request."),
+    fixed(
+      "references", .requests, FixedLimits.references,
+      "Records that the changes of one request refer to. A transaction with more of its own is rejected."),
     fixed("token-size", .requests, JWTVerifier.sizeLimit, in: .bytes, "The bytes of a JSON Web Token."),
     fixed("token-groups", .requests, JWTVerifier.groupLimit, "The groups in a JSON Web Token."),
     fixed("device-name", .requests, FixedLimits.deviceName, in: .bytes, "The bytes of a device's id."),

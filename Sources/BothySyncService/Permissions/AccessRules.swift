@@ -301,13 +301,13 @@ extension AccessRules {
         + "\(FixedLimits.secretsOfRecord) and \(recordSizeLimit).")
   }
 
-  /// The rejection of operations that are applied together and whose records are too large for one request.
+  /// The rejection of operations that are applied together and that need more records than one request may read.
   var tooLargeTogether: Rejection {
     Rejection(
       code: "tooLarge",
       message:
-        "The records of the transaction have more than \(pushSize) bytes together; this server takes no more "
-        + "(--push-size). Divide the transaction, and keep large values in blobs.")
+        "The change, with its transaction, needs stored records of more than \(pushSize) bytes (--push-size) or refers "
+        + "to more than \(FixedLimits.references) records. Divide it, and keep large values in blobs.")
   }
 
   /// Returns the fields with the schema's defaults filled in. In a changed record only required fields are filled in,

@@ -1,23 +1,52 @@
 import BothyStore
 
+/// The ids of the records that the operations of a request need, those of amendments included.
+struct RecordNeeds {
+  /// The records that an operation changes or compares, by the operation's id.
+  private(set) var whole: [String: [RecordID]] = [:]
+  /// The records that operations refer to or share with, of which only the readers matter.
+  private(set) var named: Set<RecordID> = []
+  /// The operations with references for which the request has no room, by their ids.
+  private(set) var crowded: Set<String> = []
+
+  init(
+    of operations: [SyncOperation], _ unique: UniqueFields?, _ holders: [UniqueFieldValue: Set<RecordID>],
+    _ rules: AccessRules
+  ) {
+    for operation in operations {
+      var others = rules.references(in: operation.fields, of: operation.record.type).map(\.id)
+      if let sharing = operation.sharing { others += sharing.add.lists.map(UserList.recordID) }
+      if named.count + others.count > FixedLimits.references {
+        crowded.insert(operation.id)
+      } else {
+        named.formUnion(others)
+      }
+      whole[operation.id, default: []].append(operation.record)
+      for value in unique?.values(setBy: operation, rules) ?? [] {
+        whole[operation.id, default: []] += holders[value] ?? []
+      }
+    }
+  }
+}
+
 /// The records that the operations of a request change or compare, as many as one request may read.
 struct NeededRecords {
   private(set) var records: [RecordID: StoredRecord] = [:]
   /// The ids that were read, with those of missing records.
   private(set) var read: Set<RecordID> = []
-  /// The operations some of whose records were not read, by their ids.
-  private(set) var unread: Set<String> = []
+  /// The operations for whose records the request has no room, by their ids.
+  private(set) var unread: Set<String>
 
   /// Reads the records of the operations in order, in one round trip. The first record is always read.
   ///
-  /// - Parameters:
-  ///   - needs: the records of each operation, the operations in the request's order.
-  ///   - bytes: the bytes of fields with which the reading ends.
+  /// - Parameter bytes: the bytes of fields with which the reading ends.
   init(
-    _ needs: [(operation: String, ids: [RecordID])], bytes: Int, in storage: any ServerSnapshot
+    of operations: [SyncOperation], _ needs: RecordNeeds, bytes: Int, in storage: any ServerSnapshot
   ) throws {
+    unread = needs.crowded
+    let wanted = operations.map { ($0.id, needs.whole[$0.id] ?? []) }
     var ids: [RecordID] = []
-    for id in needs.lazy.flatMap(\.ids) where read.insert(id).inserted { ids.append(id) }
+    for (_, some) in wanted { for id in some where read.insert(id).inserted { ids.append(id) } }
     let found = try storage.records(ids, bytes: bytes)
     records = Dictionary(found.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
     let size = found.reduce(0) { $0.addingClamped($1.record.fields.bytes.count) }
@@ -26,6 +55,6 @@ struct NeededRecords {
     let left = ids[(end + 1)...]
     if left.isEmpty { return }
     read.subtract(left)
-    unread = Set(needs.filter { !read.isSuperset(of: $0.ids) }.map(\.operation))
+    for (operation, some) in wanted where !read.isSuperset(of: some) { unread.insert(operation) }
   }
 }

@@ -331,8 +331,12 @@ struct OperationBatch {
       let before = originals[operation.record]?.record, !before.isDeleted,
       evaluator.rules.shows(before, to: evaluator.viewer)
     else { return missing.first }
-    let known = evaluator.rules.references(in: try before.fields.members(), of: before.id.type)
-    return missing.first { one in !known.contains { $0 == one } }
+    // Both may have many thousands, so they are not compared one by one.
+    var known: [String: Set<RecordID>] = [:]
+    for one in evaluator.rules.references(in: try before.fields.members(), of: before.id.type) {
+      known[one.field, default: []].insert(one.id)
+    }
+    return missing.first { !(known[$0.field]?.contains($0.id) ?? false) }
   }
 
   // MARK: unique values

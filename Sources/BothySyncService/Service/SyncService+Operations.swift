@@ -124,23 +124,11 @@ extension SyncService {
     let operations = decisions.map { sent + $0.amendments(of: sent, rules) } ?? sent
     let unique = UniqueFields(rules.schema)
     let holders = try unique?.holders(of: operations, rules, in: storage, completing: transaction) ?? [:]
-    var needs: [String: [RecordID]] = [:]
-    var named: Set<RecordID> = []
-    for operation in operations {
-      if rules.checksReferences {
-        named.formUnion(rules.references(in: operation.fields, of: operation.record.type).map(\.id))
-      }
-      if let sharing = operation.sharing { named.formUnion(sharing.add.lists.map(UserList.recordID)) }
-      needs[operation.id, default: []].append(operation.record)
-      for value in unique?.values(setBy: operation, rules) ?? [] {
-        needs[operation.id, default: []] += holders[value] ?? []
-      }
-    }
+    let needs = RecordNeeds(of: operations, unique, holders, rules)
     let viewer = try viewer(principal, in: storage)
-    let needed = try NeededRecords(
-      sent.map { ($0.id, needs[$0.id] ?? []) }, bytes: rules.pushSize, in: storage)
+    let needed = try NeededRecords(of: sent, needs, bytes: rules.pushSize, in: storage)
     var records = needed.records
-    try storage.forEachRecord(of: named.subtracting(needed.read)) { id, entry in
+    try storage.forEachRecord(of: needs.named.subtracting(needed.read)) { id, entry in
       guard var entry else { return }
       entry.record = rules.reducedToSight(entry.record)
       records[id] = entry
