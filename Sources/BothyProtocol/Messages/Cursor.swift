@@ -19,9 +19,13 @@ package struct Cursor: Equatable {
     self.began = began
   }
 
+  /// The most bytes of a token. It is enough for two thousand types with readers of their own.
+  package static let longest = 64 << 10
+
   /// Returns `nil` for text that no server of this kind issued.
   package init?(token: String) {
-    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard token.utf8.count <= Self.longest else { return nil }
+    let parts = token.split(separator: ".", maxSplits: 4, omittingEmptySubsequences: false)
     guard (3...4).contains(parts.count), let position = Int64(parts[1]), position >= 0 else { return nil }
     self.init(epoch: String(parts[0]), position: position, scopeMark: String(parts[2]))
     guard parts.count == 4 else { return }

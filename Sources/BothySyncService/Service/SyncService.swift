@@ -156,7 +156,8 @@ public struct SyncService: Sendable {
     for pull in request.pulls {
       if let token = pull.cursor, Cursor(token: token) == nil {
         throw SyncServiceError(
-          .badCursor, "'\(token)' isn't a cursor of this server. Pull without a cursor to start over.")
+          .badCursor,
+          "'\(token.prefix(128))' isn't a cursor of this server. Pull without a cursor to start over.")
       }
     }
   }

@@ -63,6 +63,21 @@ struct BoundTests {
     }
   }
 
+  @Test("A cursor that is longer than a server's own is refused")
+  func longCursors() async throws {
+    let (service, _) = try await service(rules(), records: 1)
+    func cursor(after cursor: String?) async throws -> String? {
+      let request = SyncRequest(device: "d", pulls: [.init(.everything, cursor: cursor)])
+      return try await service.sync(space: "s", principal: ann, request).pages.first?.cursor
+    }
+    let own = try #require(try await cursor(after: nil))
+    #expect(try await cursor(after: own + "-a") == own)
+    let error = await #expect(throws: SyncServiceError.self) {
+      try await cursor(after: own + String(repeating: "-a", count: 40_000))
+    }
+    #expect(error?.code == .badCursor && error?.message.utf8.count ?? 0 < 1000)
+  }
+
   @Test("All pages of a response together have bounded bytes, and cursors bring the rest")
   func pages() async throws {
     let (service, _) = try await service(rules(), records: 60, containers: 6)
