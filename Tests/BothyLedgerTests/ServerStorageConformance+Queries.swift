@@ -23,6 +23,33 @@ extension ServerStorageConformance {
   }
 
   static let queryChecks: [Check] = [
+    Check("Large records are read in pieces, and found in their order") { storage in
+      let schema = task([
+        FieldSchema("done", .bool, optional: true, indexed: true), FieldSchema("rank", .int, optional: true),
+        FieldSchema("body", .text, optional: true),
+      ])
+      let service = taskService(storage, schema)
+      let body = JSONValue.string(String(repeating: "x", count: 900_000))
+      let ranks = (0..<24).map { $0 * 7 % 24 }
+      for (number, rank) in ranks.enumerated() {
+        let fields: [String: JSONValue] = ["done": true, "rank": .int(Int64(rank)), "body": body]
+        _ = try await service.restore([record(name(number), fields)], into: "s")
+      }
+      let expected = ranks.indices.sorted { ranks[$0] < ranks[$1] }.map(name)
+      let conditions: [ConditionTree] = [
+        .compare(field: "done", .equal, .bool(true)),
+        .oneOf(field: "id", ranks.indices.map { .text(name($0)) }),
+      ]
+      for condition in conditions {
+        let query = AnyQuery("Task", where: condition, order: [SortKey("rank")])
+        let (ids, reads) = try await request(query, storage, schema)
+        #expect(ids == Array(expected.prefix(ids.count)) && ids.count >= 9)
+        #expect(reads.scans == 0 && reads.largest < 6_000_000, "\(reads)")
+        let found = try await service.query(space: "s", principal: Principal("ann"), query)
+        #expect(found.allSatisfy { $0.fields.bytes.count > 900_000 })
+        #expect(try await service.count(space: "s", principal: Principal("ann"), query) == 24)
+      }
+    },
     Check("A query by an indexed condition or order reads what it returns") { storage in
       try await fill(taskService(storage, task()), 2000)
       let due = ConditionTree.compare(field: "due", .greaterOrEqual, .date(1990))

@@ -5,12 +5,6 @@ import BothyStore
 /// The entries name records to check. Records that changed since the index's position are read from the changes and
 /// merged. So the answer is that of a scan, whatever the entries are.
 struct IndexedSelection {
-  /// A record in its stored form and as the evaluator reads it.
-  struct Match {
-    var entry: StoredRecord
-    var record: AnyRecord
-  }
-
   /// The most changes since the index's position that are merged.
   static let tailLimit = 256
   /// The number of records that a walk may pass by before it ends, unless one in twenty is selected.
@@ -29,6 +23,11 @@ struct IndexedSelection {
   private var tail: ArraySlice<Match> = []
   private var (examined, selected) = (0, 0)
 
+  /// The memory for the records that wait for others.
+  private var room: MatchRoom
+
+  typealias Match = SelectionMatch
+
   /// Returns `nil` if no index of the type has all entries, or if too much changed since.
   ///
   /// - Parameters:
@@ -45,6 +44,7 @@ struct IndexedSelection {
     guard !conditions.isEmpty else { return nil }
     (self.storage, self.query, self.type, self.after, self.shows) = (storage, query, type, after, shows)
     (order, position) = (query.totalOrder, state.position)
+    room = MatchRoom(query.totalOrder)
     guard let tail = try readTail() else { return nil }
     self.tail = tail[...]
   }
@@ -62,7 +62,7 @@ struct IndexedSelection {
     var found: [Match] = []
     for entry in page where entry.record.id.type == query.type && !entry.record.isDeleted {
       if let record = try match(entry, try entry.record.fields.members()) {
-        found.append(Match(entry: entry, record: record))
+        found.append(Match(entry, record))
       }
     }
     return found.sorted(by: precedes)
@@ -86,22 +86,26 @@ struct IndexedSelection {
     -> [Match]
   {
     let names = ids.map { RecordID(type: query.type, id: $0) }
-    let records = try storage.records(names)
-    examined += ids.count
-    return try names.compactMap { name in
-      guard let entry = records[name], !entry.record.isDeleted, entry.position <= position else { return nil }
+    var found: [Match] = []
+    var memory = room
+    try storage.visitRecords(names) { entry in
+      guard !entry.record.isDeleted, entry.position <= position else { return }
       let members = try entry.record.fields.members()
-      guard index.keys(in: members).contains(key) else { return nil }
-      return try match(entry, members).map { Match(entry: entry, record: $0) }
+      guard index.keys(in: members).contains(key), let record = try match(entry, members) else { return }
+      found.append(memory.kept(Match(entry, record)))
     }
+    room = memory
+    examined += ids.count
+    return found
   }
 
   // MARK: gathering
 
-  /// Returns the selected records of some keys, in order.
+  /// Returns the selected records of some keys, in order, or `nil` if their sort keys are too large for memory.
   ///
   /// - Parameter most: the number of records that are needed, or `nil` for all.
-  mutating func gather(_ ranges: [FieldEntryRange], most: Int?) throws -> [Match] {
+  mutating func gather(_ ranges: [FieldEntryRange], most: Int?) throws -> [Match]? {
+    room = MatchRoom(order)
     var found = Array(tail)
     var seen: Set<RecordID> = []
     for range in ranges {
@@ -112,6 +116,7 @@ struct IndexedSelection {
           for match in try matches(batch, of: key, index) where seen.insert(match.record.recordID).inserted {
             found.append(match)
           }
+          if room.isFull { return nil }
         }
         if let most, found.count > max(2 * most, 1000) {
           found = Array(found.sorted(by: precedes).prefix(most))
@@ -136,9 +141,8 @@ struct IndexedSelection {
       let count = try storage.entryCounts(in: ranges, limit: IndexPlan.gatherLimit + 1).reduce(0, +)
       guard count <= IndexPlan.gatherLimit else { return nil }
       if count + tail.count >= most {
-        let found = try gather(ranges, most: nil).filter {
-          $0.record.distance(of: key.field, from: origin) <= metres
-        }
+        guard let all = try gather(ranges, most: nil) else { return nil }
+        let found = all.filter { $0.record.distance(of: key.field, from: origin) <= metres }
         if found.count >= most { return Array(found.prefix(most)) }
       }
       metres *= Self.circle.growth
@@ -164,17 +168,19 @@ struct IndexedSelection {
     while let (key, ids) = try runs.next() {
       if let ended = group, ended.key != key {
         group = nil
+        room = MatchRoom(order)
         guard try emit(ended.matches.sorted(by: precedes), body) else { return .finished }
       }
       let isInOrder = walk.followsIDs && !FieldKey.isCut(key)
       for batch in ids.batches(of: Self.batch) {
+        if isInOrder { room = MatchRoom(order) }
         let found = try matches(batch, of: key, index)
         selected += found.count
         if isInOrder {
           guard try emit(found, body) else { return .finished }
         } else {
           group = (key, (group?.matches ?? []) + found)
-          if let group, group.matches.count > IndexPlan.gatherLimit { return .tired }
+          if let group, group.matches.count > IndexPlan.gatherLimit || room.isFull { return .tired }
         }
         if examined > Self.patience, selected * 20 < examined { return .tired }
       }

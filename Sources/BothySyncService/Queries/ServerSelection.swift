@@ -34,37 +34,37 @@ struct ServerSelection {
   ) throws {
     var (passed, left) = (after == nil ? query.offset : 0, query.limit ?? .max)
     var last = after
-    func pass(_ entry: StoredRecord) throws -> Bool {
+    func pass(_ entry: @autoclosure () throws -> StoredRecord) throws -> Bool {
       if passed > 0 {
         passed -= 1
         return true
       }
       guard left > 0 else { return false }
       left -= 1
-      return try body(entry) && left > 0
+      return try body(entry()) && left > 0
     }
     guard left > 0 else { return }
     if let named = try named(after: after, in: storage) {
-      for entry in named { guard try pass(entry) else { return } }
+      for match in named { guard try pass(try match.whole(in: storage)) else { return } }
       return
     }
     if var indexed = try IndexedSelection(checked, type, after: after, in: storage, shows: shows) {
       switch try indexed.conditions.plan(in: storage) {
       case .gather(let ranges):
         let most = query.limit.map { $0.addingClamped(passed) }
-        for match in try indexed.gather(ranges, most: most) {
-          guard try pass(match.entry) else { return }
+        if let found = try indexed.gather(ranges, most: most) {
+          for match in found { guard try pass(try match.whole(in: storage)) else { return } }
+          return
         }
-        return
       case .walk(let walk):
         let end = try indexed.walk(walk) { match in
           last = match.record
-          return try pass(match.entry)
+          return try pass(try match.whole(in: storage))
         }
         if end == .finished { return }
       case nil:
         if let limit = query.limit, let found = try indexed.nearest(limit.addingClamped(passed)) {
-          for match in found { guard try pass(match.entry) else { return } }
+          for match in found { guard try pass(try match.whole(in: storage)) else { return } }
           return
         }
       }
@@ -84,17 +84,21 @@ struct ServerSelection {
   }
 
   /// Returns the selected ones, in order, among the records that the condition names by id. Returns `nil` if it names
-  /// none, or too many. Without a schema the kinds of fields are guesses, and the storage decides.
-  private func named(after: AnyRecord?, in storage: any ServerSnapshot) throws -> [StoredRecord]? {
+  /// none, or too many. Without a schema the kinds of fields are guesses, and the storage decides. It also sorts records
+  /// whose sort keys are too large for memory.
+  private func named(after: AnyRecord?, in storage: any ServerSnapshot) throws -> [SelectionMatch]? {
     guard schema != nil, let ids = checked.filter.ids, ids.count <= Self.nameLimit else { return nil }
     let names = Set(ids.map { RecordID(type: type.name, id: $0) })
     let order = checked.totalOrder
-    return try storage.records(Array(names)).values
-      .filter { !$0.record.isDeleted && shows($0.record) }
-      .map { ($0, AnyRecord($0.record, try $0.record.fields.members(), type)) }
-      .filter { checked.holds($1, type) && after?.precedes($1, by: order, type) ?? true }
-      .sorted { $0.1.precedes($1.1, by: order, type) }
-      .map(\.0)
+    var room = MatchRoom(order)
+    var found: [SelectionMatch] = []
+    try storage.visitRecords(Array(names)) { entry in
+      guard !room.isFull, !entry.record.isDeleted, shows(entry.record) else { return }
+      let record = AnyRecord(entry.record, try entry.record.fields.members(), type)
+      guard checked.holds(record, type), after?.precedes(record, by: order, type) ?? true else { return }
+      found.append(room.kept(SelectionMatch(entry, record)))
+    }
+    return room.isFull ? nil : found.sorted { $0.record.precedes($1.record, by: order, type) }
   }
 
   /// The most records that are read by their ids.
@@ -104,9 +108,10 @@ struct ServerSelection {
   func count(in storage: any ServerSnapshot) throws -> Int {
     if let named = try named(after: nil, in: storage) { return named.count }
     if var indexed = try IndexedSelection(checked, type, after: nil, in: storage, shows: shows),
-      let ranges = try indexed.conditions.gathering(in: storage)
+      let ranges = try indexed.conditions.gathering(in: storage),
+      let found = try indexed.gather(ranges, most: nil)
     {
-      return try indexed.gather(ranges, most: nil).count
+      return found.count
     }
     guard isRestricted else { return try storage.count(query, schema: schema) }
     var all = query
