@@ -6,6 +6,30 @@ import Testing
 /// The checks of visibility and of the separation of spaces.
 extension ServerStorageConformance {
   static let sharingChecks: [Check] = [
+    Check("Audiences count with the bytes of a page, and all pages bring every record") { storage in
+      let names = Set((1...100).map { "user\($0)" + String(repeating: "x", count: 100) })
+      let entries = (Int64(1)...10).map { visible($0, "r\($0)", audience: Audience(users: names)) }
+      try await storage.write(space: "s") { try $0.put(entries) }
+      let (changes, records) = try await storage.read(space: "s") { storage in
+        (
+          try storage.changes(after: 0, in: .everything, limit: 99, bytes: 25_000).count,
+          try storage.records(entries.map(\.record.id), bytes: 25_000).count
+        )
+      }
+      #expect((1...3).contains(changes) && (1...3).contains(records))
+      var rules = AccessRules()
+      rules.answerSize = 25_000
+      let service = SyncService(storage: storage, rules: rules, now: { 1000 })
+      var (found, cursor, isOpen) = (0, String?.none, true)
+      while isOpen, found < 20 {
+        let request = SyncRequest(device: "d", pulls: [.init(.everything, cursor: cursor)])
+        let page = try #require(
+          try await service.sync(space: "s", principal: Principal("ann"), request).pages.first)
+        #expect(page.changes.count <= 3)
+        (found, cursor, isOpen) = (found + page.changes.count, page.cursor, page.more)
+      }
+      #expect(found == 10 && !isOpen)
+    },
     Check("Sharing is kept with the record") { storage in
       var shared = entry(1, "a")
       shared.record.sharing = Audience(users: ["bob"], lists: ["L1"])

@@ -92,7 +92,7 @@ extension StorageSQL {
     if pieces.contains(.indexed) { parts += indexed(scope, end) }
     return """
       SELECT \(columns) FROM (
-        SELECT \(columns), sum(octet_length(fields)) OVER (ORDER BY position) - octet_length(fields) AS before
+        SELECT \(columns), sum(\(size)) OVER (ORDER BY position) - \(size) AS before
         FROM record WHERE space = $1 AND position IN (
           SELECT position FROM (\(parts.joined(separator: "\nUNION\n"))) AS places ORDER BY position LIMIT $4)
       ) AS counted

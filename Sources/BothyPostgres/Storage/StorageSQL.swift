@@ -3,6 +3,9 @@ enum StorageSQL {
   static let columns =
     "position, type, id, container, modified, owner, deleted, fields, sharing, created"
 
+  /// The bytes of a record that its readers count.
+  static let size = "(octet_length(fields) + coalesce(octet_length(sharing), 0))"
+
   static let beginWriting = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
   static let beginReading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
@@ -19,7 +22,7 @@ enum StorageSQL {
   /// Returns the records in the order of the ids whose fields have at most `$4` bytes, and the one that exceeds them.
   static let records = """
     SELECT \(columns) FROM (
-      SELECT \(columns), place, sum(octet_length(fields)) OVER (ORDER BY place) - octet_length(fields) AS before
+      SELECT \(columns), place, sum(\(size)) OVER (ORDER BY place) - \(size) AS before
       FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS wanted(of_type, of_id, place)
       JOIN record ON record.space = $1 AND record.type = wanted.of_type AND record.id = wanted.of_id) AS counted
     WHERE before < $4 ORDER BY place
@@ -45,7 +48,7 @@ enum StorageSQL {
   static func changes(_ scope: Scope) -> String {
     """
     SELECT \(columns) FROM (
-      SELECT \(columns), sum(octet_length(fields)) OVER (ORDER BY position) - octet_length(fields) AS before FROM (
+      SELECT \(columns), sum(\(size)) OVER (ORDER BY position) - \(size) AS before FROM (
         SELECT \(columns) FROM record WHERE space = $1 AND \(scope.condition) AND position > $3
         ORDER BY position LIMIT $4) AS found) AS counted
     WHERE before < $5 ORDER BY position

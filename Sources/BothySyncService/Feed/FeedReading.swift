@@ -26,7 +26,7 @@ struct FeedReading {
     let records = try storage.changes(after: position, in: .everything, limit: limit, bytes: bytes)
     var end = storage.head
     if remembered.count >= limit, let last = remembered.last { end = min(end, last.position) }
-    let size = records.reduce(0) { $0.addingClamped($1.record.fields.bytes.count) }
+    let size = records.reduce(0) { $0.addingClamped($1.record.weight) }
     if records.count >= limit || size >= bytes, let last = records.last { end = min(end, last.position) }
     let entries = Dictionary(remembered.map { ($0.position, $0) }, uniquingKeysWith: { $1 })
     let own = Dictionary(records.map { ($0.position, $0) }, uniquingKeysWith: { $1 })
@@ -50,7 +50,7 @@ struct FeedReading {
       } else if let record = own[position] {
         found.changes.append(FeedChange(record))
       }
-      left -= Self.overhead + (found.changes.last?.record?.fields.bytes.count ?? 0)
+      left -= Self.overhead + (found.changes.last?.record?.weight ?? 0)
     }
     return found
   }

@@ -114,7 +114,7 @@ struct FieldIndexing {
     }
     if !entries.isEmpty { try storage.note(entries, forgetting: []) }
     guard let last = page.last?.position, last < storage.head else { return nil }
-    let isWhole = page.count < limit && page.reduce(0) { $0 + $1.record.fields.bytes.count } < bytes
+    let isWhole = page.count < limit && page.reduce(0) { $0 + $1.record.weight } < bytes
     return isWhole ? nil : last
   }
 }

@@ -57,7 +57,7 @@ struct IndexedSelection {
     let page = try storage.changes(
       after: position, in: .everything, limit: Self.tailLimit + 1, bytes: bytes)
     guard page.count <= Self.tailLimit,
-      page.reduce(0, { $0 + $1.record.fields.bytes.count }) < bytes
+      page.reduce(0, { $0 + $1.record.weight }) < bytes
     else { return nil }
     var found: [Match] = []
     for entry in page where entry.record.id.type == query.type && !entry.record.isDeleted {

@@ -38,7 +38,7 @@ struct MatchRoom {
 
   /// Returns the record to keep, a bare one if the others have filled the memory.
   mutating func kept(_ match: SelectionMatch) -> SelectionMatch {
-    let size = match.entry.record.fields.bytes.count
+    let size = match.entry.record.weight
     if size <= bytes {
       bytes -= size
       return match
@@ -59,7 +59,7 @@ extension ServerSnapshot {
     while !rest.isEmpty {
       let found = try records(Array(rest), bytes: bytes)
       for entry in found { try body(entry) }
-      let size = found.reduce(0) { $0.addingClamped($1.record.fields.bytes.count) }
+      let size = found.reduce(0) { $0.addingClamped($1.record.weight) }
       // The last record may have ended the reading.
       guard size >= bytes, let end = found.last.flatMap({ rest.firstIndex(of: $0.record.id) }) else { return }
       rest = rest[(end + 1)...]

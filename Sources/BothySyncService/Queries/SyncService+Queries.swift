@@ -78,7 +78,7 @@ extension SyncService {
         page.more = !isFull && left <= 0
         if page.more || isFull { return false }
         page.records.append(entry.record)
-        left -= entry.record.fields.bytes.count
+        left -= entry.record.weight
         return true
       }
       if page.more || isFull, let last = page.records.last {

@@ -108,7 +108,7 @@ extension SQLiteServerTransaction {
       select.bind(position, at: 2)
       if try select.step() {
         let entry = try record(select)
-        left -= entry.record.fields.bytes.count
+        left -= entry.record.weight
         found.append(entry)
       }
       select.reset()

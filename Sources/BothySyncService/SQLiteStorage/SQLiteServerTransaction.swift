@@ -66,7 +66,7 @@ final class SQLiteServerTransaction: ServerTransaction {
       select.bind(id.id, at: 3)
       if try select.step() {
         let entry = try record(select)
-        left -= entry.record.fields.bytes.count
+        left -= entry.record.weight
         found.append(entry)
       }
       select.reset()
@@ -88,7 +88,7 @@ final class SQLiteServerTransaction: ServerTransaction {
     var left = bytes
     while left > 0, try select.step() {
       let entry = try record(select)
-      left -= entry.record.fields.bytes.count
+      left -= entry.record.weight
       found.append(entry)
     }
     return found

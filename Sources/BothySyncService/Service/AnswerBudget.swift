@@ -23,7 +23,7 @@ struct PageBudget {
   mutating func spend(_ page: SyncResponse.Page) {
     isBegun = true
     changes = max(0, changes - page.changes.count - page.outOfScope.count)
-    bytes = max(0, bytes - page.changes.reduce(0) { $0 + $1.fields.bytes.count })
+    bytes = max(0, bytes - page.changes.reduce(0) { $0 + $1.weight })
   }
 }
 
@@ -54,7 +54,7 @@ struct OutcomeBudget {
   }
 
   private mutating func spend(_ record: ServerRecord, _ operation: String) {
-    left = max(0, left - record.fields.bytes.count)
+    left = max(0, left.subtractingClamped(record.weight))
     last = operation
   }
 }

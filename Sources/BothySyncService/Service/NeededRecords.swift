@@ -49,7 +49,7 @@ struct NeededRecords {
     for (_, some) in wanted { for id in some where read.insert(id).inserted { ids.append(id) } }
     let found = try storage.records(ids, bytes: bytes)
     records = Dictionary(found.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
-    let size = found.reduce(0) { $0.addingClamped($1.record.fields.bytes.count) }
+    let size = found.reduce(0) { $0.addingClamped($1.record.weight) }
     // The last record ended the reading, so those after it were not looked for.
     guard size >= bytes, let last = found.last?.record.id, let end = ids.firstIndex(of: last) else { return }
     let left = ids[(end + 1)...]

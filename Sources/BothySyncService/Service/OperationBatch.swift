@@ -153,7 +153,7 @@ struct OperationBatch {
     let failed = zip(operations, verdicts).first { !$1.isApplied }
     guard let culprit = failed?.0 else {
       let size = Set(operations.map(\.record)).reduce(0) {
-        $0.addingClamped(records[$1]?.record.fields.bytes.count ?? 0)
+        $0.addingClamped(records[$1]?.record.weight ?? 0)
       }
       if size <= evaluator.rules.pushSize { return verdicts }
       self = before

@@ -54,7 +54,7 @@ extension SyncService {
       let records = try storage.records(some.map(\.record))
       for notice in some {
         guard let entry = records[notice.record], entry.position <= start else { continue }
-        left -= entry.record.fields.bytes.count
+        left -= entry.record.weight
         if left <= 0 { return notice.position }
       }
     }

@@ -30,7 +30,7 @@ extension SyncService {
       var size = 0
       for entry in found {
         position = entry.position
-        size += entry.record.fields.bytes.count
+        size += entry.record.weight
         guard rules.shows(entry.record, to: viewer) else {
           budget.spendHidden()
           if told.contains(position), rules.conditions[.read, entry.record.id.type] != nil {
@@ -39,7 +39,7 @@ extension SyncService {
           continue
         }
         visible.entries.append(entry)
-        left -= entry.record.fields.bytes.count
+        left -= entry.record.weight
         if left <= 0 || visible.entries.count > limit {
           visible.end = position
           return visible
@@ -72,7 +72,7 @@ extension SyncService {
       for entry in found where !entry.record.isDeleted && rules.shows(entry.record, to: viewer) {
         try body(entry)
       }
-      let size = found.reduce(0) { $0 + $1.record.fields.bytes.count }
+      let size = found.reduce(0) { $0 + $1.record.weight }
       guard found.count == limit || size >= bytes, let last = found.last else { return }
       position = last.position
     }
