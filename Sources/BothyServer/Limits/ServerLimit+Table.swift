@@ -168,6 +168,9 @@ extension ServerLimit {
       "space-wanted-blobs", .records, FixedLimits.wantedBlobs,
       "Missing blobs of a space that the requests of readers note. Further ones replace the oldest."),
     fixed(
+      "history-names", .records, FixedLimits.historyNames, in: .bytes,
+      "The bytes of the names of fields that are remembered of one change. Further names are left out."),
+    fixed(
       "secrets-of-record", .records, FixedLimits.secretsOfRecord, "Values of sensitive fields of a record."),
     fixed("space-name", .records, FixedLimits.spaceName, in: .bytes, "The bytes of a space's name."),
     fixed("type-name", .records, FixedLimits.typeName, in: .bytes, "The bytes of a type's name."),

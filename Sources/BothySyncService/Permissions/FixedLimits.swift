@@ -17,6 +17,9 @@ package enum FixedLimits {
   package static let secretsOfRequest = 500
   /// The most times that a rule for writes is consulted in one request.
   package static let decisionRounds = 4
+  /// The most bytes of the names of fields that are remembered of one change. Without a schema a record may have any
+  /// names, and a page of the history has a thousand changes.
+  package static let historyNames = 16 << 10
   /// The most records that the operations of one request refer to. Each is read in the transaction.
   package static let references = 30_000
   /// The most bytes of a message, and the most fields, of a refusal by such a rule. Refusals are remembered.

@@ -263,8 +263,13 @@ struct OperationBatch {
 
   private mutating func note(_ operation: SyncOperation, _ record: ServerRecord) {
     let before = records[operation.record]?.record.container
-    var fields = operation.fields.keys.sorted()
-    if operation.kind == .delete { fields = [] }
+    var fields: [String] = []
+    var room = FixedLimits.historyNames
+    let names = operation.kind == .delete ? [] : operation.fields.keys.sorted()
+    for name in names where name.utf8.count <= room {
+      fields.append(name)
+      room -= name.utf8.count
+    }
     history.append(
       HistoryEntry(
         position: head, kind: operation.kind, record: operation.record, container: record.container,

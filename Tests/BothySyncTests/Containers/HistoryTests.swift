@@ -51,6 +51,20 @@ struct HistoryTests {
     #expect(try await bob.store.maintenance.history().entries.count == 5)
   }
 
+  @Test("A change with very many names of fields has the first of them")
+  func manyNames() async throws {
+    let service = SyncService(storage: try SQLiteServerStorage(), now: { 1000 })
+    let names = (0..<3000).map { "field\(10_000 + $0)" }
+    let insert = SyncOperation(
+      id: "o", kind: .insert, record: .note("T1"),
+      fields: Dictionary(uniqueKeysWithValues: names.map { ($0, JSONValue.int(1)) }))
+    #expect(try await service.perform(space: "s", principal: Principal("ann"), insert).isApplied)
+    let found = try await service.history(space: "s", principal: Principal("ann"), HistoryQuery())
+    let kept = try #require(found.entries.first).fields
+    #expect(kept == Array(names.prefix(kept.count)))
+    #expect((1000...1638).contains(kept.count))
+  }
+
   @Test("History is paged, newest first")
   func pages() async throws {
     let (world, ann, _) = try world()
