@@ -150,3 +150,12 @@ def injections(site):
     ask(site, [query for text in bad for query in
                [{"where": {"field": text, "op": "=", "value": text}}, {"order": [text]}, {"type": text, "order": ["-" + text]},
                 {"where": contains(text)}, {"container": text, "children": True}]])
+
+
+@attack("histories of many names of fields", before="a megabyte for each change", memory=160)
+def many_names(site):
+    """8 callers read the history of 30 records with 40,000 fields each. Only a server without a schema takes them."""
+    fields = {f"name{n:06}": 1 for n in range(40_000)}
+    site.fill([site.insert(fields, type="Wide", container="wide") for _ in range(30)], size=10)
+    yield
+    site.flood(8, lambda caller, _: caller.ask("GET", "/v1/spaces/arena/history?container=wide&limit=1000"), timeout=20)
