@@ -170,9 +170,9 @@ final class SyncEngine: Sendable {
   }
 
   /// Notes the end of a sync, and delivers its report. A sync that has not begun isn't noted.
-  private func end(_ pass: SyncPass, _ joined: [JoinedSyncs.Delivery]) async {
+  private func end(_ pass: SyncPass, _ joined: [Wait<SyncReport>]) async {
     guard let number = pass.number, let running = pass.running else {
-      for deliver in joined { deliver(pass.report) }
+      for wait in joined { wait.end(with: .success(pass.report)) }
       return
     }
     await note(pass.report, began: running.began, running.row)

@@ -19,6 +19,8 @@ private struct CountingRecorder: ChangeRecorder {
     _ value: FieldValue, than earlier: FieldValue, readAs read: FieldValue, _ field: FieldSchema
   ) throws -> FieldValue { value }
 
+  func former(of id: RecordID, in transaction: ReadTransaction) throws -> [FormerValues] { [] }
+
   func migrate(_ step: Migration.Step, in database: Database) throws {}
 
   func pending(of type: String, in database: Database) throws -> Set<String> { [] }

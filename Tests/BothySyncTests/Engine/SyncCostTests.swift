@@ -119,7 +119,7 @@ struct SyncCostTests {
       at: scene.folder.path + "/cost.sqlite", schema: .notes, remote: scene.remote, configuration: .quiet,
       clock: SyncClock(now: scene.world.time.reader()))
     func save(_ title: String) async throws -> Int {
-      var note = try #require(try scene.store.store.fetch(Note.self, id: "first"))
+      var note = try #require(try await scene.store.store.fetch(Note.self, id: "first"))
       note.title = title
       let edited = note
       return try await scene.statements {

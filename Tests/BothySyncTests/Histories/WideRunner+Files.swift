@@ -2,6 +2,7 @@ import BothyStore
 import BothySync
 import BothyTesting
 import Foundation
+import Synchronization
 
 /// The steps about the bytes of attached files, and the judgement about these.
 extension WideRunner {

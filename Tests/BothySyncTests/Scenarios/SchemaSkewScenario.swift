@@ -222,7 +222,7 @@ struct SchemaSkewScenario {
     #expect(try !SyncedStore.restorePending(from: document, into: path, schema: .notes))
     let again = try SyncedStore(at: path, schema: .notes, remote: pair.a.remote, configuration: .quiet)
     #expect(try again.resolve(.note(), .revert))
-    #expect(try again.store.fetch(Note.self, id: "T1")?.title == "theirs")
+    #expect(try await again.store.fetch(Note.self, id: "T1")?.title == "theirs")
   }
 }
 
