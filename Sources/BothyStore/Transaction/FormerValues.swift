@@ -13,14 +13,33 @@ package struct FormerValues: Sendable {
   private var changes: [String: [JSONValue]] = [:]
 
   /// Creates the values that a change has replaced. None if it has created or deleted the record.
-  package init(of change: Change, _ table: TypeTable, in transaction: WriteTransaction) {
-    guard let update = change.update, let before = change.before?.values,
-      let store = transaction.ownChanges?.others.own
-    else { return }
-    let (now, time) = (update.values, Reading.next())
+  ///
+  /// - Parameter shown: The row, if it shows more than the change since.
+  package init(
+    of change: Change, shown: StoredRow? = nil, _ table: TypeTable, in transaction: WriteTransaction
+  ) {
+    guard let update = change.update, let before = change.before else { return }
+    note(before.values, shown?.values ?? update.values, reading: update.reading, table, in: transaction)
+  }
+
+  /// Creates the values that a hidden save has replaced, of which the row was `before` and is `shown`.
+  package init(
+    revealing id: RecordID, over before: StoredRow, shown: StoredRow, _ table: TypeTable,
+    in transaction: WriteTransaction
+  ) {
+    let reading = transaction.ownChanges?.hidden(of: id)?.reading ?? 0
+    note(before.values, shown.values, reading: reading, table, in: transaction)
+  }
+
+  private mutating func note(
+    _ before: [FieldValue], _ now: [FieldValue], reading: Int64, _ table: TypeTable,
+    in transaction: WriteTransaction
+  ) {
+    guard let store = transaction.ownChanges?.others.own else { return }
+    let time = Reading.next()
     for position in now.indices where now[position] != before[position] {
       changes[table.schema.fields[position].name] = [
-        .array([.int(store), .int(time), .int(update.reading), before[position].json])
+        .array([.int(store), .int(time), .int(reading), before[position].json])
       ]
     }
   }

@@ -91,14 +91,14 @@ enum OutboxDecision {
     case .keepLocal:
       // The server still has a record whose deletion is accepted as synced. The next pull requests it and inserts it
       // again.
-      try OutboxQueue.remove(id, note(.keptLocal), in: transaction)
+      try OutboxQueue.remove(entry, note(.keptLocal), in: transaction)
       // The row isn't the server's version. Any version of the server is newer, and an edit is compared with it. A
       // deleted record may have been created again since.
       if entry.base != nil {
         try transaction.setVersion(OutboxQueue.agedVersion, table, id: id.id)
       }
     case .removeLocal:
-      try OutboxQueue.remove(id, note(.evicted), in: transaction)
+      try OutboxQueue.remove(entry, note(.evicted), in: transaction)
       try transaction.evict(table, id: id.id)
     }
   }

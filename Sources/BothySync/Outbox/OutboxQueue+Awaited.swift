@@ -97,7 +97,10 @@ extension OutboxQueue {
       try transaction.flush()
     }
     try expose(entry.id, in: transaction)
-    if let local { try transaction.replace(table, id: entry.id.id, local, own: local.all) }
+    guard let local else { return }
+    let before = try transaction.row(table, id: entry.id.id)
+    try transaction.replace(table, id: entry.id.id, local, own: local.all)
+    try addFormer(to: entry, over: before, shown: local, table, in: transaction)
   }
 
   /// Reveals the hidden change or the doubt of a record without a row, so that a further change finds it. Returns false

@@ -12,6 +12,18 @@ extension OutboxQueue {
     ) { try FormerValues($0.bytes(at: 0)) }
   }
 
+  /// Adds what a row had before it showed a hidden save to the save's entry.
+  ///
+  /// - Parameter before: the row, or `nil` if there was none.
+  static func addFormer(
+    to entry: Outbox.Entry, over before: StoredRow?, shown: StoredRow, _ table: TypeTable,
+    in transaction: WriteTransaction
+  ) throws {
+    guard let before else { return }
+    let former = FormerValues(revealing: entry.id, over: before, shown: shown, table, in: transaction)
+    try update(entry, "SET former = ?4", former.added(to: entry.former), in: transaction)
+  }
+
   /// Keeps the values that an ending entry has, because values that were read before may still be saved.
   static func keepFormer(of entry: Outbox.Entry, in transaction: WriteTransaction) throws {
     guard let former = entry.former, entry.change != .delete else { return }

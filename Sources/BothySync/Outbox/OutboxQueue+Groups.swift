@@ -99,7 +99,7 @@ extension OutboxQueue {
     guard let first = try entry(id, in: transaction) else { return }
     try forgetTies(of: [first], in: transaction, note)
     try forgetLater(of: id, in: transaction, note)
-    if let entry = try entry(id, in: transaction) { try remove(id, note(entry), in: transaction) }
+    if let entry = try entry(id, in: transaction) { try remove(entry, note(entry), in: transaction) }
   }
 
   /// Removes the changes stacked on a record's entry in the same way.

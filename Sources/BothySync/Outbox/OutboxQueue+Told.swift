@@ -97,8 +97,7 @@ extension OutboxQueue {
       try removeLater(entry, noted, in: transaction)
       return false
     }
-    try keepFormer(of: entry, in: transaction)
-    try remove(entry.id, noted, in: transaction)
+    try remove(entry, noted, in: transaction)
     if entry.isBeneath { return try advance(entry, told: answer, isPulling: isPulling, in: transaction) }
     return try show(entry, told: answer, isPulling: isPulling, in: transaction)
   }
@@ -297,9 +296,10 @@ extension OutboxQueue {
   }
 
   /// Removes the entry of a record, and leaves its row as it is.
-  static func remove(_ id: RecordID, _: Journal.Noted, in transaction: WriteTransaction) throws {
-    transaction.endHidden(id)
-    try transaction.run("DELETE FROM bothy_outbox WHERE type = ? AND id = ?", id)
+  static func remove(_ entry: Outbox.Entry, _: Journal.Noted, in transaction: WriteTransaction) throws {
+    try keepFormer(of: entry, in: transaction)
+    transaction.endHidden(entry.id)
+    try transaction.run("DELETE FROM bothy_outbox WHERE type = ? AND id = ?", entry.id)
   }
 
   // MARK: the sharing of an entry

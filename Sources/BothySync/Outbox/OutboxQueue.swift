@@ -109,7 +109,7 @@ struct OutboxQueue: ChangeRecorder {
     _ change: Change, _ table: TypeTable, isLeftBehind: Bool = false, at now: SyncClock.Reading,
     in transaction: WriteTransaction
   ) throws {
-    let former = FormerValues(of: change, table, in: transaction)
+    var former = FormerValues(of: change, table, in: transaction)
     var change = change
     let id = RecordID(type: table.schema.name, id: change.id)
     var kind: ChangeKind =
@@ -125,6 +125,8 @@ struct OutboxQueue: ChangeRecorder {
       before = try Self.entry(id, in: transaction).flatMap { try Self.local($0, table, in: transaction) }
       guard let laid = try Self.lay(change, on: id, table, in: transaction) else { return }
       (kind, change.stale) = laid
+      let shown = try transaction.row(table, id: change.id)
+      former = FormerValues(of: change, shown: shown, table, in: transaction)
     } else if isLeftBehind, mark == nil,
       let left = try StaleRows.answer(id, over: before, in: transaction).map({ try table.row($0) })
     {

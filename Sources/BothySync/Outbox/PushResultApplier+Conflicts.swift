@@ -97,7 +97,7 @@ extension PushResultApplier {
     } else if let told, told.isDeleted, !entry.isBeneath {
       var orphans = MissingParents(transaction, configuration.orphans)
       // Removes the entry first, because one that recreates the record may follow it.
-      try OutboxQueue.remove(id, noted, in: transaction)
+      try OutboxQueue.remove(entry, noted, in: transaction)
       if try orphans.deletes(id), try OutboxQueue.show(entry, told: told, in: transaction) {
         report.repaired += 1
       }

@@ -120,8 +120,7 @@ struct PushResultApplier {
           beneath: entry, told ?? made(item.operation, entry, version, modified), newer, noted)
       }
       if let told = newer ?? told { return try end(entry, told, noted) }
-      try OutboxQueue.keepFormer(of: entry, in: transaction)
-      try OutboxQueue.remove(id, noted, in: transaction)
+      try OutboxQueue.remove(entry, noted, in: transaction)
       try know(item.operation)
       // A record that was deleted and created again here is the one that the server had.
       let metadata = metadata(of: item.operation, modified).filled(from: entry.origin)

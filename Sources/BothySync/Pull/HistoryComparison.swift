@@ -248,7 +248,7 @@ struct HistoryComparison {
     if entry.isBeneath {
       try OutboxQueue.end(entry, told: told, noted, in: transaction)
     } else {
-      try OutboxQueue.remove(entry.id, noted, in: transaction)
+      try OutboxQueue.remove(entry, noted, in: transaction)
       guard entry.isHidden else { return }
       try transaction.evict(transaction.catalog.table(entry.id.type), id: entry.id.id)
     }

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -120,5 +121,42 @@ struct StaleBesideTests {
     note.score = 3
     try await scene.pair.a.store.save(note, options: .saving(.local))
     try await scene.verify(["title": "start", "score": 3])
+  }
+
+  // The save waits for the server unseen. Without an answer the row shows it, with the version that it had.
+  @Test("A save that another process made offline is reverted by no older value", arguments: [false, true])
+  func unanswered(isOvertaken: Bool) async throws {
+    let scene = try await Scene()
+    let remote = scene.pair.a.remote
+    var (note, theirs) = (try scene.read(), try scene.read())
+    (theirs.title, theirs.own[0]) = ("theirs", 1)
+    remote.isOffline = true
+    if isOvertaken {
+      let (store, calls) = (scene.other.store, Calls())
+      remote.setBeforeSending { _ in
+        guard calls.add() == 1 else { return }
+        do {
+          try await store.write { _ = try $0.update(Note.self, id: "T1") { $0.score = 2 } }
+        } catch { Issue.record(error) }
+      }
+    }
+    try await scene.other.save(theirs, options: .saving(.remoteThenLocal))
+    remote.isOffline = false
+    note.note = "mine"
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    try await scene.verify(["title": "theirs", "note": "mine", "a": 1, "score": isOvertaken ? 2 : 0])
+  }
+
+  @Test("A change that was settled as kept here is reverted by no older value")
+  func keptHere() async throws {
+    let scene = try await Scene()
+    var note = try scene.read()
+    try await scene.beside { $0.title = "theirs" }
+    try scene.other.resolve(.note(), .keepLocal)
+    note.note = "mine"
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    let shown = try scene.read()
+    #expect(shown.title == "theirs" && shown.note == "mine")
+    try scene.other.store.close()
   }
 }
