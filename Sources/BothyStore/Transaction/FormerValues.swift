@@ -75,7 +75,7 @@ package struct FormerValues: Sendable {
     var besides: Int64
     /// In nanoseconds since 1970.
     var after: Int64
-    /// The reading of the value. Another store may have saved it.
+    /// The reading of the value. Another store of this process may have saved it.
     var reading: Int64
   }
 
@@ -84,7 +84,10 @@ package struct FormerValues: Sendable {
     of all: [FormerValues], _ wanted: Wanted, _ table: TypeTable
   ) -> [ReplacedFields.Entry] {
     let steps = all.flatMap { $0.steps(table) }
-    let saved = steps.filter { $0.reading == wanted.reading }.map(\.entry.noted).max()
+    // Readings of two processes may be equal.
+    let saved = steps.filter {
+      $0.reading == wanted.reading && OtherStores.isOneProcess($0.store, wanted.besides)
+    }.map(\.entry.noted).max()
     let start = max(wanted.after, saved ?? 0)
     return steps.filter { $0.store != wanted.besides && $0.entry.noted > start }.map(\.entry)
   }

@@ -5,8 +5,11 @@ internal import Synchronization
 ///
 /// The writer's queue alone changes it.
 final class OtherStores: Sendable {
-  /// The number of this store. The file has it with the store's changes.
-  let own = Int64.random(in: 1..<(1 << 52))
+  /// The number of this store. The file has it with the store's changes. The bits above the lowest 20 are those of the
+  /// process.
+  let own = OtherStores.process << 20 | OtherStores.count.add(1, ordering: .relaxed).newValue & 0xFFFFF
+  private static let process = Int64.random(in: 1..<(1 << 32))
+  private static let count = Atomic<Int64>(0)
   /// SQLite's number of the file's content after the last transaction of this store, or -1 before the first.
   private let content = Atomic<Int64>(-1)
   /// The number of the reading at which a commit of another store was noticed last.
@@ -21,6 +24,9 @@ final class OtherStores: Sendable {
 
   /// Notes that this store knows the content, because its own transaction was committed.
   func settle(in database: Database) { content.store(database.contentNumber, ordering: .relaxed) }
+
+  /// True if the numbers are those of stores of one process.
+  static func isOneProcess(_ store: Int64, _ other: Int64) -> Bool { store >> 20 == other >> 20 }
 
   /// True if another store may have changed the file since a value with the mark was read.
   func mayHaveChanged(since mark: ReadMark) -> Bool { mark.reading < noticed.load(ordering: .relaxed) }

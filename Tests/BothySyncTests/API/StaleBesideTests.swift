@@ -159,4 +159,22 @@ struct StaleBesideTests {
     #expect(shown.title == "theirs" && shown.note == "mine")
     try scene.other.store.close()
   }
+
+  // Readings are times. The number of the store is changed, because the stores of a test are in one process.
+  @Test("Values with equal readings in two processes aren't taken for one value")
+  func equalReadings() async throws {
+    let scene = try await Scene()
+    var note = try scene.read()
+    var theirs = note
+    theirs.title = "theirs"
+    try await scene.other.save(theirs, options: .saving(.local))
+    try await scene.other.store.write { transaction in
+      try PreparedStatement(
+        "UPDATE bothy_outbox SET former = json_set(former, '$.title[0][0]', 1)", in: transaction.database
+      ).run()
+    }
+    note.note = "mine"
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    try await scene.verify(["title": "theirs", "note": "mine", "score": 0])
+  }
 }
