@@ -134,10 +134,10 @@ extension LocalStore {
       return try connections.writer.write {
         try perform($0, origin, replacement, body)
       } committed: {
-        replacement.end(isCommitted: true)
+        replacement.end()
         try tell($1.1, origin, in: $0)
       } undone: {
-        replacement.end(isCommitted: false)
+        replacement.undo(in: $0)
       }.0
     } catch { throw known(error) }
   }
@@ -159,10 +159,10 @@ extension LocalStore {
       return try await connections.writer.write {
         try self.perform($0, origin, replacement, body)
       } committed: {
-        replacement.end(isCommitted: true)
+        replacement.end()
         try self.tell($1.1, origin, in: $0)
       } undone: {
-        replacement.end(isCommitted: false)
+        replacement.undo(in: $0)
       }.0
     } catch { throw known(error) }
   }

@@ -39,7 +39,7 @@ package final class ClosableDatabase: Sendable {
   /// transaction is rolled back.
   package func write<Result>(
     _ body: (Database) throws -> Result, committed: (Database, Result) throws -> Void = { _, _ in },
-    undone: () -> Void = {}
+    undone: (Database) -> Void = { _ in }
   ) throws -> Result {
     let pass = try gate.pass()
     return try database.writeWithoutTransaction {
@@ -52,7 +52,7 @@ package final class ClosableDatabase: Sendable {
   package func write<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result,
     committed: @escaping @Sendable (Database, Result) throws -> Void = { _, _ in },
-    undone: @escaping @Sendable () -> Void = {}
+    undone: @escaping @Sendable (Database) -> Void = { _ in }
   ) async throws -> Result {
     let pass = try gate.pass()
     return try await database.writeWithoutTransaction {
@@ -63,7 +63,7 @@ package final class ClosableDatabase: Sendable {
 
   private static func transact<Result>(
     _ connection: Database, _ body: (Database) throws -> Result,
-    _ committed: (Database, Result) throws -> Void, _ undone: () -> Void
+    _ committed: (Database, Result) throws -> Void, _ undone: (Database) -> Void
   ) throws -> Result {
     var result: Result?
     do {
@@ -72,7 +72,7 @@ package final class ClosableDatabase: Sendable {
         return .commit
       }
     } catch {
-      undone()
+      undone(connection)
       throw error
     }
     guard let result else {

@@ -31,9 +31,21 @@ package final class SecretReplacement: Sendable {
     }
   }
 
-  /// Ends the write. What a locked store refuses now is left to `recover`.
-  func end(isCommitted: Bool) {
-    for place in kept.withLock({ $0 }) { try? Self.end(place, isCommitted: isCommitted, in: store) }
+  /// Ends the write after its commit. What a locked store refuses now is left to `recover`.
+  func end() {
+    for place in kept.withLock({ $0 }) { try? Self.end(place, isCommitted: true, in: store) }
+  }
+
+  /// Puts the replaced secrets back after a rollback. Runs in a transaction of its own, so that no other process
+  /// replaces one at the same time. What a locked store refuses now is left to `recover`.
+  func undo(in database: Database) {
+    let places = kept.withLock { $0 }
+    if places.isEmpty { return }
+    // A transaction that can't begin leaves all of it to `recover`.
+    try? database.inTransaction(.immediate) {
+      for place in places { try? Self.end(place, isCommitted: false, in: store) }
+      return .commit
+    }
   }
 
   /// Ends the writes whose process ended first. Runs in a write transaction of their file, so that none is under way.

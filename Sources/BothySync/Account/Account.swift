@@ -126,12 +126,14 @@ extension SyncedStore {
 
   /// Writes the pending changes to a document, and reads it back. Returns its path. If it throws, it leaves no
   /// document.
-  private func export(to path: String, withoutSecrets: Bool, in transaction: ReadTransaction) throws -> String
-  {
+  private func export(
+    to path: String, withoutSecrets: Bool, in transaction: WriteTransaction
+  ) throws -> String {
     guard !DatabaseFiles.owns(path, store.path) else {
       throw BothyError(
         .badDocument, "\(path) is one of the database's own files. Give the path of another file.")
     }
+    try SecretAttachment.recover(in: transaction)
     var document = try PendingDocument(in: transaction)
     if isGuest { document.owner = nil }
     let count = try document.hold(store.secrets.keys())

@@ -55,8 +55,8 @@ extension SyncRunner {
       return Step(isDone: true, madeProgress: false, blobs: plan.batch.blobs)
     }
     var sent = plan.request
-    let separated = try SecretAttachment(store: store)
-      .separated(sent.operations, isConfidential: remote.isConfidential)
+    let separated = SecretAttachment.separated(
+      sent.operations, with: plan.secrets, isConfidential: remote.isConfidential)
     sent.operations = separated.operations
     var response: SyncResponse
     do { response = try await answer(to: sent, of: plan.batch, &report) } catch {
@@ -144,6 +144,8 @@ extension SyncRunner {
   struct Plan: Sendable {
     var request: SyncRequest
     var batch: PushBatch
+    /// The secrets of the operations, by their ids.
+    var secrets: [String: Secrets]
     /// True if operations were left for the next exchange.
     var holdsBack: Bool
     /// True if nothing was sent, because conflicts wait for the pages that are still missing.
@@ -227,6 +229,7 @@ extension SyncRunner {
           oldestOpen: try batch.items.isEmpty ? nil : OutboxQueue.oldestOperation(in: transaction),
           principal: owner?.user),
         batch: batch,
+        secrets: try SecretAttachment.secrets(of: batch.operations, in: transaction),
         holdsBack: (isReading || isWaiting) && request.scope != .pull || batch.holdsGroups,
         isWaiting: isWaiting,
         isDeciding: isDeciding,

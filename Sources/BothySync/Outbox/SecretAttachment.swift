@@ -10,7 +10,10 @@ struct SecretAttachment {
   func attached(
     to operations: [SyncOperation], and written: [SecretKey: String] = [:], isConfidential: Bool
   ) throws -> [SyncOperation] {
-    let found = try separated(operations, and: written, isConfidential: isConfidential)
+    let stored = try Self.found(operations, store.catalog, store.secrets) { operation in
+      try store.read { try Self.isLast(operation, in: $0) }
+    }
+    let found = Self.separated(operations, with: stored, and: written, isConfidential: isConfidential)
     if let withheld = found.withheld.first, case .rejected(let rejection) = withheld.verdict {
       throw RemoteError(.rejected, rejection.message, code: rejection.code)
     }
@@ -19,15 +22,17 @@ struct SecretAttachment {
 
   /// Returns the operations with their secrets. Leaves out those whose secrets others could read on the way, with all
   /// of their transactions. These count as rejected with the code `insecureAddress`.
-  func separated(
-    _ operations: [SyncOperation], and written: [SecretKey: String] = [:], isConfidential: Bool
-  ) throws -> (operations: [SyncOperation], withheld: [Outcome]) {
-    guard Self.areKept(by: store.catalog) else { return (operations, []) }
-    let attached = try operations.map { operation in
+  ///
+  /// - Parameter stored: the secrets by the ids of the operations.
+  static func separated(
+    _ operations: [SyncOperation], with stored: [String: Secrets], and written: [SecretKey: String] = [:],
+    isConfidential: Bool
+  ) -> (operations: [SyncOperation], withheld: [Outcome]) {
+    if stored.isEmpty && written.isEmpty { return (operations, []) }
+    let attached = operations.map { operation in
       guard operation.kind != .delete else { return operation }
       var operation = operation
-      let secrets = try Self.secrets(of: operation.record, in: store)
-      if try !secrets.isEmpty && isLast(operation) { operation.secrets = secrets }
+      if let secrets = stored[operation.id] { operation.secrets = secrets }
       for (key, secret) in written where key.record == operation.record {
         operation.secrets.values[key.field] = secret
       }
@@ -54,19 +59,44 @@ struct SecretAttachment {
 
   /// True if no change is stacked on an operation. Secrets are stored for a record and not for a change, so they are
   /// sent with its last operation, and with no transaction before theirs.
-  private func isLast(_ operation: SyncOperation) throws -> Bool {
-    let last = try store.read { try OutboxQueue.last(of: operation.record, in: $0) }
+  private static func isLast(_ operation: SyncOperation, in transaction: ReadTransaction) throws -> Bool {
+    let last = try OutboxQueue.last(of: operation.record, in: transaction)
     return last.map { $0.operationID == operation.id } ?? true
+  }
+
+  /// Returns the secrets that a push sends, by the ids of its operations, as the committed changes have them. Runs in
+  /// the transaction that makes the operations, so that no write of a secret is under way.
+  static func secrets(
+    of operations: [SyncOperation], in transaction: WriteTransaction
+  ) throws -> [String: Secrets] {
+    let find = {
+      try found(operations, transaction.catalog, transaction.secretStore) {
+        try isLast($0, in: transaction)
+      }
+    }
+    if try find().isEmpty { return [:] }
+    // A process that ended before its commit has left a secret that doesn't count.
+    try recover(in: transaction)
+    return try find()
+  }
+
+  private static func found(
+    _ operations: [SyncOperation], _ catalog: Catalog, _ secrets: (any SecretStore)?,
+    isLast: (SyncOperation) throws -> Bool
+  ) throws -> [String: Secrets] {
+    guard areKept(by: catalog) else { return [:] }
+    var found: [String: Secrets] = [:]
+    for operation in operations where operation.kind != .delete {
+      guard let table = catalog.tableIfKnown(operation.record.type) else { continue }
+      let stored = try Self.secrets(of: operation.record, table, secrets)
+      if try !stored.isEmpty && isLast(operation) { found[operation.id] = stored }
+    }
+    return found
   }
 
   /// True if any type has sensitive fields.
   private static func areKept(by catalog: Catalog) -> Bool {
     catalog.tables.contains { !$0.sensitivePositions.isEmpty }
-  }
-
-  static func secrets(of record: RecordID, in store: LocalStore) throws -> Secrets {
-    guard let table = store.catalog.tableIfKnown(record.type) else { return Secrets() }
-    return try secrets(of: record, table, store.secrets)
   }
 
   static func secrets(of record: RecordID, _ table: TypeTable, _ secrets: (any SecretStore)?) throws
