@@ -309,7 +309,7 @@ extension SyncRunner {
       if !applier.undecided.isEmpty && pages.isEmpty { applied.waitsFor = followed.current }
       if applier.needsPull { applied.waitsFor += try ConflictTiming.complete(timing.pulls, in: transaction) }
       transaction.source = .remote
-      try SecretAttachment.sweep(in: transaction)
+      try SecretAttachment(store: store).sweep(after: plan.batch.operations, in: transaction)
       // States left behind count for nothing, and the last exchange of a sync has room.
       if !plan.batch.isFull { try GivenBack.sweep(in: transaction) }
       var pull = try PullApplication(transaction, now: now)

@@ -139,7 +139,7 @@ extension OutboxQueue {
     if isInDoubt { try keepDoubt(entry, in: transaction) }
     transaction.endHidden(entry.id, isMade: false)
     try end(entry, noted, in: transaction)
-    try SecretAttachment.sweep(in: transaction)
+    try SecretAttachment.sweep(only: [entry.id], in: transaction)
   }
 
   /// Returns the server's version of a record without pending changes, as its row has it.

@@ -129,13 +129,23 @@ struct SecretAttachment {
     try SecretReplacement.recover(secrets, in: transaction.database)
   }
 
+  /// Removes the secrets of records without pending changes after an exchange. Changes in a damaged file that was set
+  /// aside need theirs when it is salvaged, so beside one only the secrets of the sent operations are removed.
+  func sweep(after operations: [SyncOperation], in transaction: WriteTransaction) throws {
+    guard Self.areKept(by: store.catalog) else { return }
+    let sent = store.damagedFiles.isEmpty ? nil : Set(operations.map(\.record))
+    try Self.sweep(only: sent, in: transaction)
+  }
+
   /// Removes the secrets of records without pending changes. Runs in a write transaction, so that a secret that is
   /// being written stays.
-  static func sweep(in transaction: WriteTransaction) throws {
+  ///
+  /// - Parameter records: the records whose secrets are removed, or `nil` for all.
+  static func sweep(only records: Set<RecordID>? = nil, in transaction: WriteTransaction) throws {
     guard let secrets = transaction.secretStore, areKept(by: transaction.catalog) else { return }
     try recover(in: transaction)
     for key in try secrets.keys()
-    where try OutboxQueue.mark(key.record, in: transaction) == nil
+    where try records?.contains(key.record) ?? true && OutboxQueue.mark(key.record, in: transaction) == nil
       && OutboxQueue.doubt(about: key.record, in: transaction) == nil
     {
       try secrets.remove(key)

@@ -277,6 +277,24 @@ import Testing
     #expect(secrets.words == ["battery"])
   }
 
+  // The new file knows nothing of the record, and its own record's secret is removed with the push.
+  @Test("A sync before the salvage leaves the secrets of the damaged file")
+  func secretBeside() async throws {
+    let store = try await filled()
+    try await store.store.write { try $0.insert(AnyRecord("User", id: "u", ["password": "battery"])) }
+    try close(store)
+    try damage(at: "text of r1150")
+    let file = try setAside()
+    let newer = try open()
+    try await newer.store.write { try $0.insert(AnyRecord("User", id: "v", ["password": "horse"])) }
+    await newer.sync()
+    #expect(try newer.store.secrets.keys().map(\.record.id) == ["u"])
+    try newer.store.close()
+    #expect(try salvage(file).pending == 1)
+    #expect(try await open().sync().pushed == 1)
+    #expect(secrets.words == ["horse", "battery"])
+  }
+
   @Test("Work pending for one server isn't salvaged into a file of another")
   func otherServer() async throws {
     let store = try await filled()
