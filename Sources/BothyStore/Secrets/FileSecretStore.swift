@@ -5,7 +5,7 @@ import Foundation
 ///
 /// ```swift
 /// let options = StoreOptions(secrets: FileSecretStore(folder: "/var/lib/huts/secrets"))
-/// let accounts = AccountFolder(at: path, schema: [Todo.self], options: options)
+/// let store = try SyncedStore(at: path, schema: [Todo.self], remote: .none, options: options)
 /// ```
 public struct FileSecretStore: SecretStore {
   private let folder: String

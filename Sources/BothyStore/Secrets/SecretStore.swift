@@ -3,6 +3,8 @@ import Synchronization
 /// A store for sensitive values until the server has them: a keychain, or files that only their owner can read. Every
 /// method may be called from any thread, and its effect is durable when it returns.
 ///
+/// Each database file needs a store of its own, because values that no pending change of the file needs are removed.
+///
 /// ```swift
 /// let secrets = FileSecretStore(folder: "/var/lib/huts/secrets")
 /// for key in try secrets.keys() { show("\(key.field) of \(key.record) is not on the server yet.") }

@@ -295,6 +295,8 @@ public struct AccountFolder: Sendable {
   /// - Parameters:
   ///   - path: The folder. It is created when the first account is opened.
   ///   - configuration: The options of each store that is opened.
+  ///   - options: The options of each file. Without `secrets` each account has a folder of its own for them. One store of
+  ///     secrets can't serve several accounts.
   ///   - clock: Makes the clock of each file that is opened.
   public init(
     at path: String, schema: StoreSchema, migrations: [Migration] = [],
