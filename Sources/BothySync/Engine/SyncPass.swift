@@ -35,8 +35,8 @@ struct SyncPass: Sendable {
     let isFurther = hasRun && lacking.isEmpty
     if hasRun { running?.goOn(after: report) }
     if !lacking.isEmpty {
+      next.pulls = await runner.remaining(scopes)
       // The retry times were cleared by the run before, whose rejections count.
-      next.pulls = scopes
       next.ignoresRetryTimes = false
       next.waitsForPages = true
     }

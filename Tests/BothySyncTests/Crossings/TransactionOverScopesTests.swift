@@ -152,6 +152,23 @@ struct TransactionOverScopesTests {
     #expect(try pair.a.balances() == ["x": 90, "y": 110])
   }
 
+  @Test("A subscription that ends before the others are pulled stays ended")
+  func unsubscribed() async throws {
+    let pair = try await transfer(2)
+    let (store, latch) = (pair.a.store, Latch())
+    let body = Task { try await store.withSyncLock("branch/1") { await latch.pass() } }
+    await latch.reached()
+    let sync = Task { await store.sync(container: "branch/0") }
+    try await until { pair.a.remote.requests.count == 1 }
+    // Returns once the first run of the sync has ended. The second waits for the lock.
+    #expect(try await store.subscriptions.remove(.container("branch/1")) == 1)
+    latch.open()
+    try await body.value
+    #expect(await sync.value.obstacle == nil)
+    #expect(try pair.a.balances() == ["x": 90])
+    #expect(pair.a.remote.requests.map { $0.pulls.map(\.scope.container) } == [["branch/0"], ["branch/0"]])
+  }
+
   @Test("A conflict in a container is decided with the other subscriptions")
   func conflict() async throws {
     let pair = try await bank(2)
