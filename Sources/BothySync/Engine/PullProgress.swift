@@ -6,7 +6,8 @@ import BothyStore
 /// of a transaction or nothing. Pages of several requests have several positions. They are shown in one step, once each
 /// scope has arrived up to the newest change among them. Until then they are staged in the file.
 ///
-/// Servers whose cursors have no positions have no transactions either. Their pages don't wait for others' requests.
+/// Cursors have positions in the history of their answer alone. Servers without a history have no transactions either.
+/// Their cursors may have any form, and their pages don't wait for others' requests.
 struct PullProgress: Sendable {
   /// The scopes that the sync pulls.
   private(set) var scopes: [SyncScope]
@@ -22,7 +23,8 @@ struct PullProgress: Sendable {
   private var held: [SyncScope: String] = [:]
   /// The scopes that are up to date since pages were missing.
   private var upToDate: Set<SyncScope> = []
-  private var epoch = ""
+  /// The epoch of the last answer with a history, or `nil` before it. All positions are of it.
+  private var epoch: String?
   /// The number of times that scopes were requested again because others had newer changes.
   private var rounds = 0
   /// The most such times. On a server that is never at rest, a sync of more scopes than one request may have then shows
@@ -40,24 +42,30 @@ struct PullProgress: Sendable {
   /// Takes the pages of an answer, and decides if they are shown.
   ///
   /// - Parameters:
+  ///   - response: the answer, with the pages that were requested.
   ///   - states: the scopes of the sync, as they were in the file at the time of the request.
   ///   - hasSent: true if operations were sent with the request. Staged pages are older than their results, so their
   ///     scopes are requested again.
   mutating func arrive(
-    _ pages: [SyncResponse.Page], _ states: [SyncScope: PullState], hasSent: Bool
+    _ response: SyncResponse, _ states: [SyncScope: PullState], hasSent: Bool
   ) {
+    let pages = response.pages
     // Another sync may have taken what was staged.
     held = hasSent ? [:] : held.filter { states[$0.key]?.staged == $0.value }
+    // Pages of another history are requested again.
+    if let history = response.history, history.epoch != epoch {
+      (epoch, news, held) = (history.epoch, 0, [:])
+    }
     let isPaged = pages.contains(where: \.more)
     var arrived: [SyncScope: Int64] = [:]
     for page in pages {
       let wasHeld = held.removeValue(forKey: page.scope) != nil
       guard !page.more else { continue }
-      guard let state = states[page.scope], let cursor = Cursor(token: page.cursor) else {
+      guard let state = states[page.scope], let cursor = Cursor(token: page.cursor), cursor.epoch == epoch
+      else {
         arrived[page.scope] = .max
         continue
       }
-      epoch = cursor.epoch
       arrived[page.scope] = cursor.position
       news = max(news, Self.newest(page, state, at: cursor.position, wasHeld: wasHeld))
     }

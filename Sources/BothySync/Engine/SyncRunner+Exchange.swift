@@ -65,7 +65,7 @@ extension SyncRunner {
     }
     response.outcomes += separated.withheld
     response.pages.removeAll { !plan.asks(for: $0) }
-    pulling.arrive(response.pages, plan.states, hasSent: !plan.batch.items.isEmpty)
+    pulling.arrive(response, plan.states, hasSent: !plan.batch.items.isEmpty)
     let lacking = try await lacking(pulling, request)
     if !lacking.isEmpty { pulling.hold() }
     response.pages += pulling.release()

@@ -44,4 +44,27 @@ struct OwnRemoteTests {
     let comparison = await #expect(throws: BothyError.self) { try await first.maintenance.verify() }
     #expect(comparison?.code == .rejected)
   }
+
+  @Test("Cursors that look like those of Bothy's server aren't compared as positions")
+  func cursors() async throws {
+    let server = ScriptedRemote([
+      .reply { request in
+        let pages = request.pulls.map { pull -> SyncResponse.Page in
+          let number = pull.scope.container == "low" ? 3 : 800
+          let record = ServerRecord(
+            id: .note(pull.scope.container), container: pull.scope.container, version: "\(number)",
+            modified: 1, fields: FieldsDocument(["title": "Wax", "score": 0]))
+          return SyncResponse.Page(scope: pull.scope, changes: [record], cursor: "shard.\(number).a")
+        }
+        return SyncResponse(pages: pages, serverTime: 1_767_225_600_000)
+      }
+    ])
+    var options = SyncOptions.quiet
+    options.scopes = [.container("low"), .container("high")]
+    let store = try SyncedStore(at: nil, schema: .notes, remote: server, configuration: options)
+    // A second request has no answer.
+    #expect(await store.sync().obstacle == nil)
+    #expect(server.requests.count == 1)
+    #expect(try await store.fetch(Note.self, policy: .local).count == 2)
+  }
 }

@@ -92,6 +92,38 @@ struct TransactionOverScopesTests {
     #expect(pair.a.remote.requests.count == 3)
   }
 
+  @Test("Positions of another history between two requests aren't compared with the first")
+  func otherHistory() async throws {
+    let calls = Calls()
+    let step = ScriptedRemote.Step.reply { request in
+      let (epoch, position): (String, Int64) = calls.add() == 1 ? ("one", 1000) : ("two", 5)
+      var response = SyncResponse(serverTime: 1_767_225_600_000)
+      response.history = ServerHistory(server: "server", space: "space", epoch: epoch, position: position)
+      response.pages = request.pulls.map { pull -> SyncResponse.Page in
+        let isKnown = pull.cursor?.hasPrefix(epoch) ?? false
+        var page = SyncResponse.Page(scope: pull.scope, cursor: "\(epoch).\(position).l", reset: !isKnown)
+        page.isOtherHistory = epoch == "two" && !isKnown
+        if !isKnown && pull.scope.container == "branch/0" {
+          page.changes = [
+            ServerRecord(
+              id: .account("x"), container: "branch/0", version: "\(position)", modified: 1,
+              fields: FieldsDocument(["balance": .int(position)]))
+          ]
+        }
+        return page
+      }
+      return response
+    }
+    let server = ScriptedRemote(Array(repeating: step, count: 40))
+    var options = SyncOptions.quiet
+    options.scopes = (0..<65).map { .container("branch/\($0)") }
+    let store = try SyncedStore(at: nil, schema: .bank, remote: server, configuration: options)
+    #expect(await store.sync().obstacle == nil)
+    // The third request is for the scope that only the first history answered.
+    #expect(server.requests.count == 3)
+    #expect(try Self.sum(of: store) == 5)
+  }
+
   @Test("A sync that is cut off shows nothing, and the next one all")
   func cutOff() async throws {
     let pair = try await transfer(100)
