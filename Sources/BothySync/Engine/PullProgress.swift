@@ -21,6 +21,8 @@ struct PullProgress: Sendable {
   private(set) var isShowing = true
   /// The last pages that are staged, by their cursors.
   private var held: [SyncScope: String] = [:]
+  /// The scopes whose pages wait for a push that the sync couldn't make.
+  private var waiting: [SyncScope] = []
   /// The scopes that are up to date since pages were missing.
   private var upToDate: Set<SyncScope> = []
   /// The epoch of the last answer with a history, or `nil` before it. All positions are of it.
@@ -50,6 +52,10 @@ struct PullProgress: Sendable {
     _ response: SyncResponse, _ states: [SyncScope: PullState], hasSent: Bool
   ) {
     let pages = response.pages
+    if hasSent {
+      open += waiting.filter { !open.contains($0) }
+      waiting = []
+    }
     // Another sync may have taken what was staged.
     held = hasSent ? [:] : held.filter { states[$0.key]?.staged == $0.value }
     // Pages of another history are requested again.
@@ -119,7 +125,8 @@ struct PullProgress: Sendable {
   /// - Parameters:
   ///   - requested: the scopes that stay with the sync. A scope that was pulled once more has no cursor of its own.
   ///   - subscribed: the scopes that stay with it while pages are missing.
-  ///   - isPushing: false if the sync sends nothing. It then ends with pages that wait for a push.
+  ///   - isPushing: true if operations were sent, or may be sent by the next request. Otherwise the sync ends with pages
+  ///     that wait for a push, unless it can send something after all.
   mutating func note(
     _ applied: SyncRunner.Applied, _ pages: [SyncResponse.Page], requested: [SyncScope],
     subscribed: [SyncScope], isPushing: Bool
@@ -132,7 +139,10 @@ struct PullProgress: Sendable {
     for page in pages where !isShowing && applied.putOff.contains(page.scope) {
       held[page.scope] = page.cursor
     }
-    if !isPushing && applied.waitsForPush { open.removeAll { applied.putOff.contains($0) } }
+    if !isPushing && applied.waitsForPush {
+      waiting += open.filter { applied.putOff.contains($0) }
+      open.removeAll { applied.putOff.contains($0) }
+    }
     if !upToDate.isEmpty {
       let staying = Set(open.isEmpty ? requested : requested + subscribed)
       let ended = upToDate.subtracting(staying)

@@ -76,12 +76,12 @@ extension SyncRunner {
     let applied = try await apply(plan, response, decisions, timing, run, after: report)
     let step = applied.report
     report.add(step)
-    let cameNearer = pulling.note(
-      applied, response.pages, requested: requested(request), subscribed: followed.current,
-      isPushing: request.scope != .pull)
-    progress(SyncStatus.Progress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let givesBack = request.scope != .pull && !step.givenBack.isEmpty
     let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty || givesBack
+    let cameNearer = pulling.note(
+      applied, response.pages, requested: requested(request), subscribed: followed.current,
+      isPushing: sendsMore)
+    progress(SyncStatus.Progress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let changed =
       step.pushed > 0 || step.pulled > 0 || response.pages.contains { plan.brings($0) }
       || !step.failures.isEmpty

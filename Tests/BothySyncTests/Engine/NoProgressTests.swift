@@ -46,6 +46,24 @@ struct NoProgressTests {
     #expect(requests <= 40)
   }
 
+  @Test("Pages that wait for a failing transaction cost no further requests")
+  func doubt() async throws {
+    let pair = try await Pair.sharing(["N1", "N2"])
+    try await pair.a.store.write(.atomic) { transaction in
+      for id in ["N1", "N2"] { try transaction.update(.note(id), fields: ["title": "mine"]) }
+    }
+    try pair.b.retitle("N1", "theirs")
+    await pair.b.store.sync()
+    pair.a.remote.setScript(forExchange: { $0.operations.isEmpty ? .none : .status(500, retryAfter: nil) })
+    #expect(await pair.a.store.sync().obstacle == nil)
+    // The transaction, a request without it, and the pull.
+    #expect(pair.a.remote.requests.count == 3)
+    #expect(try pair.a.title("N1") == "mine")
+    pair.a.remote.setScript { .none }
+    #expect(try await pair.isEven())
+    #expect(try pair.a.title("N1") == "theirs" && pair.a.title("N2") == "start")
+  }
+
   /// Returns a store whose server has forty notes and sends one per page.
   private func refreshing(
     _ change: @escaping @Sendable (SyncRequest, inout SyncResponse) -> Void = { _, _ in }
