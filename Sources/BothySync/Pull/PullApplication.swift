@@ -72,8 +72,9 @@ struct PullApplication {
     isRebasing = state.isResetting
     isReplacing = isRebasing && state.isComplete
     let isOtherHistory = isRebasing && state.isOtherHistory
-    // Its first page may have arrived with an answer that wasn't shown.
-    if isOtherHistory && !report.rebased.contains(page.scope) { report.rebased.append(page.scope) }
+    // Its first page may have arrived with an answer that wasn't shown, perhaps to an earlier run.
+    let isAgain = isRebasing && (isOtherHistory || state.cursor != nil)
+    if isAgain && !report.rebased.contains(page.scope) { report.rebased.append(page.scope) }
     try comparison.begin(page, history, isOtherHistory: isOtherHistory)
     let snapshot = SnapshotReplacement(scope: page.scope, transaction: transaction)
     if isRebasing { try snapshot.begin(at: isOtherHistory ? nil : Cursor(token: page.cursor)?.position) }

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import BothyTestSupport
 import BothyTesting
 import Testing
@@ -147,6 +148,17 @@ struct TransactionOverScopesTests {
     #expect(pulls == [["branch/0"], ["branch/0", "branch/1", "branch/2"]])
     #expect(await pair.a.store.sync(.both, container: "branch/0").obstacle == nil)
     #expect(pair.a.remote.requests.count == 3)
+  }
+
+  @Test("A container that is downloaded again with the others is compared like them")
+  func rebased() async throws {
+    let pair = try await transfer(2)
+    let head = try await pair.world.storage.statistics(of: "test").head
+    try await pair.world.storage.compact(space: "test", upTo: head)
+    let report = await pair.a.store.sync(container: "branch/0")
+    #expect(Set(report.rebased) == [.container("branch/0"), .container("branch/1")])
+    #expect(pair.a.remote.reads == 2)
+    #expect(try pair.a.balances() == ["x": 90, "y": 110])
   }
 
   @Test("A first pull of a container whose records are here costs one request")
