@@ -27,7 +27,7 @@ struct PullProgress: Sendable {
   private var upToDate: Set<SyncScope> = []
   /// The epoch of the last answer with a history, or `nil` before it. All positions are of it.
   private var epoch: String?
-  /// The number of times that scopes were requested again because others had newer changes.
+  /// The number of times that scopes were requested again because others had newer changes, since pages were shown.
   private var rounds = 0
   /// The most such times. On a server that is never at rest, a sync of more scopes than one request may have then shows
   /// what it has.
@@ -114,7 +114,7 @@ struct PullProgress: Sendable {
   /// Returns a last page without changes for each scope whose pages are staged, if all are shown now.
   mutating func release() -> [SyncResponse.Page] {
     guard isShowing && !hasMore else { return [] }
-    defer { (held, news) = ([:], 0) }
+    defer { (held, news, rounds) = ([:], 0, 0) }
     return scopes.compactMap { scope in
       held[scope].map { SyncResponse.Page(scope: scope, cursor: $0) }
     }

@@ -84,8 +84,8 @@ extension SyncRunner {
     progress(SyncStatus.Progress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let changed =
       step.pushed > 0 || step.pulled > 0 || response.pages.contains { plan.brings($0) }
-      || !step.failures.isEmpty
-      || !step.synced.isEmpty || cameNearer
+      || !step.failures.isEmpty || !step.synced.isEmpty || cameNearer
+      || response.pages.contains { plan.stages($0, applied) }
     return Step(
       isDone: !sendsMore && pulling.open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs,
       wantedBlobs: response.wantedBlobs, putOff: applied.conflictsPutOff,
@@ -166,6 +166,11 @@ extension SyncRunner {
       return pull(of: page)?.cursor != page.cursor
     }
 
+    /// Returns true if the page is its scope's last one so far and is staged, which none of this position was before.
+    func stages(_ page: SyncResponse.Page, _ applied: Applied) -> Bool {
+      applied.putOff.contains(page.scope) && states[page.scope]?.staged != page.cursor
+    }
+
     /// Returns true if the scopes of all pages with changes are as they were at the time of the request. A page that
     /// isn't taken would be missing among the others.
     func areTaken(_ pages: [SyncResponse.Page], in transaction: ReadTransaction) throws -> Bool {
@@ -192,7 +197,7 @@ extension SyncRunner {
   /// they made, and the cursor passes them.
   private func plan(_ request: Request, _ pulling: PullProgress, due: Int64) async throws -> Plan {
     let now = clock.now()
-    let open = pulling.open
+    let open = Set(pulling.open)
     return try await store.write(origin: .remote) { transaction in
       governor.isPaused = try SyncValues.isPaused(in: transaction)
       if request.isGoverned && governor.isPaused { throw Held(reason: .paused) }

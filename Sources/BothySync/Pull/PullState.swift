@@ -34,27 +34,34 @@ struct PullState: Sendable, Hashable {
 
   static func load(_ scope: SyncScope, in transaction: ReadTransaction) throws -> PullState {
     try transaction.first(
-      """
-      SELECT cursor, staged, resetting, complete, pulled_at, generation FROM bothy_cursor
-      WHERE container = ? AND children = ?
-      """, scope
-    ) { row in
-      PullState(
-        scope: scope, cursor: row.text(at: 0), staged: row.text(at: 1), isResetting: row.int(at: 2) != 0,
-        isOtherHistory: row.int(at: 2) == 2, isComplete: row.int(at: 3) != 0,
-        pulledAt: row.optionalInt(at: 4), generation: row.int(at: 5))
-    } ?? PullState(scope: scope, isResetting: false, isComplete: false)
+      "SELECT \(columns) FROM bothy_cursor WHERE container = ? AND children = ?", scope, read: state)
+      ?? PullState(scope: scope, isResetting: false, isComplete: false)
   }
 
+  /// Returns the states of all scopes of which a pull has begun. One statement.
   static func all(in transaction: ReadTransaction) throws -> [PullState] {
-    try scopes(in: transaction).map { try load($0, in: transaction) }
+    try transaction.rows(
+      "SELECT \(columns) FROM bothy_cursor ORDER BY container, children", read: state)
+  }
+
+  private static let columns =
+    "container, children, cursor, staged, resetting, complete, pulled_at, generation"
+
+  private static func state(_ row: PreparedStatement) -> PullState {
+    PullState(
+      scope: pulledScope(row), cursor: row.text(at: 2), staged: row.text(at: 3),
+      isResetting: row.int(at: 4) != 0, isOtherHistory: row.int(at: 4) == 2, isComplete: row.int(at: 5) != 0,
+      pulledAt: row.optionalInt(at: 6), generation: row.int(at: 7))
+  }
+
+  private static func pulledScope(_ row: PreparedStatement) -> SyncScope {
+    SyncScope(container: row.text(at: 0) ?? "", includesChildren: row.int(at: 1) != 0)
   }
 
   /// Returns the scopes that the store pulls, which are those of which a pull has begun.
   static func scopes(in transaction: ReadTransaction) throws -> [SyncScope] {
-    try transaction.rows("SELECT container, children FROM bothy_cursor ORDER BY container, children") {
-      SyncScope(container: $0.text(at: 0) ?? "", includesChildren: $0.int(at: 1) != 0)
-    }
+    try transaction.rows(
+      "SELECT container, children FROM bothy_cursor ORDER BY container, children", read: pulledScope)
   }
 
   /// True if a pull has brought all of a scope of this record up to its version. A record that isn't here then no

@@ -93,17 +93,17 @@ struct TransactionOverScopesTests {
     #expect(pair.a.remote.requests.count == 3)
   }
 
-  @Test("Positions of another history between two requests aren't compared with the first")
-  func otherHistory() async throws {
-    let calls = Calls()
+  /// Returns a server with one account, in the first branch, that answers each request from this history.
+  private func server(_ history: @escaping @Sendable () -> (epoch: String, position: Int64)) -> ScriptedRemote
+  {
     let step = ScriptedRemote.Step.reply { request in
-      let (epoch, position): (String, Int64) = calls.add() == 1 ? ("one", 1000) : ("two", 5)
+      let (epoch, position) = history()
       var response = SyncResponse(serverTime: 1_767_225_600_000)
       response.history = ServerHistory(server: "server", space: "space", epoch: epoch, position: position)
       response.pages = request.pulls.map { pull -> SyncResponse.Page in
         let isKnown = pull.cursor?.hasPrefix(epoch) ?? false
         var page = SyncResponse.Page(scope: pull.scope, cursor: "\(epoch).\(position).l", reset: !isKnown)
-        page.isOtherHistory = epoch == "two" && !isKnown
+        page.isOtherHistory = !isKnown && pull.cursor != nil
         if !isKnown && pull.scope.container == "branch/0" {
           page.changes = [
             ServerRecord(
@@ -115,14 +115,34 @@ struct TransactionOverScopesTests {
       }
       return response
     }
-    let server = ScriptedRemote(Array(repeating: step, count: 40))
+    return ScriptedRemote(Array(repeating: step, count: 40))
+  }
+
+  /// Returns a store that subscribes to this many branches of the server.
+  private func store(_ branches: Int, _ server: ScriptedRemote) throws -> SyncedStore {
     var options = SyncOptions.quiet
-    options.scopes = (0..<65).map { .container("branch/\($0)") }
-    let store = try SyncedStore(at: nil, schema: .bank, remote: server, configuration: options)
+    options.scopes = (0..<branches).map { .container("branch/\($0)") }
+    return try SyncedStore(at: nil, schema: .bank, remote: server, configuration: options)
+  }
+
+  @Test("Positions of another history between two requests aren't compared with the first")
+  func otherHistory() async throws {
+    let calls = Calls()
+    let server = server { calls.add() == 1 ? ("one", 1000) : ("two", 5) }
+    let store = try store(65, server)
     #expect(await store.sync().obstacle == nil)
     // The third request is for the scope that only the first history answered.
     #expect(server.requests.count == 3)
     #expect(try Self.sum(of: store) == 5)
+  }
+
+  @Test("A first pull of very many scopes ends, however little each request brings")
+  func veryMany() async throws {
+    let server = server { ("one", 1000) }
+    let store = try store(1750, server)
+    #expect(await store.sync().obstacle == nil)
+    #expect(server.requests.count == 28)
+    #expect(try Self.sum(of: store) == 1000)
   }
 
   @Test("A sync that is cut off shows nothing, and the next one all")
