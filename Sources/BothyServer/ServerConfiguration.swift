@@ -148,7 +148,8 @@ public struct ServerConfiguration: Sendable {
     /// half of them, if tokens distinguish users. Requests beyond that receive 503, but one body always fits.
     public var unpackedSize: Int = 64 << 20
     /// The most bytes of all bodies and answers over 64 KiB that are on their way. One user may hold an eighth of them, if
-    /// tokens distinguish users. Requests beyond that receive 503, but one body always fits.
+    /// tokens distinguish users. Requests beyond that receive 503, but one body always fits, and so does one answer of any
+    /// size while no other is on its way.
     public var transferSize: Int = 512 << 20
     /// The number of pulls and other short reads that run at a time. Further ones wait in line.
     ///

@@ -106,7 +106,7 @@ extension ServerLimit {
     "The bytes of all unpacked bodies together, half of them for one principal.")
   package static let transferSize = bytes(
     "transfer-size", .requests, 8 << 20...64 << 30, \.server.transferSize,
-    "The bytes of all bodies and answers over 64K that are on their way, an eighth of them for one principal. Further ones are answered 503."
+    "The bytes of all bodies and answers over 64K that are on their way, an eighth of them for one principal, or one larger answer. Further ones are answered 503."
   )
   package static let operations = count(
     "operations", .requests, 1000...100_000, \.rules.operationLimit, "Operations in one request.")

@@ -215,7 +215,7 @@ struct RequestPipeline: RouterMiddleware {
           status: answer.status, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
       }
       let transfer = bodies.transfers.hold(for: subject.principal ?? "")
-      guard transfer.grow(by: bytes.count) else { throw HTTPFailure.crowded }
+      guard transfer.takeWhole(bytes.count) else { throw HTTPFailure.crowded }
       metrics.answered(bytes: bytes.count)
       let body = Self.body(bytes, by: context.channel, holding: transfer)
       return Response(status: answer.status, headers: headers, body: body)

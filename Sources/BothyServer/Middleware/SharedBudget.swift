@@ -22,10 +22,14 @@ final class SharedBudget: Sendable {
   func hold(for principal: String) -> Hold { Hold(self, principal) }
 
   /// Takes `amount`, or returns false.
-  private func take(_ amount: Int, for principal: String) -> Bool {
+  ///
+  /// - Parameter isWhole: true if the amount fits beyond a share when its user holds nothing, and beyond the budget when
+  ///   nobody does.
+  private func take(_ amount: Int, for principal: String, isWhole: Bool) -> Bool {
     state.withLock { state in
       let held = state.held[principal] ?? 0
-      guard amount <= total - state.used, amount <= share - held else { return false }
+      let (isFirst, isAlone) = (isWhole && held == 0, isWhole && state.used == 0)
+      guard amount <= total - state.used || isAlone, amount <= share - held || isFirst else { return false }
       state.used += amount
       if amount > 0 { state.held[principal] = held + amount }
       return true
@@ -52,8 +56,14 @@ final class SharedBudget: Sendable {
     }
 
     /// Takes `more` of the budget. Returns false, and takes nothing, if the budget or the user's share has no room.
-    func grow(by more: Int) -> Bool {
-      guard budget.take(more, for: principal) else { return false }
+    func grow(by more: Int) -> Bool { take(more, isWhole: false) }
+
+    /// Takes the size of something that can't come in parts. It fits in any case if nobody holds anything, so that each
+    /// has its turn. Within the budget it fits beyond the user's share if the user holds nothing.
+    func takeWhole(_ size: Int) -> Bool { take(size, isWhole: true) }
+
+    private func take(_ more: Int, isWhole: Bool) -> Bool {
+      guard budget.take(more, for: principal, isWhole: isWhole) else { return false }
       amount.withLock { $0 += more }
       return true
     }

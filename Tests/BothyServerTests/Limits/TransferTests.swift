@@ -98,6 +98,27 @@ struct TransferTests {
     }
   }
 
+  /// Promises: A-37
+  @Test("An answer larger than a user's share is sent if it is alone", arguments: [100_000, 800_000])
+  func largeAnswer(transferSize: Int) async throws {
+    var limits = ServerConfiguration.Limits(bodySize: 100_000)
+    limits.transferSize = transferSize
+    let server = try ServerUnderTest(tokens: Self.tokens, limits: limits)
+    try await server.run { call async throws in
+      let text = String(repeating: "x", count: 60_000)
+      for number in 0..<3 {
+        let path = "/v1/spaces/hut/records/T/\(number)"
+        #expect(try await call.with(token: "a")(.put, path, #"{"fields":{"a":"\#(text)"}}"#).status == 201)
+      }
+    }
+    try await ConnectedServer.run(server.configuration) { server async throws in
+      try await server.line { line async throws in
+        let answer = try await line.request(Self.get("/v1/spaces/hut/changes?container=T"))
+        #expect(answer.status == 200 && answer.text.utf8.count > 180_000, "\(answer.status)")
+      }
+    }
+  }
+
   @Test("Requests that use all processors leave threads to others")
   func threads() async throws {
     let storage = try BusyStorage()
