@@ -115,7 +115,7 @@ public struct InProcessRemote: RemoteStorage, CompleteRemote {
       if let file = FileIdentity.current { try service.check(file, space: space, principal: principal) }
       return try await body()
     } catch let error as SyncServiceError {
-      let status = error.code == .tooManyOperations ? 413 : 400
+      let status = [.tooManyOperations, .answerTooLarge].contains(error.code) ? 413 : 400
       throw RemoteError(.rejected, error.message, status: status, code: error.code.rawValue)
     } catch is WriteRuleUnavailable {
       throw RemoteError(

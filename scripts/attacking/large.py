@@ -143,6 +143,21 @@ def large_digests(site):
         "digest?container=pages&parts=1", "stamps?container=pages&parts=1&in=0"][number % 2]), timeout=20)
 
 
+@attack("stamps and containers of long names", before="an answer of any size", memory=192, latency=BUSY)
+def long_lists(site):
+    """Lists of 20,000 records with names of 480 bytes, each in a container of its own. They have no pages."""
+    site.fill(site.insert({}, type="Page", record=f"{number:05}" + "r" * 475, container=f"long/{number:05}" + "c" * 470)
+              for number in range(20_000))
+    yield
+
+    def body(caller, number):
+        path = ["stamps?container=long&children=true&parts=1&in=0", "containers/long?children=true"][number % 2]
+        status, _ = caller.ask("GET", f"/v1/spaces/arena/{path}")
+        if status == 200:
+            raise Broken("a list of 10 MB was put into one answer")
+    site.flood(8, body, timeout=20)
+
+
 @attack("histories of large records", memory=192, latency=BUSY)
 def large_history(site):
     """The history of a container, whose readers are decided by records of 700 KB."""

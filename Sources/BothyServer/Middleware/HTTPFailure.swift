@@ -165,7 +165,7 @@ extension HTTPFailure {
     let status: HTTPResponse.Status =
       switch error.code {
       case .badCursor, .badRequest: .badRequest
-      case .tooManyOperations, .tooManyPulls, .tooManyReaders: .contentTooLarge
+      case .tooManyOperations, .tooManyPulls, .tooManyReaders, .answerTooLarge: .contentTooLarge
       case .tooExpensive: .serviceUnavailable
       case .updateRequired: .unprocessableContent
       case .wrongPrincipal: .forbidden

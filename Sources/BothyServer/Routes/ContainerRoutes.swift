@@ -13,12 +13,12 @@ extension ServerServices {
       Route(
         method: .get, pattern: "/v1/spaces/{space}/containers", operation: "listContainers",
         summary: "The whole space, container by container.", isQuery: true,
-        parameters: [.ifNoneMatch], answers: answers,
+        parameters: [.ifNoneMatch], answers: answers, problems: [413],
         handle: { try await listing($0, .everything) }),
       Route(
         method: .get, pattern: "/v1/spaces/{space}/containers/{path...}", operation: "getContainer",
         summary: "A container: its records' number, its position and validator.",
-        isQuery: true, parameters: [.children, .ifNoneMatch], answers: answers,
+        isQuery: true, parameters: [.children, .ifNoneMatch], answers: answers, problems: [413],
         handle: { call in
           let scope = SyncScope(
             container: call.names["path"] ?? "", includesChildren: try call.query.flag("children"))
@@ -38,7 +38,8 @@ extension ServerServices {
         method: .get, pattern: "/v1/spaces/{space}/stamps", operation: "stamps",
         summary: "The ids, versions and hashes of the records in some parts of a scope.",
         isQuery: true, parameters: [.container, .children, .parts, .chosenParts],
-        answers: [.init(status: 200, about: "The records' stamps.", schema: "Stamps")], handle: stamps),
+        answers: [.init(status: 200, about: "The records' stamps.", schema: "Stamps")], problems: [413],
+        handle: stamps),
     ]
   }
 

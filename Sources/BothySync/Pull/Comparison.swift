@@ -13,6 +13,8 @@ struct Comparison: Sendable {
   var position: Int64?
 
   private static let parts = 256
+  /// The number of stamps to request at a time. Servers put at least as many into one answer, unless names are long.
+  private static let stampLimit = 20_000
   static let fetchLimit = 500
 
   /// The difference: the ids to fetch, and those that the server doesn't have.
@@ -67,8 +69,7 @@ struct Comparison: Sendable {
     guard theirs.parts.count == ours.parts.count else { return nil }
     let chosen = ours.parts.indices.filter { ours.parts[$0] != theirs.parts[$0] }
     guard chosen.count * 2 <= Self.parts || theirs.count <= 1000 else { return nil }
-    guard let there = try await remote.stamps(scope, parts: Self.parts, in: chosen) else { return nil }
-    report.requests += 1
+    guard let there = try await stamps(in: chosen, of: theirs.count, &report) else { return nil }
     report.compared = there.count
     let here = try await store.read { [scope] in
       try ServerView.stamps(scope, parts: Self.parts, in: Set(chosen), $0)
@@ -78,6 +79,26 @@ struct Comparison: Sendable {
     let known = Set(there.map(\.id))
     difference.extra = here.keys.filter { !known.contains($0) }
     return difference
+  }
+
+  /// Returns the remote's stamps of some parts of `count` records, or `nil` if it gives none or too many for an answer.
+  private func stamps(
+    in chosen: [Int], of count: Int, _ report: inout StoreMaintenance.Repair
+  ) async throws -> [RecordStamp]? {
+    let size = max(1, Self.parts * Self.stampLimit / max(1, count))
+    var stamps: [RecordStamp] = []
+    for start in stride(from: 0, to: chosen.count, by: size) {
+      let some = Array(chosen[start..<min(start + size, chosen.count)])
+      report.requests += 1
+      do throws(RemoteError) {
+        guard let found = try await remote.stamps(scope, parts: Self.parts, in: some) else { return nil }
+        stamps += found
+      } catch {
+        guard error.code == "answerTooLarge" else { throw error }
+        return nil
+      }
+    }
+    return stamps
   }
 
   /// Makes the local records the server's versions, except for those that became newer since the versions were read.

@@ -62,7 +62,8 @@ public struct AccessRules: Sendable {
   /// The approximate number of bytes of records in one answer. The rest follows with the next request. A single record
   /// is never divided.
   ///
-  /// It bounds the memory of a request, for pulls, queries and feeds alike.
+  /// It bounds the memory of a request, for pulls, queries and feeds alike. Lists of stamps or containers beyond it are
+  /// refused with `SyncServiceError` `answerTooLarge`.
   public var answerSize = 8 << 20
   /// The most bytes of stored records that one request changes, with those that it compares.
   ///

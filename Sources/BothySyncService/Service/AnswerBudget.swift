@@ -27,6 +27,29 @@ struct PageBudget {
   }
 }
 
+/// The bytes that a list without pages may still have in one answer.
+struct ListBudget {
+  private var left: Int
+  /// The sentence that says how to get less in one answer.
+  private let advice: String
+
+  init(bytes: Int, advice: String) {
+    left = bytes
+    self.advice = advice
+  }
+
+  /// Takes an element off. Throws `SyncServiceError` `.answerTooLarge` if it doesn't fit.
+  ///
+  /// - Parameter names: the bytes of its texts, besides which it has 64.
+  mutating func spend(names: Int) throws(SyncServiceError) {
+    left = left.subtractingClamped(names.addingClamped(64))
+    guard left >= 0 else {
+      throw SyncServiceError(
+        .answerTooLarge, "The list has more bytes than the server puts into one answer. \(advice)")
+    }
+  }
+}
+
 /// The bytes of records that the outcomes of one answer may still have.
 struct OutcomeBudget {
   private var left: Int

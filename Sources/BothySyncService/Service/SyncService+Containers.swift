@@ -28,7 +28,8 @@ extension SyncService {
   ///
   /// The order is that of the names' bytes. Memory grows with the containers, and not with the records.
   ///
-  /// - Throws: `SyncServiceError` `.tooExpensive` after `AccessRules.scanTime`. Request a smaller scope then.
+  /// - Throws: `SyncServiceError` `.tooExpensive` after `AccessRules.scanTime`, and `.answerTooLarge` if the containers
+  ///   have more bytes than `AccessRules.answerSize`. Request a smaller scope then.
   ///   `CancellationError` if the task is cancelled.
   public func containers(space: String, principal: Principal, _ scope: SyncScope) async throws
     -> [ContainerSummary]
@@ -36,9 +37,11 @@ extension SyncService {
     try await storage.search(space: space, within: rules.scanTime) { storage in
       let viewer = try viewer(principal, in: storage)
       var summaries: [ExactText: ContainerSummary] = [:]
+      var budget = ListBudget(bytes: rules.answerSize, advice: "Ask for the containers below one of them.")
       try forEachVisibleRecord(in: scope, viewer, storage) { entry in
         let container = entry.record.container
         let name = ExactText(container)
+        if summaries[name] == nil { try budget.spend(names: container.utf8.count) }
         var summary = summaries[name] ?? ContainerSummary(container: container, count: 0, position: 0)
         summary.count += 1
         summary.position = max(summary.position, entry.position)

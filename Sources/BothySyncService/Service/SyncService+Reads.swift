@@ -73,6 +73,8 @@ extension SyncService {
   }
 
   /// Returns the ids, versions and hashes of the records in some parts of a scope. Reads like `digest`.
+  ///
+  /// - Throws: `SyncServiceError` `.answerTooLarge` if they have more bytes than `AccessRules.answerSize`.
   package func stamps(
     space: String, principal: Principal, _ scope: SyncScope, parts: Int, in chosen: [Int]
   ) async throws -> [RecordStamp] {
@@ -80,9 +82,12 @@ extension SyncService {
     return try await storage.search(space: space, within: rules.scanTime) { storage in
       let viewer = try viewer(principal, in: storage)
       var stamps: [RecordStamp] = []
+      var budget = ListBudget(bytes: rules.answerSize, advice: "Ask for fewer parts, or divide it into more.")
       try forEachVisibleRecord(in: scope, viewer, storage) { entry in
         let record = entry.record
         guard chosen.contains(record.id.part(of: parts)) else { return }
+        try budget.spend(
+          names: record.id.type.utf8.count + record.id.id.utf8.count + record.version.utf8.count)
         let hash = DigestSum.hash(record.id, fields: record.fields.bytes)
         stamps.append(RecordStamp(id: record.id, version: record.version, hash: hash))
       }

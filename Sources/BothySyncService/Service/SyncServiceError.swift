@@ -23,6 +23,10 @@ public struct SyncServiceError: Error, Sendable, Hashable, CustomStringConvertib
     ///
     /// Change fewer records or members at a time.
     case tooManyReaders
+    /// The stamps or containers of the scope have more bytes than `AccessRules.answerSize`. Status 413.
+    ///
+    /// Request fewer parts, or a smaller scope.
+    case answerTooLarge
     /// A query, or another read of many records, took longer than allowed. Status 503.
     ///
     /// Request less at a time, or declare an index for the query.

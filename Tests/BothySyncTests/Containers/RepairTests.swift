@@ -93,6 +93,20 @@ struct RepairTests {
     #expect(try await pair.isEven())
   }
 
+  @Test("A scope is pulled whole if its stamps are too many for an answer")
+  func tooManyStamps() async throws {
+    let pair = try await pair()
+    var rules = pair.world.service.rules
+    rules.answerSize = 60
+    pair.world.setRules(rules)
+    try pair.a.store.damage { transaction in
+      try transaction.evict(transaction.catalog.table("Note"), id: "T1002")
+    }
+    let report = try #require(try await pair.a.store.maintenance.repairs().first)
+    #expect(report.isEqual && report.compared == 0)
+    #expect(try pair.a.noteIDs().count == 40)
+  }
+
   @Test("Only the followed part of a scope is compared")
   func scopes() async throws {
     let pair = try await pair(2)
