@@ -127,8 +127,8 @@ extension S3BlobStorage {
 
   // MARK: damaged blobs
 
-  /// Moves each copy of a blob whose bytes have another checksum. Reads all copies, and a damaged one twice. A crash
-  /// leaves the damaged copy in both places.
+  /// Moves each copy of a blob whose bytes have another checksum. Reads all copies, an intact one once a minute at most
+  /// and a damaged one twice. A crash leaves the damaged copy in both places.
   func putAsideIfDamaged(_ blob: BlobPlace) async throws {
     for found in try await copies(of: blob) {
       try await assemblies.withPermit { try await putAsideIfDamaged(blob, found) }
@@ -137,9 +137,16 @@ extension S3BlobStorage {
 
   private func putAsideIfDamaged(_ blob: BlobPlace, _ found: S3Memory.Location) async throws {
     let object = S3Object(key: keys.content(blob, found.copy), size: found.size, modified: 0)
+    let time = now()
+    guard memory.withLock({ $0.intact.read(object.key, at: time) }) != found.size else { return }
     for _ in 0..<2 {
       // A copy that is gone meanwhile isn't damaged.
-      guard let digest = try await assembly.digest(of: object), digest != blob.sha256 else { return }
+      guard let digest = try await assembly.digest(of: object) else { return }
+      guard digest != blob.sha256 else {
+        return memory.withLock {
+          $0.intact.keep(object.key, found.size, at: time, for: Self.intactPeriod)
+        }
+      }
     }
     logger.error(
       "a blob is damaged and was put aside", metadata: ["key": "\(LogText.safe(blob.sha256))"])

@@ -35,6 +35,8 @@ public final class S3BlobStorage: BlobFileStorage {
   static let uploadPeriod: Int64 = 5000
   /// The time for which a process adds up the bytes of a space by itself, in milliseconds.
   static let usedPeriod: Int64 = 10_000
+  /// The time for which a process doesn't read an intact copy again, in milliseconds.
+  static let intactPeriod: Int64 = 60_000
 
   /// Creates the storage. Sends nothing.
   ///

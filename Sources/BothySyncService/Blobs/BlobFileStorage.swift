@@ -22,7 +22,8 @@ public protocol BlobFileStorage: Sendable {
   /// The range is in memory. A range beyond the end gives an empty array.
   func read(_ sha256: String, _ range: Range<Int64>, in space: String) async throws -> [UInt8]
 
-  /// Like `holding(of:in:)`, but reads all bytes of a whole blob. A damaged one is quarantined and counts as missing.
+  /// Like `holding(of:in:)`, but reads all bytes of a whole blob, unless it did within a minute. A damaged one is
+  /// quarantined and counts as missing.
   func verifiedHolding(of sha256: String, in space: String) async throws -> BlobHolding
 
   /// Remembers that these blobs are missing, so that devices that have them upload them. Beyond `limit` of the space

@@ -17,10 +17,12 @@ public final class FolderBlobStorage: BlobFileStorage {
   private let root: String
   private let limits: BlobLimits
   private let now: @Sendable () -> Int64
+  private let memory = Mutex(BlobMemory())
 
   /// Makes a vault. The folder is created with the first blob.
   ///
-  /// Opens nothing. With a quota, each part costs a look-up for every file of the space.
+  /// Opens nothing. With a quota, a part costs a look-up for every file of the space once in ten seconds. Several
+  /// processes may exceed the quota of a space by what they take in that time.
   ///
   /// - Parameters:
   ///   - folder: its file system must support locks, and renaming within the folder.
@@ -48,8 +50,8 @@ public final class FolderBlobStorage: BlobFileStorage {
   /// Accepts a part if it continues the stored ones, and returns how much is stored then.
   ///
   /// The last part is written through to the disk, and the whole blob is read for its checksum. Uploads of one blob
-  /// wait for each other, also in other processes. A stored blob is read as a whole by each part for it, and replaced
-  /// if it is damaged.
+  /// wait for each other, also in other processes. A stored blob is read as a whole by a part for it, unless it was
+  /// within a minute, and replaced if it is damaged.
   ///
   /// - Throws: `BlobError` `tooLarge`, `quotaExceeded` or `checksumMismatch`. `BothyError` if the disk is full or the
   ///   folder can't be written.
@@ -58,11 +60,11 @@ public final class FolderBlobStorage: BlobFileStorage {
     return try await FileWork.run { [self] in try take(part, place) }
   }
 
-  /// Like `holding(of:in:)`, but reads all bytes of a whole blob. A damaged one is moved to the folder `damaged` and
-  /// counts as missing.
+  /// Like `holding(of:in:)`, but reads all bytes of a whole blob, unless it did within a minute. A damaged one is moved
+  /// to the folder `damaged` and counts as missing.
   public func verifiedHolding(of sha256: String, in space: String) async throws -> BlobHolding {
     let place = place(space)
-    try await FileWork.run { try place.putAsideIfDamaged(sha256) }
+    try await FileWork.run { [self] in try putAsideIfDamaged(sha256, place) }
     return try await holding(of: sha256, in: space)
   }
 
@@ -102,7 +104,7 @@ public final class FolderBlobStorage: BlobFileStorage {
   }
 
   private func take(_ part: BlobPart, _ place: Place) throws -> BlobHolding {
-    try place.putAsideIfDamaged(part.sha256)
+    try putAsideIfDamaged(part.sha256, place)
     if let (_, size) = place.whole(part.sha256) { return .whole(size: size) }
     guard part.size <= limits.largest else {
       throw BlobError(.tooLarge, "The blob has \(part.size) bytes; this server takes \(limits.largest).")
@@ -118,16 +120,16 @@ public final class FolderBlobStorage: BlobFileStorage {
     }
     let received = file.size
     guard part.offset == received, received <= part.size else {
-      if received > part.size { ContentFile.remove(path) }
+      if received > part.size { discard(path, place) }
       return .part(received > part.size ? 0 : received)
     }
-    try checkQuota(place, adding: part.size - received)
+    try checkQuota(place, adding: part.size - received, by: part.bytes.count)
     try file.write(part.bytes, at: received)
     let end = received + Int64(part.bytes.count)
     guard end == part.size else { return .part(end) }
     try file.sync()
     guard try ContentFile.digest(of: path).sha256 == part.sha256 else {
-      ContentFile.remove(path)
+      discard(path, place)
       throw BlobError(
         .checksumMismatch, "The bytes of the blob do not have the checksum that names it. Send it again.")
     }
@@ -139,12 +141,33 @@ public final class FolderBlobStorage: BlobFileStorage {
     return .whole(size: end)
   }
 
-  private func checkQuota(_ place: Place, adding bytes: Int64) throws {
+  /// Adds up the bytes of the space by its files at most every ten seconds, and by itself between.
+  private func checkQuota(_ place: Place, adding bytes: Int64, by part: Int) throws {
     guard let quota = limits.quota else { return }
-    guard bytes <= quota - place.used else {
+    let time = now()
+    if !memory.withLock({ $0.knowsUse(of: place.folder, at: time) }) {
+      let used = place.used
+      memory.withLock { $0.setUse(of: place.folder, used, at: time) }
+    }
+    guard memory.withLock({ $0.take(part, of: bytes, in: place.folder, quota: quota) }) else {
       throw BlobError(
         .quotaExceeded, "The space has no room for \(bytes) bytes more: its blobs may have \(quota) bytes.")
     }
+  }
+
+  private func discard(_ path: String, _ place: Place) {
+    ContentFile.remove(path)
+    memory.withLock { $0.forgetUse(of: place.folder) }
+  }
+
+  /// Quarantines a whole blob whose bytes don't match its name. Reads all of it, once a minute at most if it is intact.
+  private func putAsideIfDamaged(_ name: String, _ place: Place) throws {
+    guard let (_, size) = place.whole(name) else { return }
+    let (blob, time) = (place.kept(name), now())
+    guard !memory.withLock({ $0.isIntact(blob, size, at: time) }), try !place.putAsideIfDamaged(name) else {
+      return
+    }
+    memory.withLock { $0.setIntact(blob, size, at: time) }
   }
 
   /// Returns the bytes of a range of a whole blob, fewer at its end. A range beyond the end gives an empty array.
@@ -196,6 +219,7 @@ public final class FolderBlobStorage: BlobFileStorage {
   /// Lists the folders of all spaces, and looks at each file there. Kept blobs are never looked at.
   public func sweep(before time: Int64) async throws -> Int {
     let root = root
+    defer { memory.withLock { $0.forgetUses() } }
     return try await FileWork.run {
       var removed = 0
       for space in ContentFile.names(in: root) where space != "swept" {
@@ -244,6 +268,7 @@ public final class FolderBlobStorage: BlobFileStorage {
   /// Costs a call of the file system for each blob of `release`. The time of a file is that of its last use.
   public func release(_ release: BlobRelease, in space: String) async throws -> BlobRelease.Done {
     let place = place(space)
+    defer { memory.withLock { $0.forgetUse(of: place.folder) } }
     return try await FileWork.run {
       var done = BlobRelease.Done()
       for name in release.blobs.keys {
@@ -299,6 +324,7 @@ public final class FolderBlobStorage: BlobFileStorage {
   /// A folder that can't be deleted is left without an error. Does nothing for a missing space.
   public func remove(space: String) async throws {
     let folder = place(space).folder
+    defer { memory.withLock { $0.forgetUse(of: folder) } }
     try await FileWork.run {
       for path in ["partial", "fresh", "kept", "wanted", "damaged"].map({ "\(folder)/\($0)" }) {
         // A process that writes a part continues in a file without a name.
@@ -309,56 +335,6 @@ public final class FolderBlobStorage: BlobFileStorage {
 
   private func place(_ space: String) -> Place {
     Place(folder: "\(root)/\(ContentFile.sha256(of: Array(space.utf8)))")
-  }
-
-  /// The folders of one space's blobs.
-  private struct Place: Sendable {
-    let folder: String
-
-    func partial(_ name: String) -> String { "\(folder)/partial/\(name)" }
-    func fresh(_ name: String) -> String { "\(folder)/fresh/\(name)" }
-    func keptFolder(_ name: String) -> String { "\(folder)/kept/\(name.prefix(2))" }
-    func kept(_ name: String) -> String { "\(keptFolder(name))/\(name)" }
-    func wanted(_ name: String) -> String { "\(folder)/wanted/\(name)" }
-    func damaged(_ name: String) -> String { "\(folder)/damaged/\(name)" }
-
-    func oldestWanted(of names: Set<String>) -> String? {
-      names.map { (ContentFile.used(wanted($0)) ?? 0, $0) }.min { $0 < $1 }?.1
-    }
-
-    func whole(_ name: String) -> (path: String, size: Int64)? {
-      for path in [kept(name), fresh(name), kept(name)] {
-        if let size = ContentFile.size(of: path) { return (path, size) }
-      }
-      return nil
-    }
-
-    /// Quarantines a whole blob whose bytes don't match its name, under the lock of its upload. Reads all of it.
-    func putAsideIfDamaged(_ name: String) throws {
-      guard try isDamaged(name) else { return }
-      try PrivateFolder.make(folder + "/partial")
-      let lock = try OpenFile(partial(name), O_RDWR | O_CREAT)
-      guard flock(lock.descriptor, LOCK_EX) == 0 else { throw ContentFile.failure(partial(name)) }
-      // Another upload may have replaced the bytes meanwhile.
-      guard try isDamaged(name), let (path, _) = whole(name) else { return }
-      try PrivateFolder.make(folder + "/damaged")
-      try ContentFile.publish(path, as: damaged(name))
-    }
-
-    private func isDamaged(_ name: String) throws -> Bool {
-      guard let (path, _) = whole(name) else { return false }
-      do { return try ContentFile.digest(of: path).sha256 != name } catch let error as BothyError
-        where error.code == .notFound
-      { return false }  // it has moved, which only whole blobs do
-    }
-
-    /// The bytes of all files. Checks each.
-    var used: Int64 {
-      var folders = ["\(folder)/partial", "\(folder)/fresh"]
-      folders += ContentFile.names(in: "\(folder)/kept").map { "\(folder)/kept/\($0)" }
-      return folders.flatMap { folder in ContentFile.names(in: folder).map { "\(folder)/\($0)" } }
-        .reduce(0) { $0 + (ContentFile.size(of: $1) ?? 0) }
-    }
   }
 }
 

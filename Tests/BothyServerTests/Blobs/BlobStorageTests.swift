@@ -151,6 +151,32 @@ struct BlobStorageTests {
     #expect(try await storage.two.read(name, 0..<100, in: "hut") == blobBytes())
   }
 
+  @Test("A blob that was found intact isn't read again within a minute", arguments: Kind.allCases)
+  func intact(_ kind: Kind) async throws {
+    let storage = try StorageUnderTest(kind)
+    let name = try await storage.one.upload(blobBytes(), in: "hut")
+    #expect(try await storage.one.verifiedHolding(of: name, in: "hut") == .whole(size: 45))
+    try storage.damage(name, with: blobBytes(45, 9))
+    let part = BlobPart(sha256: name, size: 45, offset: 0, bytes: [1])
+    #expect(try await storage.one.append(part, in: "hut") == .whole(size: 45))
+    storage.pass()
+    #expect(try await storage.one.verifiedHolding(of: name, in: "hut") == .part(0))
+  }
+
+  /// Promises: A-10
+  @Test("Several processes may exceed a quota for ten seconds, and no longer", arguments: Kind.allCases)
+  func quotaOfProcesses(_ kind: Kind) async throws {
+    let storage = try StorageUnderTest(kind, limits: BlobLimits(largest: 60, quota: 100))
+    _ = try await storage.one.append(BlobPart(of: blobBytes(50, 4), 0..<10), in: "hut")
+    try await storage.two.upload(blobBytes(60, 5), in: "hut")
+    try await storage.one.upload(blobBytes(45, 6), in: "hut")
+    storage.pass()
+    let full = await #expect(throws: BlobError.self) {
+      try await storage.one.upload(blobBytes(1, 7), in: "hut")
+    }
+    #expect(full?.code == .quotaExceeded)
+  }
+
   @Test("Missing blobs are remembered up to the limit, then in place of the oldest", arguments: Kind.allCases)
   func wanted(_ kind: Kind) async throws {
     let storage = try StorageUnderTest(kind)
