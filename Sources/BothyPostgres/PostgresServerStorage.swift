@@ -214,28 +214,31 @@ public final class PostgresServerStorage: ServerStorage {
     }
   }
 
-  /// Commits the waiting writes of a space, then lets other spaces use the thread.
+  /// Commits the waiting writes of a space, and those that come until it has the space's lock. Then lets other spaces use the thread.
   private func goOn(_ space: String, _ worker: Worker) {
     let writes = lanes.take(from: space)
     if writes.isEmpty { return }
-    commit(writes, in: space, worker)
+    commit(writes, in: space, worker) { self.lanes.takeMore(from: space, besides: $0) }
     writers.add { self.goOn(space, $0) }
   }
 
-  private func commit(_ writes: [JoinedWrite], in space: String, _ worker: Worker) {
-    var group = GroupCommit(writes, space: space, writer: name)
+  private func commit(
+    _ writes: [JoinedWrite], in space: String, _ worker: Worker,
+    joining more: @escaping (Int) -> [JoinedWrite]
+  ) {
+    var group = GroupCommit(writes, space: space, writer: name, joining: more)
     let time = CallTime(start: writes.map(\.added).min() ?? .now)
     do {
       try worker.attempt(time) { connection in
         let number = serial.wrappingAdd(1, ordering: .relaxed).newValue
         try group.attempt(number, on: connection)
       }
-    } catch  where writes.count > 1 && !group.isInDoubt && !(error is StorageUnavailable) {
+    } catch  where group.writes.count > 1 && !group.isInDoubt && !(error is StorageUnavailable) {
       // The commit itself failed. Each write now has its own, so that one doesn't affect the others.
-      for write in writes { commit([write], in: space, worker) }
+      for write in group.writes { commit([write], in: space, worker) { _ in [] } }
       return
     } catch {
-      for write in writes { write.fail(error) }
+      for write in group.writes { write.fail(error) }
       return
     }
     if let head = group.newHead { news.tell(space, head: head) }

@@ -188,6 +188,51 @@ struct PostgresServerStorageTests {
     second.close()
   }
 
+  @Test("Writes that come while another process has the space share one transaction")
+  func joinedWhileWaiting() async throws {
+    let schema = RealPostgres.newSchema()
+    let first = try await RealPostgres.open(schema)
+    let locks = Atomic(0)
+    var configuration = PostgresServerStorage.Configuration(schema: schema, connections: 2)
+    configuration.trace = { sql in
+      guard sql.hasSuffix(" FOR UPDATE") else { return }
+      locks.add(1, ordering: .relaxed)
+    }
+    let second = try await PostgresServerStorage.open(RealPostgres.url ?? "", configuration: configuration)
+    try await first.write(space: "s") { try $0.put([ServerStorageConformance.entry(1, "before")]) }
+    let before = locks.load(ordering: .relaxed)
+    let (pauses, pausing) = AsyncStream.makeStream(of: Void.self)
+    let begun = Atomic(0)
+    let end = DispatchSemaphore(value: 0)
+    async let slow: Void = first.write(space: "s") { _ in
+      pausing.yield()
+      end.wait()
+    }
+    for await _ in pauses { break }
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      for number in 0..<5 {
+        // The first one waits for the lock before the others come.
+        while number > 0, locks.load(ordering: .relaxed) == before { await Task.yield() }
+        tasks.addTask {
+          begun.add(1, ordering: .relaxed)
+          try await second.write(space: "s") { storage in
+            try storage.put([ServerStorageConformance.entry(storage.head + 1, "n\(number)")])
+          }
+        }
+      }
+      while begun.load(ordering: .relaxed) < 5 { await Task.yield() }
+      // Round trips to the database give the last task the time to add its write.
+      for _ in 0..<5 { _ = try await second.read(space: "s") { $0.head } }
+      end.signal()
+      try await tasks.waitForAll()
+    }
+    try await slow
+    #expect(locks.load(ordering: .relaxed) == before + 1)
+    #expect(try await second.read(space: "s") { $0.head } == 6)
+    first.close()
+    second.close()
+  }
+
   @Test("News of a space reach the other processes, and not their author")
   func news() async throws {
     let schema = RealPostgres.newSchema()

@@ -5,7 +5,7 @@ import BothySyncService
 import Foundation
 
 /// Measures the effect of group commit. It counts the writes per second of 32 callers to one space, with and without
-/// joint commits. It uses SQLite and, if BOTHY_POSTGRES is set, PostgreSQL.
+/// joint commits. It uses SQLite and, if BOTHY_POSTGRES is set, PostgreSQL, there also by the number of processes.
 @main
 struct LedgerDriver {
   private static let callers = 32
@@ -27,6 +27,23 @@ struct LedgerDriver {
       configuration.joinedWrites = limit
       return try await PostgresServerStorage.open(address, configuration: configuration)
     }
+    try await compareProcesses(on: address)
+  }
+
+  /// Prints the writes per second of all callers to one space, spread over storages as those of as many processes.
+  private static func compareProcesses(on address: String) async throws {
+    var best: [Int: Double] = [:]
+    for _ in 0..<rounds {
+      for count in [1, 2, 4] {
+        var storages: [PostgresServerStorage] = []
+        for _ in 0..<count { storages.append(try await PostgresServerStorage.open(address)) }
+        best[count] = max(best[count] ?? 0, try await writesPerSecond(of: storages))
+        for storage in storages { storage.close() }
+      }
+    }
+    for (count, rate) in best.sorted(by: { $0.key < $1.key }) {
+      print("PostgreSQL, one space, \(count) processes: \(Int(rate)) writes/s")
+    }
   }
 
   private static func compare(_ name: String, _ make: @Sendable (Int) async throws -> any ServerStorage)
@@ -35,7 +52,7 @@ struct LedgerDriver {
     var best: [Int: Double] = [:]
     for _ in 0..<rounds {
       for limit in [1, 32] {
-        best[limit] = max(best[limit] ?? 0, try await writesPerSecond(of: make(limit)))
+        best[limit] = max(best[limit] ?? 0, try await writesPerSecond(of: [make(limit)]))
       }
     }
     let (alone, joined) = (best[1] ?? 1, best[32] ?? 0)
@@ -45,12 +62,13 @@ struct LedgerDriver {
   }
 
   /// Returns the writes per second. Each write has one record of a kilobyte, and each caller waits for its answer.
-  private static func writesPerSecond(of storage: any ServerStorage) async throws -> Double {
+  private static func writesPerSecond(of storages: [any ServerStorage]) async throws -> Double {
     let space = UUID().uuidString
     let text = String(repeating: "x", count: 1000)
     let start = ContinuousClock.now
     let count = try await withThrowingTaskGroup(of: Int.self) { tasks in
       for caller in 0..<callers {
+        let storage = storages[caller % storages.count]
         tasks.addTask {
           var count = 0
           while ContinuousClock.now - start < time {

@@ -3,7 +3,9 @@ import BothySyncService
 
 /// The writes to one space that share a transaction, with as many attempts as needed.
 struct GroupCommit {
-  private let writes: [JoinedWrite]
+  private(set) var writes: [JoinedWrite]
+  /// Returns the writes that came since, for a group of this number.
+  private let more: (Int) -> [JoinedWrite]
   private let space: String
   private let writer: String
   private var answers: [@Sendable () -> Void] = []
@@ -21,10 +23,15 @@ struct GroupCommit {
     var newHead: Int64?
   }
 
-  init(_ writes: [JoinedWrite], space: String, writer: String) {
+  /// - Parameter more: returns further writes for a group of this number. It is called when the group has the lock. While
+  ///   the group waits, another process writes to the space, and later writes needn't wait for the next turn.
+  init(
+    _ writes: [JoinedWrite], space: String, writer: String, joining more: @escaping (Int) -> [JoinedWrite]
+  ) {
     self.writes = writes
     self.space = space
     self.writer = writer
+    self.more = more
   }
 
   /// Answers the callers, after the attempt that succeeded.
@@ -41,6 +48,7 @@ struct GroupCommit {
       return
     }
     doubtful = nil
+    writes += more(writes.count)
     let start = PostgresTransaction(connection, space: space, row: row)
     var attempt = Attempt(number: number, answers: [])
     var last = start

@@ -62,4 +62,15 @@ package final class WriteQueues: Sendable {
       return Array(writes.prefix(limit))
     }
   }
+
+  /// Returns further waiting writes for a transaction that has `count` of them, at most as many as it has room for. The
+  /// queue stays active.
+  package func takeMore(from lane: String, besides count: Int) -> [JoinedWrite] {
+    let lane = Array(lane.utf8)
+    return waiting.withLock { waiting in
+      let more = (waiting[lane] ?? []).prefix(max(0, limit - count))
+      if !more.isEmpty { waiting[lane]?.removeFirst(more.count) }
+      return Array(more)
+    }
+  }
 }
