@@ -133,7 +133,10 @@ extension TypeSyntax {
 
   /// True if the type is one of the plain values that every entity supports.
   fileprivate var isKnownValue: Bool {
-    let known: Set = ["Bool", "Int", "Int64", "Double", "String", "Date", "UUID", "Data", "Coordinate"]
+    let known: Set = [
+      "Bool", "Int", "Int32", "Int64", "Float", "Double", "Decimal", "String", "URL", "UUID", "Date",
+      "CalendarDate", "Data", "Coordinate",
+    ]
     return plainName.map(known.contains) ?? false
   }
 

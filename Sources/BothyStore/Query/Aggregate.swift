@@ -38,16 +38,16 @@ struct Aggregate {
 
   private static func check(_ function: String, _ type: TypeSchema, _ field: String) throws(BothyError) {
     let kind = try type.queryField(field).kind
-    let isNumber = kind == .int || kind == .double
     let fits =
       switch function {
-      case "sum", "avg": isNumber
+      case "sum", "avg": kind == .int || kind == .double
+      case DecimalFunctions.sum, DecimalFunctions.average: kind == .text
       default: kind.isOrdered
       }
     guard !fits else { return }
     let purpose =
       switch function {
-      case "sum", "avg": "be added up"
+      case "sum", "avg", DecimalFunctions.sum, DecimalFunctions.average: "be added up"
       case "group": "group records"
       default: "be compared by order"
       }

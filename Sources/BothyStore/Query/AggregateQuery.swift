@@ -34,7 +34,8 @@ extension RecordQuery {
 
   /// Adds up a field, records without a value left out. Returns 0 for no values. Whole numbers beyond 64 bits throw.
   ///
-  /// The error has the code `database`. The field is read from every record of the query, unless an index holds it.
+  /// The error has the code `database`. Decimals are added up exactly, and a sum with more digits than a `Decimal` throws
+  /// `.invalidValue`. The field is read from every record of the query, unless an index holds it.
   ///
   /// ```swift
   /// let effort = try await store.fetch(Todo.where { !$0.done }.sum(\.effort))
@@ -42,16 +43,16 @@ extension RecordQuery {
   public func sum<V>(
     _ field: KeyPath<E.Fields, Field<V>>
   ) -> AggregateQuery<V.Unwrapped> where V.Unwrapped: FieldConvertible & Numeric {
-    number("sum", E.fields[keyPath: field].fieldName, orZero: true)
+    number(DecimalFunctions.name(V.Unwrapped.self), E.fields[keyPath: field].fieldName)
   }
 
   /// Returns the mean of a field, records without a value left out, or `nil` for no values.
   ///
-  /// A `Double` also for whole numbers. Costs a read of the field from every record of the query.
+  /// A `Double` also for whole numbers and decimals. Costs a read of the field from every record of the query.
   public func average<V>(
     _ field: KeyPath<E.Fields, Field<V>>
   ) -> AggregateQuery<Double?> where V.Unwrapped: Numeric {
-    number("avg", E.fields[keyPath: field].fieldName)
+    number(DecimalFunctions.name(averaging: true, V.Unwrapped.self), E.fields[keyPath: field].fieldName)
   }
 
   /// The smallest value of a field, records without a value left out; `nil` for no values.
@@ -77,9 +78,7 @@ extension RecordQuery {
     GroupQuery(query: recordQuery, key: E.fields[keyPath: field].fieldName)
   }
 
-  private func number<V: FieldConvertible>(
-    _ function: String, _ field: String, orZero: Bool = false
-  ) -> AggregateQuery<V> {
+  private func number<V: FieldConvertible>(_ function: String, _ field: String) -> AggregateQuery<V> {
     AggregateQuery(
       plan: ReadTransaction.Plan(.types(E.typeName), ReadIdentity(recordQuery, words: [function, field])) {
         [recordQuery] transaction, fingerprint in
@@ -108,17 +107,21 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
   /// the sorting.
   public func count() -> AggregateQuery<[Grouped<Key, Int>]> { groups("count", nil) }
 
-  /// Adds up a field in each group. Whole numbers beyond 64 bits throw `BothyError` `database`. The field isn't
-  /// optional, so every record counts.
+  /// Adds up a field in each group. Whole numbers beyond 64 bits throw `BothyError` `database`. Decimals are added up
+  /// exactly. The field isn't optional, so every record counts.
   public func sum<V: FieldConvertible & Numeric>(
     _ field: KeyPath<Element.Fields, Field<V>>
-  ) -> AggregateQuery<[Grouped<Key, V>]> { groups("sum", Element.fields[keyPath: field].fieldName) }
+  ) -> AggregateQuery<[Grouped<Key, V>]> {
+    groups(DecimalFunctions.name(V.self), Element.fields[keyPath: field].fieldName)
+  }
 
-  /// The mean of a field in each group. A `Double` also for whole numbers. The field isn't optional, so every record
-  /// counts.
+  /// The mean of a field in each group. A `Double` also for whole numbers and decimals. The field isn't optional, so
+  /// every record counts.
   public func average<V: FieldConvertible & Numeric>(
     _ field: KeyPath<Element.Fields, Field<V>>
-  ) -> AggregateQuery<[Grouped<Key, Double>]> { groups("avg", Element.fields[keyPath: field].fieldName) }
+  ) -> AggregateQuery<[Grouped<Key, Double>]> {
+    groups(DecimalFunctions.name(averaging: true, V.self), Element.fields[keyPath: field].fieldName)
+  }
 
   /// The smallest value of a field in each group; `nil` where no record has one. Text is compared by its UTF-8 bytes. A
   /// field of data, coordinates, JSON or lists throws `BothyError` `invalidQuery`.

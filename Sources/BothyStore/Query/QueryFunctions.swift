@@ -11,6 +11,7 @@ import GRDBSQLite
 /// - `bothy_includes(document, name, text, value)`: true if a list of a JSON document has a text. It is `value` in the
 ///   same way.
 /// - `bothy_nearest(lat, lon)`: an order for R-trees (see `NearestFunction`).
+/// - `bothy_decimal_sum(text)`, `bothy_decimal_average(text)`: see `DecimalFunctions`.
 package enum QueryFunctions {
   /// Adds the functions to a connection. Call it once for each connection.
   package static func install(in database: Database) {
@@ -25,6 +26,7 @@ package enum QueryFunctions {
     sqlite3_create_function_v2(
       connection, "bothy_includes", 4, flags, nil, { QueryFunctions.includes($0, $1, $2) }, nil, nil, nil)
     NearestFunction.install(in: connection)
+    DecimalFunctions.install(in: connection)
   }
 
   private static func distance(

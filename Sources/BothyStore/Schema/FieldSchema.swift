@@ -92,8 +92,8 @@ public enum FieldMergeRule: String, Sendable, Hashable, CaseIterable {
   case max
   /// The smaller value. For numbers, dates and texts. A missing value counts as the smallest.
   case min
-  /// Both differences from the base are added: for counts. Whole numbers stop at the limits of 64 bits. No value counts
-  /// as 0 in the base.
+  /// Both differences from the base are added: for counts and amounts. Whole numbers stop at the limits of 64 bits.
+  /// Decimals are exact, and one with too many digits keeps the server's value. No value counts as 0 in the base.
   case counter
   /// Elements added on either side are kept in their places, and elements removed on either side are removed: for
   /// lists. Works on references and on arrays in JSON; an element occurs once. A field of another kind keeps the

@@ -43,7 +43,7 @@ extension FieldSchema {
   @available(
     *, unavailable,
     message:
-      "Use `String` for a URL, `Double` or `Int` for numbers, `FieldConvertible` for an enum, `JSONField` for a struct."
+      "Use `Double`, `Int` or `Decimal` for numbers, `FieldConvertible` for an enum, `JSONField` for a struct."
   )
   public static func field<T>(
     _ name: String, _ type: T.Type, default: T? = nil, indexed: Bool = false, unique: Bool = false,

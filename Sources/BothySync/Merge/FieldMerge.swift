@@ -103,6 +103,9 @@ package enum FieldMerge {
     if let client = client.intValue, let server = server.intValue {
       return .int(server.addingClamped(client.subtractingClamped(base.intValue ?? 0)))
     }
+    if let client = client.stringValue, let server = server.stringValue {
+      return DecimalTotal.counted(server, from: base.stringValue, to: client).map { .string($0) }
+    }
     guard let client = client.doubleValue, let server = server.doubleValue else { return nil }
     return .double(server + (client - (base.doubleValue ?? 0)))
   }

@@ -1,0 +1,75 @@
+import BothyStore
+import BothySync
+import BothySyncService
+import BothyTesting
+import Foundation
+import Testing
+
+/// Decimals and days between devices, also beside an app and a server that know them as text.
+@Suite("Decimals and days are synced", .timeLimit(.minutes(5)))
+struct DecimalSyncTests {
+  private static let schema = StoreSchema(types: [
+    TypeSchema(
+      "Bill",
+      fields: [
+        .field("title", String.self), .field("total", Decimal.self, default: 0, merge: .counter),
+        .field("due", CalendarDate?.self),
+      ])
+  ])
+  private static let plain = StoreSchema(types: [
+    TypeSchema(
+      "Bill",
+      fields: [
+        FieldSchema("title", .text), FieldSchema("total", .text, default: "a0"),
+        FieldSchema("due", .text, optional: true),
+      ])
+  ])
+
+  private func amount(_ text: String) throws -> FieldValue {
+    let number = try #require(Decimal(string: text))
+    return FieldValue(number)
+  }
+
+  private func bill(_ id: String, _ total: FieldValue) -> AnyRecord {
+    AnyRecord("Bill", id: id, ["title": "hut", "total": total, "due": "2026-03-09"])
+  }
+
+  @Test("Amounts that two devices add to one field are all counted, exactly")
+  func counter() async throws {
+    let pair = try Pair(schema: Self.schema, policy: .fieldByField)
+    let id = RecordID(type: "Bill", id: "B1")
+    try pair.a.put(bill("B1", amount("10.10")))
+    #expect(try await pair.isEven())
+    let (more, less) = (try amount("11.20"), try amount("7.85"))
+    try pair.a.change { _ = try $0.update(id, fields: ["total": more]) }
+    try pair.b.change { _ = try $0.update(id, fields: ["total": less]) }
+    #expect(try await pair.isEven())
+    #expect(try pair.a.record("Bill", "B1")?["total"] == amount("8.95"))
+    #expect(try pair.b.record("Bill", "B1")?["due"] == "2026-03-09")
+    #expect(try await pair.server("B1", type: "Bill")?["total"] == "a8.95")
+  }
+
+  @Test("Without decimals an app keeps them, and a server orders them", arguments: [true, false])
+  func neighbours(hasSchema: Bool) async throws {
+    let world = try SimulatedWorld(rules: hasSchema ? AccessRules(schema: Self.plain) : AccessRules())
+    let newer = try world.addDevice("newer", schema: Self.schema)
+    let older = try world.addDevice("older", schema: Self.plain)
+    for (index, text) in ["9", "-12.5", "100", "-0.01", "12.5"].enumerated() {
+      try newer.put(bill("\(index)", amount(text)))
+    }
+    await newer.store.sync()
+    await older.store.sync()
+    try older.change { _ = try $0.update(RecordID(type: "Bill", id: "2"), fields: ["title": "tent"]) }
+    await older.store.sync()
+    await newer.store.sync()
+    #expect(try newer.record("Bill", "2")?["title"] == "tent")
+    #expect(try newer.record("Bill", "2")?["total"] == amount("100"))
+    func ids(_ filter: ConditionTree) async throws -> [String] {
+      let query = AnyQuery("Bill", where: filter, order: [SortKey("total")])
+      return try await world.service.query(space: "test", principal: Principal("ann"), query).map(\.id.id)
+    }
+    #expect(try await ids(.all) == ["1", "3", "0", "4", "2"])
+    #expect(try await ids(.compare(field: "total", .greater, amount("9"))) == ["4", "2"])
+    #expect(try await ids(.compare(field: "total", .less, amount("-1"))) == ["1"])
+  }
+}
