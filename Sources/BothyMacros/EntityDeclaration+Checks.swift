@@ -72,9 +72,8 @@ extension EntityDeclaration {
     switch type.unwrapped.as(TypeSyntaxEnum.self) {
     case .tupleType, .functionType, .someOrAnyType, .compositionType:
       problems.add(.unsupportedType(text), at: place)
-    case .arrayType(let array) where array.element.unwrapped.isKnownValue:
-      problems.add(.arrayOfValues(text), at: place)
-    case .arrayType(let array) where array.element.unwrapped.mayBeARecord:
+    case .arrayType(let array)
+    where array.element.unwrapped.mayBeARecord && !array.element.unwrapped.isKnownValue:
       problems.add(.records(text, of: array.element.unwrapped.trimmedDescription), at: place)
     case .identifierType(let named) where named.name.plainText == structName:
       let reference = text.replacing(structName, with: "Reference<\(structName)>")

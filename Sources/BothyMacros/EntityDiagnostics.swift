@@ -97,12 +97,12 @@ enum EntityProblem: DiagnosticMessage {
     case .unsupportedType(let type):
       "'\(type)' can't be a field. Put the value in a struct that is 'Codable, JSONField'."
     case .arrayOfValues(let type):
-      "'\(type)' can't be a field: only references form lists. Put the array in a struct that is "
+      "'\(type)' can't be a field: only references and plain values form lists. Put the array in a struct that is "
         + "'Codable, JSONField'."
     case .records(let type, let record):
-      "'\(type)' can't be a field: only references form lists. Give \(record) a reference to this type, and fetch "
-        + "both with '.with(_:by:)'. Or declare a '[Reference<\(record)>]'. If \(record) isn't an entity, put the array "
-        + "in a struct that is 'Codable, JSONField'."
+      "'\(type)' can't be a field: only references and plain values form lists. Give \(record) a reference to this "
+        + "type, and fetch both with '.with(_:by:)'. Or declare a '[Reference<\(record)>]'. If \(record) isn't an "
+        + "entity, put the array in a struct that is 'Codable, JSONField'."
     case .record(let type, let reference):
       "'\(type)' can't be a field: a record isn't stored in another. Declare a '\(reference)', and fetch both with "
         + "'.with(_:)'."

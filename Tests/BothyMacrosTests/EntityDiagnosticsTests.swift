@@ -125,18 +125,14 @@ struct EntityDiagnosticsTests {
       "var a: any Error",
       "'any Error' can't be a field. Put the value in a struct that is 'Codable, JSONField'.", 10),
     .property(
-      "var a: [String]?",
-      "'[String]?' can't be a field: only references form lists. Put the array in a struct that is "
-        + "'Codable, JSONField'.", 10),
-    .property(
       "var a: [Todo]",
-      "'[Todo]' can't be a field: only references form lists. Give Todo a reference to this type, and fetch both with "
-        + "'.with(_:by:)'. Or declare a '[Reference<Todo>]'. If Todo isn't an entity, put the array in a struct that is "
+      "'[Todo]' can't be a field: only references and plain values form lists. Give Todo a reference to this type, and "
+        + "fetch both with '.with(_:by:)'. Or declare a '[Reference<Todo>]'. If Todo isn't an entity, put the array in a struct that is "
         + "'Codable, JSONField'.", 10),
     .property(
       "var a: [App.Todo?]?",
-      "'[App.Todo?]?' can't be a field: only references form lists. Give App.Todo a reference to this type, and fetch "
-        + "both with '.with(_:by:)'. Or declare a '[Reference<App.Todo>]'. If App.Todo isn't an entity, put the array in "
+      "'[App.Todo?]?' can't be a field: only references and plain values form lists. Give App.Todo a reference to this "
+        + "type, and fetch both with '.with(_:by:)'. Or declare a '[Reference<App.Todo>]'. If App.Todo isn't an entity, put the array in "
         + "a struct that is 'Codable, JSONField'.", 10),
     .property(
       "var a: T?",

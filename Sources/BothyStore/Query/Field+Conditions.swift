@@ -27,6 +27,18 @@ extension Field {
   public var descending: SortKey { SortKey(fieldName, ascending: false) }
 }
 
+extension Field where Value.Unwrapped == [String] {
+  /// Returns a condition that is true if the list contains `text`, compared by its UTF-8 bytes. False without a list.
+  ///
+  /// No index serves it: it reads the list of every record that the rest of the condition leaves.
+  ///
+  /// ```swift
+  /// let tags = Field<[String]>("tags")
+  /// let steep = Trip.where { _ in tags.includes("steep") }
+  /// ```
+  public func includes(_ text: String) -> Condition { Condition(.includes(field: fieldName, text)) }
+}
+
 extension Field where Value.Unwrapped == String {
   /// Returns a condition on text in the field. `ignoringCase` folds only the ASCII letters.
   ///

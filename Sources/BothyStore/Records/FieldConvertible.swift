@@ -208,21 +208,6 @@ extension Reference: FieldConvertible {
   }
 }
 
-/// An ordered list of references. Other arrays are `JSONField` values.
-extension Array: FieldConvertible where Element: AnyReference {
-  /// Stores the ids as one JSON array, in order. JSON has the same array. Each write of a changed list removes and adds
-  /// one row of an index for each id. A column with anything but an array of strings throws `BothyError` `.corrupt`
-  /// when it is read.
-  public static var fieldCoding: FieldKind.Coding<[Element]> {
-    FieldKind.Coding(
-      FieldKind(.references(to: Element.fieldKind.value.target?.type ?? "", onDelete: .nullify)),
-      encode: { $1.encode(list: $0.map(\.id)) },
-      decode: { (fields: inout FieldDecoder) throws(BothyError) in
-        try fields.list().map { Element(id: $0) }
-      })
-  }
-}
-
 /// The interface of `Reference` for lists of references. An array of references is a field, `[Reference<Trip>]`. No
 /// type of an app conforms.
 public protocol AnyReference: FieldConvertible, Identifiable<String> {

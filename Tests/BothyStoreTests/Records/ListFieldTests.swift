@@ -1,0 +1,112 @@
+import BothyStore
+import Foundation
+import Testing
+
+/// Lists of plain values as fields.
+@Suite(.timeLimit(.minutes(5))) struct ListFieldTests {
+  private struct Hike: Entity, Equatable {
+    static let schema = TypeSchema(
+      "Hike",
+      fields: [
+        .field("tags", [String].self, default: [], merge: .setUnion),
+        .field("heights", [Double].self, default: []),
+        .field("days", [Date?]?.self), .field("prices", [Decimal].self, default: []),
+        .field("rounds", [[Int32]].self, default: []), .field("stops", [Reference<Tag>].self, default: []),
+      ])
+    struct Fields: Sendable { let tags = Field<[String]>("tags") }
+    static let fields = Fields()
+
+    var id: String
+    var tags: [String] = []
+    var heights: [Double] = []
+    var days: [Date?]?
+    var prices: [Decimal] = []
+    var rounds: [[Int32]] = []
+    var stops: [Reference<Tag>] = []
+
+    init(_ id: String, tags: [String] = []) {
+      self.id = id
+      self.tags = tags
+    }
+
+    func encode(to fields: inout FieldEncoder) {
+      tags.encodeField(to: &fields)
+      heights.encodeField(to: &fields)
+      days.encodeField(to: &fields)
+      prices.encodeField(to: &fields)
+      rounds.encodeField(to: &fields)
+      stops.encodeField(to: &fields)
+    }
+
+    init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
+      self.id = id
+      tags = try [String](fromField: &fields)
+      heights = try [Double](fromField: &fields)
+      days = try [Date?]?(fromField: &fields)
+      prices = try [Decimal](fromField: &fields)
+      rounds = try [[Int32]](fromField: &fields)
+      stops = try [Reference<Tag>](fromField: &fields)
+    }
+  }
+
+  private let store: LocalStore
+
+  init() throws { store = try LocalStore(inMemory: StoreSchema(Hike.self, Tag.self)) }
+
+  @Test("Lists are read as they were written, and are plain JSON")
+  func roundTrip() throws {
+    var hike = Hike("a", tags: ["steep", "é\"\\", ""])
+    hike.heights = [1, 0.1, -1e300]
+    hike.days = [Date(timeIntervalSince1970: 1.5), nil]
+    hike.prices = [Decimal(sign: .plus, exponent: -1, significand: 125), .greatestFiniteMagnitude]
+    hike.rounds = [[1, .max], [], [.min]]
+    hike.stops = [Reference(id: "t2"), Reference(id: "t1")]
+    let written = hike
+    try store.write { transaction in
+      try transaction.insert(written)
+      try transaction.insert(Hike("b"))
+    }
+    let found = try store.fetch(Hike.all)
+    #expect(found.map(\.tags) == [hike.tags, []])
+    #expect(found.map(\.heights) == [hike.heights, []])
+    #expect(found.map(\.days) == [hike.days, nil])
+    #expect(found.map(\.prices) == [hike.prices, []])
+    #expect(found.map(\.rounds) == [hike.rounds, []])
+    #expect(found.map(\.stops) == [hike.stops, []])
+    let record = try #require(try store.record(RecordID(type: "Hike", id: "a")))
+    #expect(record["days"] == .json("[1500,null]"))
+    #expect(record["rounds"] == .json("[[1,2147483647],[],[-2147483648]]"))
+    #expect(record["stops"] == .list(["t2", "t1"]))
+    #expect(FieldValue(["b", "a"]) == .json(#"["b","a"]"#))
+  }
+
+  @Test("A condition finds lists with a text, in the file as in the evaluator")
+  func includes() throws {
+    let hikes = [Hike("a", tags: ["steep", "wet"]), Hike("b", tags: ["Steep"]), Hike("c")]
+    try store.write { transaction in for hike in hikes { try transaction.insert(hike) } }
+    let expectations: [(String, [String])] = [("steep", ["a"]), ("Steep", ["b"]), ("st", []), ("wet", ["a"])]
+    for (text, expected) in expectations {
+      let query = AnyQuery("Hike", where: Hike.fields.tags.includes(text))
+      #expect(try store.fetch(query).map(\.id) == expected)
+      let records = hikes.map { AnyRecord($0) }
+      #expect(try query.evaluate(over: records, schema: Hike.schema).map(\.id) == expected)
+      #expect(try store.fetch(Hike.where { !$0.tags.includes(text) }).count == 3 - expected.count)
+    }
+  }
+
+  @Test("An invalid element is refused, and content of another form shows the default")
+  func otherContent() throws {
+    var hike = Hike("a")
+    hike.heights = [1, .nan]
+    let invalid = hike
+    expect(.invalidValue) { try store.write { try $0.insert(invalid) } }
+    for content in [#"["a",1]"#, "{}", "[null]", "1"] {
+      try store.write { transaction in
+        try transaction.save(
+          AnyRecord("Hike", id: "b", ["tags": .json(content), "rounds": .json("[[3000000000]]")]))
+      }
+      let found = try #require(try store.fetch(Hike.self, id: "b"))
+      #expect(found.tags == [] && found.rounds == [])
+    }
+  }
+}
