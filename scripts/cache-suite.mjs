@@ -23,6 +23,31 @@ const selected = suites.map(group => ({
   ...group,
   tests: group.tests.filter(concerns).map(test => ({ ...test, browser_only: false }))
 }))
+// The reasons for the tests that are not to pass.
+const short = 'its Content-Range names six bytes and the body has five, so the part is damaged and is not kept'
+const reasons = {
+  'partial-store-partial-reuse-partial': short,
+  'partial-store-partial-reuse-partial-byterange': short,
+  'partial-store-partial-reuse-partial-absent': short,
+  'partial-store-partial-reuse-partial-suffix': short,
+  'partial-store-partial-complete':
+    'the part has no strong validator, without which parts may not be combined (RFC 9110, 15.3.7.3)',
+  'cc-resp-immutable-stale': 'it depends on the fetch option of a browser, which the suite leaves out in Node',
+  ...(kindOfCache === 'shared' && {
+    'headers-store-Set-Cookie': 'a cookie is for the client that received it',
+    'headers-store-Set-Cookie2': 'a cookie is for the client that received it',
+    'other-set-cookie': 'a cookie is for the client that received it',
+    'other-cookie': 'a response to credentials of one user is not for the others',
+    'other-authorization-public': 'a response to credentials of one user is not for the others',
+    'other-authorization-must-revalidate': 'a response to credentials of one user is not for the others',
+    'other-authorization-smaxage': 'a response to credentials of one user is not for the others',
+    'conditional-lm-fresh-no-lm': 'without Last-Modified nothing says when the content changed',
+    'interim-102': 'the loader does not show interim responses',
+    'interim-103': 'the loader does not show interim responses',
+    'interim-not-cached': 'it needs interim responses, which the loader does not show',
+    'interim-no-header-reuse': 'it needs interim responses, which the loader does not show'
+  })
+}
 await runTests(selected, false, proxy)
 const results = getResults()
 
@@ -40,7 +65,8 @@ for (const group of selected) {
       passed.push(test.id)
     } else {
       const why = result === resultTypes.dependency_fail ? `needs ${test.depends_on}` : String(results[test.id])
-      console.log(`not passed: ${group.id} ${kind} ${test.id}: ${why}`)
+      const reason = reasons[test.id] ?? 'NOT EXPLAINED'
+      console.log(`not passed: ${group.id} ${kind} ${test.id}: ${why} (${reason})`)
     }
   }
 }
@@ -54,7 +80,7 @@ if (option === '--write') {
   for (const id of lost) console.log(`lost: ${id} has passed before`)
   if (lost.length > 0) process.exitCode = 1
 }
-if (kindOfCache === 'private' && (tally.required[0] < 130 || tally.optimal[0] < 60)) {
-  console.log('Too few: at least 130 of the required and 60 of the optimal tests are to pass.')
+if (kindOfCache === 'private' && (tally.required[0] < 136 || tally.optimal[0] < 72)) {
+  console.log('Too few: at least 136 of the required and 72 of the optimal tests are to pass.')
   process.exitCode = 1
 }

@@ -34,4 +34,23 @@ extension ResourceCache {
     }
     return (answer.status, answer.fields, answer.body)
   }
+
+  /// Receives a response that no read asked for, and stores it as the response to later reads of the key.
+  ///
+  /// The caller knows that it is one. It isn't stored if the source's rule or expectation is against it, or if the
+  /// resource is removed while it comes. Returns the response, and throws the errors of `receiving`.
+  package func keep<Failure: Error>(
+    _ key: ResourceKey, receiving: () async throws(Failure) -> Answer
+  ) async throws(Failure) -> Answer {
+    let ticket = generations.begin()
+    defer { generations.end(ticket) }
+    let answer = try await receiving()
+    guard let source = source(key.source),
+      case .store(let metadata) = ResponseEvaluator(
+        of: answer, stored: nil, rule: source.freshness, expectation: source.content)
+    else { return answer }
+    let entry = CacheEntry(metadata: metadata, body: answer.body)
+    _ = await keep(key, entry, wasSame: false, origin: .network, ticket)
+    return answer
+  }
 }

@@ -21,7 +21,8 @@ package final class StoredEntry: Sendable {
 
   /// True if the entry is a response to a request with these fields (RFC 9111 §4.1).
   package func answers(_ request: @autoclosure () -> HTTPFields) -> Bool {
-    !isVaried || Vary.matches(entry.metadata.variedOn, request())
+    !isVaried
+      || Vary.matches(entry.metadata.variedOn, request(), language: entry.metadata.fields[.contentLanguage])
   }
 
   package var isAbsent: Bool { AnswerKind.isNegative(entry.metadata.status) }

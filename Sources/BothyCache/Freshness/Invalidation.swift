@@ -22,6 +22,21 @@ package enum Invalidation {
     return targets
   }
 
+  /// True if the response to a POST is also the response to later reads of its address (RFC 9110 §9.3.3).
+  ///
+  /// Such a response states its own lifetime and names its request's address as that of the content. A response that
+  /// depends on fields of the request doesn't count, as a read has other fields.
+  package static func answersLaterReads(
+    method: HTTPRequest.Method, url: String, status: Int, fields: HTTPFields, rule: FreshnessRule
+  ) -> Bool {
+    guard method == .post, status == 200, Vary(fields) == .nothing, let place = fields[.contentLocation],
+      let own = URL(string: url), URL(string: place, relativeTo: own)?.absoluteString == own.absoluteString
+    else { return false }
+    let control = CacheControl(fields)
+    return control.maxAge != nil || fields.contains(.expires)
+      || rule.isShared && control.sharedMaxAge != nil
+  }
+
   package static func isSafe(_ method: HTTPRequest.Method) -> Bool {
     switch method {
     case .get, .head, .options, .trace: true

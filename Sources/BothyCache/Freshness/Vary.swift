@@ -28,8 +28,33 @@ package enum Vary: Sendable, Hashable {
   }
 
   /// True if the response to a request with the stored values is also the response to this request.
-  package static func matches(_ stored: [VariedField], _ request: HTTPFields) -> Bool {
-    stored.allSatisfy { $0.value == normalized($0.name, in: request) }
+  ///
+  /// - Parameter language: the `Content-Language` of the response. It also answers requests that prefer this language to
+  ///   all others. Evaluated only if the languages of the requests differ.
+  package static func matches(
+    _ stored: [VariedField], _ request: HTTPFields, language: @autoclosure () -> String? = nil
+  ) -> Bool {
+    for field in stored where field.value != normalized(field.name, in: request) {
+      guard field.name == "accept-language", let preferred = preferredLanguage(in: request),
+        language()?.lowercased() == preferred
+      else { return false }
+    }
+    return true
+  }
+
+  /// Returns the language that a request prefers to all others, in lower case, or `nil` if no single one is.
+  private static func preferredLanguage(in request: HTTPFields) -> String? {
+    var best: (language: String, weight: Double)?
+    var isOnly = true
+    for member in request[values: .acceptLanguage].flatMap({ ListReader.members(of: $0) }) {
+      let parts = member.split(separator: ";").map { ListReader.trimmed($0).lowercased() }
+      guard let language = parts.first else { continue }
+      let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
+      guard quality > 0, quality >= best?.weight ?? 0 else { continue }
+      isOnly = quality > best?.weight ?? 0
+      best = (language, quality)
+    }
+    return isOnly ? best?.language : nil
   }
 
   /// Returns the lines of a field as one, without the white space around its members, or `nil` without the field.

@@ -265,9 +265,11 @@ final class ProxyResponder: Sendable {
     let sent = ResourceRequest(
       url, method: request.method, fields: ProxyFields.request(request.fields), body: request.body)
     do throws(LoadFailure) {
+      let requestedAt = configuration.now()
       let answer = try await head(of: sent)
       await invalidate(request.method, url, answer)
-      return await passed(answer, request.method, why)
+      let whole = try await kept(answer, order, requestedAt: requestedAt)
+      return await passed(whole, request.method, why)
     } catch {
       return .problem(error.reason == .timedOut ? 504 : 502, error.description, "fwd=\(why)")
     }
@@ -292,6 +294,39 @@ final class ProxyResponder: Sendable {
     guard let outcome else { throw LoadFailure(.timedOut, "\(sent.url) did not answer for \(timeout).") }
     return try outcome.get()
   }
+
+  /// Returns a response as it is, or stored and with its body read if it is also that to later GETs.
+  private func kept(
+    _ answer: ResourceResponse, _ order: PlannedProxyRequest, requestedAt: Int64
+  ) async throws(LoadFailure) -> ResourceResponse {
+    let (request, target, receivedAt) = (order.request, order.target, configuration.now())
+    let isPersonal = CredentialFields.areIn(request.fields) || CredentialFields.areIn(answer.fields)
+    guard target.isPlain, !(target.isShared && isPersonal),
+      Invalidation.answersLaterReads(
+        method: request.method, url: target.url, status: answer.status, fields: answer.fields,
+        rule: configuration.source.freshness),
+      let length = answer.fields[.contentLength].flatMap({ Int($0) }), length <= Self.longestKept
+    else { return answer }
+    let whole = try await cache.keep(target.key) { () async throws(LoadFailure) -> Answer in
+      var body = Data()
+      do { for try await piece in answer.body { body += piece } } catch { throw LoadFailure.of(error) }
+      guard body.count == length else {
+        throw LoadFailure(.truncated, "\(target.url) sent \(body.count) of \(length) bytes.")
+      }
+      return Answer(
+        request: request.fields, status: answer.status, fields: answer.fields, body: body,
+        requestedAt: requestedAt, receivedAt: receivedAt)
+    }
+    var stored = answer
+    stored.body = AsyncThrowingStream { continuation in
+      continuation.yield(whole.body)
+      continuation.finish()
+    }
+    return stored
+  }
+
+  /// The largest body of a response to POST that is stored, in bytes. Larger ones pass in pieces.
+  private static let longestKept = 1 << 20
 
   private func invalidate(_ method: HTTPRequest.Method, _ url: String, _ answer: ResourceResponse) async {
     let targets = Invalidation.targets(method: method, url: url, status: answer.status, fields: answer.fields)

@@ -35,6 +35,26 @@ struct VaryTests {
     #expect(!Vary.matches(name, .of(["Foo": "A"])))
   }
 
+  @Test("A response in the language that a request prefers to all others answers it")
+  func preferredLanguage() {
+    let stored = variant("Accept-Language", ["Accept-Language": "en, de"]).variedOn
+    func matches(_ request: String, _ language: String?) -> Bool {
+      Vary.matches(stored, .of(["Accept-Language": request]), language: language)
+    }
+    #expect(matches("fr;q=0.5, de;q=1.0", "de"))
+    #expect(matches("DE, fr; q=0.9", "de"))
+    #expect(matches("de", "De"))
+    #expect(!matches("fr, de;q=0.5", "de"))
+    #expect(!matches("de, fr", "de"))
+    #expect(!matches("de-AT, fr;q=0.5", "de"))
+    #expect(!matches("de;q=0", "de"))
+    #expect(!matches("de;q=x", "de"))
+    #expect(!matches("de", "de, fr"))
+    #expect(!matches("de", nil))
+    let both = variant("Accept-Language, Foo", ["Accept-Language": "en, de", "Foo": "1"]).variedOn
+    #expect(!Vary.matches(both, .of(["Accept-Language": "de", "Foo": "2"]), language: "de"))
+  }
+
   @Test("The transfer coding creates no variants if the transport undoes it")
   func codings() {
     let fields = HTTPFields.of(["Vary": "Accept-Encoding, Accept"])
