@@ -32,7 +32,7 @@ const reasons = {
   'partial-store-partial-reuse-partial-suffix': short,
   'partial-store-partial-complete':
     'the part has no strong validator, without which parts may not be combined (RFC 9110, 15.3.7.3)',
-  'cc-resp-immutable-stale': 'it depends on the fetch option of a browser, which the suite leaves out in Node',
+  'cc-resp-immutable-stale': 'it is for browsers: the suite says of Node that its own setup failed',
   ...(kindOfCache === 'shared' && {
     'headers-store-Set-Cookie': 'a cookie is for the client that received it',
     'headers-store-Set-Cookie2': 'a cookie is for the client that received it',
