@@ -19,7 +19,7 @@ package struct RegionKeys: Sequence, Sendable {
     var seen: Set<ResourceKey> = []
     fixed = map.keys(map.addresses, of: plan.source).filter { seen.insert($0).inserted }
     var parts: [(source: SourceID, tiles: RegionTiles)] = []
-    for part in map.tiles {
+    for part in map.tiles where !(part.template.map(StyleArchive.isFile) ?? false) {
       guard let zooms = part.zooms(of: plan.zooms), let area = part.area(in: plan.area) else { continue }
       parts.append((MapClosure.id(part, of: plan.source), try RegionTiles(area, zooms: zooms)))
     }

@@ -45,7 +45,7 @@ public struct RegionPlan: Sendable, Hashable {
   package func tiles() throws(BothyError) -> RegionTiles { try RegionTiles(area, zooms: zooms) }
 
   /// The keys of the style and its TileJSON documents, at the beginning of `keys()`.
-  var documentKeys: [ResourceKey] { map.map { $0.keys([$0.style] + $0.documents, of: source) } ?? [] }
+  var documentKeys: [ResourceKey] { map.map { $0.keys($0.requestedDocuments, of: source) } ?? [] }
 
   /// Returns the keys of all that the region has. Throws `BothyError` for an invalid area.
   package func keys() throws(BothyError) -> RegionKeys { try RegionKeys(self) }

@@ -37,10 +37,10 @@ struct RegionRun {
   private var repeated: Set<UInt64> = []
   /// The number of tiles that failed without a final response of the server.
   private(set) var unanswered = 0
-  /// True if the source is an archive on a server, of which the tiles must be one version.
-  private let isInArchive: Bool
-  /// The known versions of the archive that the tiles are of.
-  private var versions: Set<String> = []
+  /// The sources that are archives on servers. The tiles of each must be of one version.
+  private let archives: Set<SourceID>
+  /// The known versions of these archives that the tiles are of.
+  private var versions: [SourceID: Set<String>] = [:]
 
   /// The reason why a run ends before the last tile.
   enum Stop: Sendable {
@@ -82,7 +82,9 @@ struct RegionRun {
     watch = ReplacementWatch(tiles: region.tiles, removesGone: region.run.removesGone)
     coming = try OfflineRegions.Batches(region)
     documents = Set(region.plan.documentKeys)
-    isInArchive = cache.isInContainer(region.plan.source)
+    let id = region.plan.source
+    let sources = region.plan.map.map { map in map.tiles.map { MapClosure.id($0, of: id) } } ?? [id]
+    archives = Set(sources.filter { cache.isInContainer($0) })
     notedAt = cache.now
   }
 
@@ -141,7 +143,7 @@ struct RegionRun {
           {
             progress.done += 1
             if AnswerKind.isNegative(metadata.status) { progress.absent += 1 }
-            noteVersion((staged[place] ?? metadata).fields[.eTag])
+            noteVersion((staged[place] ?? metadata).fields[.eTag], of: key)
           } else {
             lacking.append(Wanted(key: key, place: batches * Self.batch + place))
           }
@@ -167,16 +169,17 @@ struct RegionRun {
   /// The number of batches whose tiles are announced together.
   private static let batchesAhead = 8
 
-  /// Announces the missing tiles of this batch and the next ones to a source that is one file, which reads near ones
+  /// Announces the missing tiles of this batch and the next ones to sources that are one file, which read near ones
   /// together.
   private func announce() async throws {
-    guard batches % Self.batchesAhead == 0, cache.isInContainer(region.plan.source) else { return }
+    guard batches % Self.batchesAhead == 0, !archives.isEmpty else { return }
     var keys = coming.prefix(Self.batchesAhead - 1).flatMap { $0 }
     if !region.run.isRefresh {
       let stored = try await cache.stored(keys)
       keys = zip(keys, stored).filter { $1 == nil }.map(\.0)
     }
-    cache.expect(lacking.map(\.key) + keys, of: region.plan.source)
+    keys += lacking.map(\.key)
+    for source in archives { cache.expect(keys.filter { $0.source == source }, of: source) }
   }
 
   /// Returns the metadata of tiles that an earlier part of this run has staged.
@@ -219,11 +222,13 @@ struct RegionRun {
     }
   }
 
-  /// Records the version of the archive that a tile of the region is of. Two versions end the run.
-  private mutating func noteVersion(_ entityTag: String?) {
-    guard isInArchive, let entityTag else { return }
-    versions.insert(RemoteArchive.version(of: entityTag))
-    if versions.count > 1, stop == nil { stop = .replaced }
+  /// Records the version of the archive that a tile of the region is of. Two versions of one archive end the run.
+  ///
+  /// The archive's document isn't a tile, and may be that of an earlier version until a refresh.
+  private mutating func noteVersion(_ entityTag: String?, of key: ResourceKey) {
+    guard archives.contains(key.source), let entityTag, Tile(key) != nil else { return }
+    versions[key.source, default: []].insert(RemoteArchive.version(of: entityTag))
+    if versions[key.source, default: []].count > 1, stop == nil { stop = .replaced }
   }
 
   private mutating func take(_ answered: Answered) async {
@@ -264,7 +269,7 @@ struct RegionRun {
       fail(key, problem.message, problem.error, isMisled: isMisled)
     } else {
       // A tile that never changes stays, whatever its archive is now.
-      if case .kept = load {} else { noteVersion(answered.entityTag) }
+      if case .kept = load {} else { noteVersion(answered.entityTag, of: key) }
       progress.done += 1
       failedInRow = (0, 0, 0)
     }

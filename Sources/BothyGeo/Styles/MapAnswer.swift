@@ -56,10 +56,15 @@ package struct MapAnswer: Sendable {
       // A body that can't be unpacked is given as it is. The renderer refuses it.
       body = (try? Gzip.unpack(body, limit: Self.unpackedLimit)) ?? body
     }
-    let type = resource.fields[.contentType] ?? "application/octet-stream"
+    let fields = resource.fields
+    let type = fields[.contentType] ?? "application/octet-stream"
     // Nothing of a map is a page, whatever its server says: a page here could read the map.
     let isPage = ["html", "xml", "script"].contains { type.lowercased().contains($0) }
     self.init(body, type: isPage ? "application/octet-stream" : type)
+    // Tiles of an archive may stay packed in a way that isn't undone here.
+    if let coding = fields[.contentEncoding], ["br", "zstd"].contains(coding.lowercased()) {
+      self.fields[.contentEncoding] = coding
+    }
   }
 
   /// Creates the answer to a read that failed.

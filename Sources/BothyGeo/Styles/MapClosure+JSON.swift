@@ -22,6 +22,9 @@ extension MapClosure {
     for element in json["tiles"]?.arrayValue ?? [] {
       guard let part = Tiles(kept: element) else { return nil }
       tiles.append(part)
+      if let template = part.template, StyleArchive.isArchive(template) {
+        archives[template] = part.names[0]
+      }
     }
   }
 

@@ -11,7 +11,10 @@ extension MapClosure {
   static func elsewhere(_ id: SourceID) -> SourceID { SourceID("\(id.name):elsewhere") }
 
   /// Returns the id of the source of a part's tiles.
-  static func id(_ part: Tiles, of style: SourceID) -> SourceID { SourceID("\(style.name)/\(part.names[0])") }
+  static func id(_ part: Tiles, of style: SourceID) -> SourceID { id(part.names[0], of: style) }
+
+  /// Returns the id of the source with this name in the style.
+  static func id(_ name: String, of style: SourceID) -> SourceID { SourceID("\(style.name)/\(name)") }
 
   /// Returns true if a source was derived from that of a style.
   package static func isPart(_ source: SourceID, of style: SourceID) -> Bool {
@@ -25,6 +28,9 @@ extension MapClosure {
     // Sources of any address always have valid parts.
     let anywhere = try? ResourceSource(here, address: .anywhere)
     return addresses.map { address in
+      if let name = archives[address] {
+        return ResourceKey(Self.id(name, of: id), path: TileArchiveInfo.documentPath)
+      }
       let isOwn = StyleAddress(address)?.authority == own
       // An address that no request can have is left as it is, and its request fails.
       let key = (try? anywhere?.key(url: address)) ?? ResourceKey(here, path: address)
@@ -61,31 +67,45 @@ extension MapClosure {
       own.admitsRedirect = { StyleAddress.admitsRedirect(from: $0, to: $1) }
       try cache.register(own)
     }
-    let host = StyleAddress(style)?.authority ?? ""
     var elsewhere = Self.stranger(own)
     elsewhere = try Self.copy(elsewhere, Self.elsewhere(id), .anywhere)
     try cache.register(elsewhere)
+    // The zooms and names of an archive are known when its document was read.
+    for (address, name) in archives where part(named: name) == nil {
+      if let source = try archive(address, name, of: own, in: cache) { try Self.add(source, to: cache) }
+    }
     for part in tiles {
-      guard let template = part.template else { continue }
-      let authorities = part.hosts.isEmpty ? [StyleAddress(template)?.authority ?? ""] : part.hosts
-      let isOwn = authorities.allSatisfy { $0.lowercased() == host }
-      var source = try Self.copy(
-        isOwn ? own : Self.stranger(own), Self.id(part, of: id), SourceAddress(template: template),
-        hosts: part.hosts)
+      guard let template = part.template, var source = try self.source(part, template, of: own, in: cache)
+      else { continue }
       source.zooms = part.zooms.lowest...part.zooms.highest
       source.names = SourceNames(short: part.names[0], long: part.names[0], attribution: part.attribution)
-      if let terms = ProviderTerms.of(host: StyleAddress(template)?.host ?? "") {
+      if let terms = ProviderTerms.of(host: StyleArchive.web(template)?.host ?? "") {
         source.freshness = terms.applied(to: source.freshness)
       }
-      if cache.source(source.id).map({ $0.address != source.address }) ?? false {
-        cache.unregister(source.id)
-      }
-      try cache.register(source)
+      try Self.add(source, to: cache)
     }
   }
 
+  private static func add(_ source: ResourceSource, to cache: ResourceCache) throws(BothyError) {
+    if cache.source(source.id).map({ $0.address != source.address }) ?? false { cache.unregister(source.id) }
+    try cache.register(source)
+  }
+
+  /// Returns the source of a part's tiles, or `nil` if the app has registered it itself.
+  private func source(
+    _ part: Tiles, _ template: String, of own: ResourceSource, in cache: ResourceCache
+  ) throws(BothyError) -> ResourceSource? {
+    if let name = archives[template] { return try archive(template, name, of: own, in: cache) }
+    let host = StyleAddress(style)?.authority ?? ""
+    let authorities = part.hosts.isEmpty ? [StyleAddress(template)?.authority ?? ""] : part.hosts
+    let isOwn = authorities.allSatisfy { $0.lowercased() == host }
+    let owner = isOwn ? own : Self.stranger(own)
+    return try Self.copy(
+      owner, Self.id(part, of: own.id), SourceAddress(template: template), hosts: part.hosts)
+  }
+
   /// Returns a source as other hosts may know it.
-  private static func stranger(_ source: ResourceSource) -> ResourceSource {
+  static func stranger(_ source: ResourceSource) -> ResourceSource {
     var copy = source
     copy.secrets = [:]
     copy.headers = [:]

@@ -32,14 +32,19 @@ extension MapClosure {
     return json
   }
 
-  /// Returns the addresses of the TileJSON documents that a style names, by the names of its sources.
+  /// Returns the addresses of the TileJSON documents and archives that a style names, by the names of its sources.
   package static func documents(of style: JSONValue, at address: String, secrets: Set<String> = [])
     throws(BothyError) -> [String: String]
   {
     let base = try Self.base(address)
     var found: [String: String] = [:]
     for (name, source) in try sources(of: style) {
-      guard isTiled(source), source["tiles"] == nil, let url = source["url"]?.stringValue else { continue }
+      guard isTiled(source) else { continue }
+      if let archive = StyleArchive.text(of: source) {
+        found[name] = try base.resolving(archive: archive, for: "source '\(name)'", hiding: secrets)
+        continue
+      }
+      guard source["tiles"] == nil, let url = source["url"]?.stringValue else { continue }
       found[name] = try base.resolving(url, for: "source '\(name)'").hiding(secrets, of: base).text
     }
     return found
@@ -69,13 +74,14 @@ extension MapClosure {
     try addSprites(style["sprite"], base, secrets)
     let asked = try Self.documents(of: style, at: address, secrets: secrets)
     documents = Set(asked.values).sorted()
+    archives = StyleArchive.names(asked)
     let uses = StyleUses(layers, terrain: style["terrain"]?["source"]?.stringValue)
     for (name, source) in try Self.sources(of: style).sorted(by: { $0.key < $1.key }) {
       let document = asked[name].flatMap { tileJSON[$0] }
       if let lost = asked[name], document == nil {
         throw BothyError(.invalidSource, "The style's source '\(name)' needs its TileJSON document, \(lost).")
       }
-      try add(source, name, document, asked[name].flatMap { StyleAddress($0) } ?? base, uses, base, secrets)
+      try add(source, name, document, asked[name], uses, base, secrets)
     }
     files = Set(files).sorted()
     if !fonts.stacks.isEmpty, let text = style["glyphs"]?.stringValue {
@@ -146,12 +152,12 @@ extension MapClosure {
   }
 
   private mutating func add(
-    _ source: JSONValue, _ name: String, _ document: JSONValue?, _ place: StyleAddress, _ uses: StyleUses,
+    _ source: JSONValue, _ name: String, _ document: JSONValue?, _ asked: String?, _ uses: StyleUses,
     _ base: StyleAddress, _ secrets: Set<String>
   ) throws(BothyError) {
     switch source["type"]?.stringValue {
     case _ where Self.isTiled(source):
-      let part = try Tiles(source, name, document, place, uses, base, secrets)
+      let part = try Tiles(source, name, document, asked, uses, base, secrets)
       if let same = tiles.firstIndex(where: { $0.isSame(as: part) }) {
         tiles[same].join(part)
       } else {

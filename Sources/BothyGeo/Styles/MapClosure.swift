@@ -7,8 +7,10 @@ import BothyStore
 package struct MapClosure: Sendable, Hashable {
   /// The address of the style.
   package var style: String
-  /// The addresses of the TileJSON documents, each once.
+  /// The addresses of the TileJSON documents and of archives, each once.
   package var documents: [String] = []
+  /// The names of sources of tiles by the addresses of their archives.
+  package var archives: [String: String] = [:]
   /// The addresses of sprites, GeoJSON and pictures, each once.
   package var files: [String] = []
   /// The address of glyphs with `{fontstack}` and `{range}`, or `nil`.
@@ -22,7 +24,7 @@ package struct MapClosure: Sendable, Hashable {
   package struct Tiles: Sendable, Hashable {
     /// Its names in the style. The first is a part of the id of its source.
     package var names: [String]
-    /// The address with placeholders, or `nil` if it was lost.
+    /// The address with placeholders or that of an archive, or `nil` if it was lost.
     package var template: String?
     /// The values of `{s}` in the address.
     package var hosts: [String] = []
@@ -80,9 +82,12 @@ package struct MapClosure: Sendable, Hashable {
       .replacing("{range}", with: Self.glyphRange(range))
   }
 
+  /// The style and the documents that servers have. Files of the app need no region.
+  var requestedDocuments: [String] { [style] + documents.filter { !StyleArchive.isFile($0) } }
+
   /// The addresses that don't depend on the part of the map: the style, the documents, files and glyphs.
   package var addresses: [String] {
-    var all = [style] + documents + files
+    var all = requestedDocuments + files
     for font in fonts { all += (0..<Self.glyphRanges).compactMap { glyphs(font, $0) } }
     return all
   }
@@ -93,6 +98,6 @@ package struct MapClosure: Sendable, Hashable {
       part.hosts.isEmpty ? [part.template].compactMap { $0 } : part.hosts.map { "https://\($0)/" }
     }
     let all = [style] + documents + files + [glyphs].compactMap { $0 } + templates
-    return Set(all.compactMap { StyleAddress($0)?.host })
+    return Set(all.compactMap { StyleArchive.web($0)?.host })
   }
 }

@@ -33,6 +33,10 @@ public struct MapStyle: Sendable {
   /// are stale: one request for the style, and one for each of its TileJSON documents. Each has at most 4 MB. Addresses
   /// and redirects that lead to the local network are refused, unless they come from the same machine.
   ///
+  /// A source may be a PMTiles archive on a server (`pmtiles://https://…`), which is read in parts. Other addresses of
+  /// archives, such as `mbtiles://hills.mbtiles`, mean files that the app has. Register each before, as a source whose id
+  /// is that of the style, a slash, and the name in the style.
+  ///
   /// - Parameters:
   ///   - url: the address of the style. Its query may have the secrets of the source.
   ///   - source: the id of a registered source with the address `.anywhere`. Its user agent, limits, freshness and
@@ -59,9 +63,20 @@ public struct MapStyle: Sendable {
     var known = MapClosure(style: address)
     try known.register(source, in: cache)
     let json = try await Self.document(address, known.key(address, of: source), read)
+    let asked = try MapClosure.documents(of: json, at: address, secrets: secrets)
+    known.archives = StyleArchive.names(asked)
+    try known.register(source, in: cache)
     var documents: [String: JSONValue] = [:]
-    for document in Set(try MapClosure.documents(of: json, at: address, secrets: secrets).values).sorted() {
-      documents[document] = try await Self.document(document, known.key(document, of: source), read)
+    for document in Set(asked.values).sorted() {
+      let key = known.key(document, of: source)
+      if StyleArchive.isFile(document) {
+        // A file of the app is read in place, whatever the documents of servers are read for.
+        documents[document] = try await Self.document(document, key) { key throws(BothyError) in
+          try await cache.value(key)
+        }
+      } else {
+        documents[document] = try await Self.document(document, key, read)
+      }
     }
     known = try MapClosure(json, at: address, tileJSON: documents, secrets: secrets)
     try known.register(source, in: cache)
@@ -96,8 +111,12 @@ public struct MapStyle: Sendable {
 
 /// The addresses of single parts of a style. All are among those of its list.
 extension MapStyle {
-  /// Returns the address of the TileJSON document of a source, or `nil`.
+  /// Returns the address of the TileJSON document or of the archive of a source, or `nil`.
   func documentAddress(of source: JSONValue) -> String? {
+    if let archive = StyleArchive.text(of: source) {
+      // A style with another address was refused.
+      return try? StyleAddress(address)?.resolving(archive: archive, for: "part", hiding: secrets)
+    }
     guard source["tiles"] == nil, let text = source["url"]?.stringValue else { return nil }
     return resolved(text, in: closure.documents)
   }

@@ -31,11 +31,12 @@ struct StyleRewriter {
     guard var members = source.objectValue else { return source }
     switch members["type"]?.stringValue {
     case _ where MapClosure.isTiled(source):
-      if members["tiles"] != nil {
+      if members["tiles"] != nil, StyleArchive.text(of: source) == nil {
         members["tiles"] = tiles(name)
         members["url"] = nil
         members["scheme"] = nil
       } else {
+        members["tiles"] = nil
         members["url"] = .string("\(base)/sources/\(Self.encoded(name)).json")
       }
     case "geojson":

@@ -37,14 +37,19 @@ struct StyleUses {
 
 extension MapClosure.Tiles {
   /// Reads a source of a style. Its own members go before those of its TileJSON document, as in renderers.
+  ///
+  /// - Parameter asked: the address of the document or of the archive that it describes, or `nil` without one.
   init(
-    _ source: JSONValue, _ name: String, _ document: JSONValue?, _ place: StyleAddress, _ uses: StyleUses,
+    _ source: JSONValue, _ name: String, _ document: JSONValue?, _ asked: String?, _ uses: StyleUses,
     _ base: StyleAddress, _ secrets: Set<String>
   ) throws(BothyError) {
     var members = document?.objectValue ?? [:]
     for (key, member) in source.objectValue ?? [:] where key != "url" { members[key] = member }
-    var templates: [JSONValue] = []
-    for text in (members["tiles"]?.arrayValue ?? []).prefix(16) {
+    let archive = asked.flatMap { StyleArchive.isArchive($0) ? $0 : nil }
+    // The tiles of an archive have no addresses.
+    var templates: [JSONValue] = archive == nil ? [] : ["{z}/{x}/{y}"]
+    let place = asked.flatMap { StyleAddress($0) } ?? base
+    for text in (members["tiles"]?.arrayValue ?? []).prefix(archive == nil ? 16 : 0) {
       let address = try place.resolving(text.stringValue ?? "", for: "source '\(name)'").hiding(
         secrets, of: base)
       templates.append(
@@ -53,22 +58,22 @@ extension MapClosure.Tiles {
     members["tiles"] = .array(templates)
     members["bounds"] = members["bounds"].flatMap(Self.clamped)
     let tileJSON: TileJSON
-    let kept: ResourceSource
+    let kept: ResourceSource?
     do {
       tileJSON = try TileJSON(members: .object(members))
-      kept = try tileJSON.source("style")
+      kept = try archive == nil ? tileJSON.source("style") : nil
     } catch {
       throw BothyError(.invalidSource, "The style's source '\(name)': \(error.message)", underlying: error)
     }
-    guard let template = kept.address.templateText else {
+    guard let template = archive ?? kept?.address.templateText else {
+      let text = kept?.address.baseText ?? ""
       throw BothyError(
-        .invalidSource,
-        "The style's source '\(name)' has an address without {z}, {x} and {y}: \(kept.address.baseText).")
+        .invalidSource, "The style's source '\(name)' has an address without {z}, {x} and {y}: \(text).")
     }
     let shift = Self.shift(members)
     // A terrain needs tiles that are one zoom coarser than the map's.
     self.init(
-      names: [name], template: template, hosts: kept.hosts, zooms: tileJSON.zooms,
+      names: [name], template: template, hosts: kept?.hosts ?? [], zooms: tileJSON.zooms,
       leastShift: uses.terrain == name ? shift - 1 : shift, mostShift: shift, drawn: uses[name],
       bounds: tileJSON.bounds, attribution: tileJSON.attribution)
   }

@@ -32,13 +32,6 @@ struct ArchivedTiles: ServedTiles {
     guard let zooms = info.zooms else { return nil }
     return TileSummary(
       name: info.name, attribution: info.attribution, about: info.metadata["description"], format: format,
-      zooms: zooms, bounds: info.bounds, layers: layers(info.metadata))
-  }
-
-  /// Returns the vector layers. MBTiles have them in a text of JSON, and PMTiles as a member of their own.
-  private func layers(_ metadata: [String: String]) -> JSONValue? {
-    // Text that isn't JSON describes no layers.
-    if let text = metadata["vector_layers"] { return try? JSONValue(parsing: text) }
-    return metadata["json"].flatMap { try? JSONValue(parsing: $0) }?["vector_layers"]
+      zooms: zooms, bounds: info.bounds, layers: info.vectorLayers)
   }
 }

@@ -152,8 +152,16 @@ struct StyleClosureTests {
       (#"{"layers": [], "sprite": "https://me:pass@maps.test/s"}"#, "web server"),
       (#"{"layers": [], "sprite": "mapbox://sprites/a"}"#, "web server"),
       (
-        #"{"layers": [], "sources": {"a": {"type": "vector", "url": "pmtiles://https://maps.test/a"}}}"#,
-        "web server"
+        #"{"layers": [], "sources": {"a": {"type": "vector", "url": "pmtiles://https://10.0.0.1/a"}}}"#,
+        "local network"
+      ),
+      (
+        #"{"layers": [], "sources": {"a": {"type": "vector", "url": "pmtiles://http://maps.test/a"}}}"#,
+        "plain HTTP"
+      ),
+      (
+        #"{"layers": [], "sources": {"a": {"type": "vector", "url": "mbtiles://https://maps.test/a"}}}"#,
+        "use PMTiles"
       ),
       (#"{"layers": [], "sources": {"a": {"type": "vector", "url": "style.json"}}}"#, "needs 'tiles'"),
       (#"{"layers": [], "sources": {"a": {"type": "vector", "tiles": ["/one.pbf"]}}}"#, "source 'a'"),

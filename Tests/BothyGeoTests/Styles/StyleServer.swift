@@ -17,6 +17,8 @@ final class StyleServer: ResourceLoader {
     var targets: [String: String] = [:]
     /// The media types of responses, by address.
     var types: [String: String] = [:]
+    /// The archives, by address, which are read in parts.
+    var archives: [String: ArchiveServer] = [:]
     var requests: [String] = []
     /// The headers of each request, by address.
     var fields: [String: HTTPFields] = [:]
@@ -34,6 +36,10 @@ final class StyleServer: ResourceLoader {
 
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
     let url = request.url
+    if let archive = state.withLock({ $0.archives[url] }) {
+      state.withLock { $0.requests.append(url) }
+      return try await archive.load(request)
+    }
     let (type, target) = state.withLock { ($0.types[url], $0.targets[url]) }
     let answer = state.withLock { state -> (status: Int, body: Data)? in
       if let left = state.answers {

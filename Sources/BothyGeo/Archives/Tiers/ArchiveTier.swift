@@ -48,7 +48,8 @@ package final class ArchiveTier: BlobReader {
   var time: Int64? { FileFingerprint(path: path)?.milliseconds }
 
   package func entry(_ key: ResourceKey) throws -> CacheEntry? {
-    guard key.source == source, key.variant == 0, let tile = Tile(key) else { return nil }
+    guard key.source == source, key.variant == 0 else { return nil }
+    guard let tile = Tile(key) else { return key.name == Self.document ? try description() : nil }
     do { return try entry(tile) } catch let error as BothyError where error.code == .changedArchive {
       // The file was replaced after it was looked at.
       return try entry(tile)
@@ -61,6 +62,15 @@ package final class ArchiveTier: BlobReader {
       return isWhole ? CacheEntry(metadata: Self.metadata(404, [:], time), body: Data()) : nil
     }
     let content = try TileEntry(data, of: tile, archive.info)
+    return CacheEntry(metadata: Self.metadata(200, content.fields, time), body: content.body)
+  }
+
+  private static let document = ResourceKey.Name.path(TileArchiveInfo.documentPath)
+
+  /// Returns the TileJSON document of the archive. The source of a tier has one of its own.
+  private func description() throws -> CacheEntry? {
+    guard isWhole, let (archive, time) = try current() else { return nil }
+    let content = TileEntry(describing: archive.info)
     return CacheEntry(metadata: Self.metadata(200, content.fields, time), body: content.body)
   }
 

@@ -52,7 +52,8 @@ final class RemoteArchive: SourceContainer {
   func fetch(
     _ key: ResourceKey, _ order: FetchOrder, by fetcher: Fetcher, for flight: InFlightRequest
   ) async throws(LoadFailure) -> FetchedAnswer {
-    guard let tile = Tile(key) else {
+    let tile = Tile(key)
+    guard tile != nil || key.path == TileArchiveInfo.documentPath else {
       throw LoadFailure(.invalidRequest, "The source is an archive of tiles, and has nothing else.")
     }
     var order = order
@@ -91,9 +92,10 @@ final class RemoteArchive: SourceContainer {
       "\(answer.url.prefix { $0 != "?" }) has no archive: the server answered \(answer.status).")
   }
 
-  /// One read of a tile, with all that requests for it need.
+  /// One read, with all that requests for it need.
   private struct Call: Sendable {
-    var tile: Tile
+    /// The tile, or `nil` for the TileJSON document.
+    var tile: Tile?
     var order: FetchOrder
     var fetcher: Fetcher
     var flight: InFlightRequest
@@ -125,9 +127,17 @@ final class RemoteArchive: SourceContainer {
       session.confirmedAt.withLock { $0 = call.now }
     }
     let source = SharedRangeSource(ranges: session.ranges, file: file, priority: call.flight.priority)
-    await plan(for: call.tile, session, source)
-    let isInside = version.header.zooms.contains(call.tile.zoom)
-    guard isInside, let range = try await version.locate(call.tile.hilbertID, in: source) else {
+    guard let tile = call.tile else {
+      // The header is a part that no tile has.
+      let tag = Self.tag(version.validator, PMTilesVersion.headRange)
+      try await confirm(session, source, at: requestedAt)
+      let isHeld = tag != nil && call.order.fields[.ifNoneMatch] == tag
+      let entry = isHeld ? TileEntry.nothing : TileEntry(describing: version.info)
+      return response(isHeld ? 304 : 200, entry, tag, session, call, requestedAt)
+    }
+    await plan(for: tile, session, source)
+    let isInside = version.header.zooms.contains(tile.zoom)
+    guard isInside, let range = try await version.locate(tile.hilbertID, in: source) else {
       try await confirm(session, source, at: requestedAt)
       return response(
         404, TileEntry.nothing, Self.tag(version.validator, 0..<0), session, call, requestedAt)
@@ -138,7 +148,7 @@ final class RemoteArchive: SourceContainer {
       return response(304, TileEntry.nothing, tag, session, call, requestedAt)
     }
     let data = try await source.bytes(range, expecting: version.validator).data
-    let entry = try TileEntry(data, of: call.tile, version.info)
+    let entry = try TileEntry(data, of: tile, version.info)
     return response(200, entry, tag, session, call, requestedAt)
   }
 

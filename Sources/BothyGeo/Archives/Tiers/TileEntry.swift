@@ -25,6 +25,12 @@ struct TileEntry {
       fields[.contentEncoding] = TileContent.coding(of: data, info)
     }
   }
+
+  /// Creates the content of an archive's TileJSON document.
+  init(describing info: TileArchiveInfo) {
+    fields = [.contentType: "application/json"]
+    body = Data(info.tileJSON.canonicalText.utf8)
+  }
 }
 
 extension TileContent {
