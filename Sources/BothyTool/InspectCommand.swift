@@ -111,9 +111,7 @@ private final class OpenedSubjects {
   private var closings: [() async throws -> Void] = []
 
   func cache(_ folder: String) throws -> InspectorSubjects.Cache {
-    var options = CacheStoreOptions()
-    options.folder = folder
-    let (list, cache) = try options.existing()
+    let (list, cache) = try CacheStoreOptions.existing(folder).existing()
     closings.append { try await cache.close() }
     let regions = try OfflineRegions(cache: cache, folder: URL(filePath: folder))
     closings.append { try regions.close() }

@@ -19,8 +19,9 @@ package struct ArchiveTransferReport: Sendable, Hashable {
 extension TileArchive {
   /// Writes the tiles of the archive to the store of a cache, as responses received at `time`.
   ///
-  /// Unpacks tiles that the archive packs with gzip, as the cache stores content and not its transfer coding. Tiles that
-  /// are packed with Brotli or Zstandard are stored as they are, and `Content-Encoding` names that.
+  /// Tiles that the archive packs with gzip are unpacked once, to check them. A store with pages keeps the packed bytes,
+  /// any other one the content. Tiles that are packed with Brotli or Zstandard are stored as they are, and
+  /// `Content-Encoding` names that.
   ///
   /// - Parameters:
   ///   - area: the area to copy, or `nil` for all of it. Of a remote archive, only that area is read, with few requests.
@@ -37,22 +38,28 @@ extension TileArchive {
     let info = info
     var report = ArchiveTransferReport()
     var batch: [(key: ResourceKey, entry: CacheEntry)] = []
+    var packed: [ResourceKey: Data] = [:]
     var (tiles, bytes): ([Tile], Int) = ([], 0)
+    let disk = store as? DiskStore
     func flush() throws {
-      let refused = try store.store(batch).refused
+      let refused = try (disk?.store(batch, packed: packed) ?? store.store(batch)).refused
       report.written += batch.count - refused.count
       report.left += tiles.filter { refused[$0.key(in: source)] != nil }
       batch.removeAll(keepingCapacity: true)
+      packed.removeAll(keepingCapacity: true)
       tiles.removeAll(keepingCapacity: true)
       bytes = 0
     }
     try await forEachTile(in: area, zooms: zooms) { tile, data in
       try Task.checkCancellation()
       let content = try TileEntry(data, of: tile, info)
-      let metadata = EntryMetadata(
+      var metadata = EntryMetadata(
         status: 200, fields: content.fields, requestedAt: time.milliseconds, receivedAt: time.milliseconds,
         validatedAt: time.milliseconds, freshness: freshness)
-      batch.append((tile.key(in: source), CacheEntry(metadata: metadata, body: content.body)))
+      metadata.cameCoded = content.wasPacked
+      let key = tile.key(in: source)
+      if content.wasPacked { packed[key] = data }
+      batch.append((key, CacheEntry(metadata: metadata, body: content.body)))
       tiles.append(tile)
       bytes += content.body.count
       if bytes > 4 << 20 || batch.count >= 1000 { try flush() }

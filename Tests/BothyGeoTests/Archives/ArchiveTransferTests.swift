@@ -57,6 +57,34 @@ struct ArchiveTransferTests {
     try store.close()
   }
 
+  @Test("A copy into pages takes the room of the archive's packed tiles", arguments: [true, false])
+  func packed(_ isPacked: Bool) async throws {
+    let scratch = try TemporaryFolder()
+    let writer = try PMTilesWriter(path: scratch.file("in.pmtiles"))
+    var contents: [Tile: Data] = [:]
+    for id in UInt64(0)..<85 {
+      let tile = try Tile(hilbertID: id)
+      let content = Data((0..<200).map { "road \(id) \($0 % 9)" }.joined(separator: ", ").utf8)
+      contents[tile] = content
+      try writer.add(tile, isPacked ? Gzip.pack(content) : content)
+    }
+    try writer.finish(TileArchiveInfo(container: .pmtiles, name: "Roads", tileFormat: "pbf"))
+    let archive = try await TileArchives.open(path: scratch.file("in.pmtiles"))
+    let store = try DiskStore(path: scratch.file("cache.sqlite"))
+    let report = try await archive.copy(
+      into: store, as: "roads", at: Timestamp(milliseconds: 1_700_000_000_000))
+    #expect(report.written == 85)
+    var bytes: Int64 = 0
+    try store.forEach("roads") { bytes += $2 }
+    let whole = Int64(contents.values.reduce(0) { $0 + $1.count })
+    #expect(isPacked ? bytes < whole / 3 : bytes > whole)
+    for (tile, content) in contents {
+      let entry = try #require(try store.entry(tile.key(in: "roads")))
+      #expect(entry.body == content && entry.metadata.fields[.contentEncoding] == nil)
+    }
+    try store.close()
+  }
+
   @Test("An export to PMTiles writes a cache's tiles and reports those that are missing")
   func parts() async throws {
     let scratch = try TemporaryFolder()

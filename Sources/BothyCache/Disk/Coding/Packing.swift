@@ -8,10 +8,14 @@ extension CacheEntry {
   private static let smallest = 128
 
   /// Returns the entry with its bytes packed by gzip, if it came with a coding and gets smaller by an eighth.
-  var packed: CacheEntry {
+  ///
+  /// - Parameter known: the packed form, if it is at hand.
+  func packed(as known: Data?) -> CacheEntry {
     guard metadata.cameCoded, metadata.packing == nil, body.count >= Self.smallest else { return self }
     // Without memory for packing, the bytes are stored as they are.
-    guard let bytes = try? Gzip.pack(body), bytes.count < body.count - body.count / 8 else { return self }
+    guard let bytes = known ?? (try? Gzip.pack(body)), bytes.count < body.count - body.count / 8 else {
+      return self
+    }
     var entry = CacheEntry(metadata: metadata, body: bytes)
     entry.metadata.packing = StoredDigest(of: body)
     return entry

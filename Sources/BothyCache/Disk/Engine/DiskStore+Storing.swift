@@ -35,11 +35,21 @@ extension DiskStore {
 
   @discardableResult
   package func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> StoreReport {
+    try store(entries, packed: [:])
+  }
+
+  /// Stores entries like `store(_:)`, some of which are at hand in their packed form and aren't packed anew.
+  ///
+  /// - Parameter packed: the bodies of entries that came with a coding, packed by gzip. The caller has unpacked them.
+  @discardableResult
+  package func store(
+    _ entries: [(key: ResourceKey, entry: CacheEntry)], packed: [ResourceKey: Data]
+  ) throws -> StoreReport {
     var report = StoreReport()
     var prepared: [Prepared] = []
     var places: [Int64: Int] = [:]
     for (key, entry) in entries {
-      let one = prepare(key, entry)
+      let one = prepare(key, entry, packed[key])
       if let place = places[one.number] {
         prepared[place] = one
       } else {
@@ -53,9 +63,9 @@ extension DiskStore {
     return report
   }
 
-  private func prepare(_ key: ResourceKey, _ entry: CacheEntry) -> Prepared {
+  private func prepare(_ key: ResourceKey, _ entry: CacheEntry, _ packed: Data?) -> Prepared {
     let source = sources.source(key.source)
-    let entry = layout == .pages ? entry.packed : entry
+    let entry = layout == .pages ? entry.packed(as: packed) : entry
     let checksum = entry.body.withUnsafeBytes { BodyChecksum.of($0) }
     let form = RowMetadata.Form(entry.metadata, seed: source.seed(checksum))
     var prepared = Prepared(

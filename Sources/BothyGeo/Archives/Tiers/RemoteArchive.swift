@@ -214,9 +214,12 @@ final class RemoteArchive: SourceContainer {
     var fields = entry.fields
     for name in Self.kept { fields[name] = heard[name] }
     fields[.eTag] = tag
-    return FetchedAnswer(
+    var answer = FetchedAnswer(
       status: status, fields: fields, body: entry.body, url: call.order.urls.first ?? "",
       requestedAt: requestedAt, receivedAt: call.now)
+    // The store packs the tile again.
+    answer.wasCoded = entry.wasPacked
+    return answer
   }
 }
 

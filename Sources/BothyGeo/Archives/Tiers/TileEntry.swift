@@ -7,6 +7,8 @@ import HTTPTypes
 struct TileEntry {
   var body: Data
   var fields: HTTPFields
+  /// True if the archive has the tile packed with gzip.
+  var wasPacked = false
 
   /// Unpacks bytes that are packed with gzip, as a cache stores content and not its transfer coding.
   ///
@@ -16,6 +18,7 @@ struct TileEntry {
     fields = [:]
     if let type = TileContent.mediaType(format: info.tileFormat) { fields[.contentType] = type }
     if Gzip.isPacked(data) {
+      wasPacked = true
       do { body = try Gzip.unpack(data, limit: PMTilesHeader.contentLimit) } catch {
         throw BothyError(
           .damagedArchive, "The tile \(tile) can't be unpacked. Get the archive again.", underlying: error)

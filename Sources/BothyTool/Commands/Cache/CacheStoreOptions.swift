@@ -9,6 +9,31 @@ struct CacheStoreOptions: ParsableArguments {
     name: .customLong("store"),
     help: ArgumentHelp("The folder that keeps the copies.", valueName: "dir"), completion: .directory)
   var folder = "./bothy-cache"
+  @Flag(
+    name: .customLong("database"),
+    help: "Keep the copies of a new folder in one database, in which tiles take less room than in files.")
+  var inDatabase = false
+
+  /// Creates the options for a folder that exists.
+  static func existing(_ folder: String) -> CacheStoreOptions {
+    var options = CacheStoreOptions()
+    (options.folder, options.inDatabase) = (folder, false)
+    return options
+  }
+
+  /// The place of the copies: as the folder has them already, or in a new one as the options say.
+  private var tier: DiskTier {
+    let place = URL(filePath: folder)
+    let isNew = !has("index.sqlite") && !has("tiledb")
+    // The lock of a database stays if the database itself is lost.
+    let isDatabase = has("cache.sqlite") || has("cache.sqlite-lock")
+    return isDatabase || isNew && inDatabase ? .database(in: place) : .files(in: place)
+  }
+
+  /// True if the folder has an index of copies.
+  var hasIndex: Bool { has("index.sqlite") || has("cache.sqlite") }
+
+  private func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(folder)/\(name)") }
 
   /// Returns the folder's list of sources and limits, or an empty one if it doesn't exist yet.
   func sources() throws -> SourceList { try SourceList.load(folder: folder) }
@@ -47,15 +72,15 @@ struct CacheStoreOptions: ParsableArguments {
     let clock = try CLIClock()
     return try ResourceCache(
       sources: try list.sources.map { try $0.source() }, settings: CacheSettings(disk: list.diskLimits),
-      disk: .files(in: URL(filePath: folder)), loader: loader,
+      disk: tier, loader: loader,
       clock: LoadClock(ContinuousClock(), wall: { clock.now() }))
   }
 
   /// Opens the disk store of the cache without the cache, runs `body` and closes the store.
   func withDisk<Result>(
-    _ list: SourceList, _ body: (DiskStore) async throws -> Result
+    _ list: SourceList, _ body: (any BlobStore) async throws -> Result
   ) async throws -> Result {
-    let disk = try DiskStore(folder: folder, options: BlobStoreOptions(limits: list.diskLimits))
+    let disk = try tier.open(limits: list.diskLimits)
     let result: Result
     do { result = try await body(disk) } catch {
       // The first error is the one to report.
@@ -68,8 +93,7 @@ struct CacheStoreOptions: ParsableArguments {
 
   private func requireStore() throws {
     // A lost index is recreated from the copies, and the pins of regions from their own list.
-    let signs = ["index.sqlite", "regions.sqlite", "tiledb"]
-    guard signs.contains(where: { FileManager.default.fileExists(atPath: "\(folder)/\($0)") }) else {
+    guard hasIndex || has("regions.sqlite") || has("tiledb") else {
       throw ToolError("\(folder) has no cache. Give its folder with --store, or fill one with get.")
     }
   }

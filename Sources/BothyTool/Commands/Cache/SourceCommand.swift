@@ -77,7 +77,7 @@ struct SourceRemoveCommand: AsyncParsableCommand {
     guard list[id] != nil else { throw SourceList.unknown(id, list) }
     if !keepCopies, !fromRegions { try await refuseIfNeeded() }
     var removed = 0
-    if !keepCopies, FileManager.default.fileExists(atPath: store.folder + "/index.sqlite") {
+    if !keepCopies, store.hasIndex {
       removed = try await store.withCache(mayAsk: false, makes: false) { cache, _ in
         let totals = try await cache.totals()
         let isStyle = list[id]?.isStyle ?? false

@@ -19,8 +19,11 @@ struct TilesImportCommand: AsyncParsableCommand {
       only they are asked for. A source can also be an archive itself, without a
       copy: `bothy source add`.
 
+      In a folder that was begun with --database, tiles take about the room that they
+      have in the archive. In files each takes whole blocks of the disk, unpacked.
+
       Example:  bothy source add osm 'https://tiles.example.org/{z}/{x}/{y}.png'
-                bothy tiles import hills.mbtiles osm --fresh-for 30d
+                bothy tiles import hills.mbtiles osm --fresh-for 30d --database
       """)
 
   @Argument(help: "An MBTiles or PMTiles file, or the address of a PMTiles file.", completion: .file())
