@@ -39,6 +39,12 @@ package struct ProviderTerms: Sendable, Hashable {
   /// The known providers, by name.
   package static let known: [ProviderTerms] = [
     ProviderTerms(
+      name: "carto", hosts: ["basemaps.cartocdn.com"], bulk: .byAgreement,
+      page: "https://docs.carto.com/faqs/carto-basemaps",
+      remark:
+        "Free use is for projects that earn nothing, and its terms forbid to store content. Others need a licence."
+    ),
+    ProviderTerms(
       name: "google", hosts: ["tile.googleapis.com", "maps.googleapis.com", "google.com"], bulk: .forbidden,
       page: "https://cloud.google.com/maps-platform/terms",
       remark: "Content of maps may not be kept, except where the terms of a service say so."),
@@ -48,6 +54,10 @@ package struct ProviderTerms: Sendable, Hashable {
       remark:
         "Each device loads its own copies from the service, for one user, and its own library limits how many."
     ),
+    ProviderTerms(
+      name: "maptiler", hosts: ["api.maptiler.com"], bulk: .byAgreement,
+      page: "https://docs.maptiler.com/guides/account/export-multiplier/",
+      remark: "A key is required. Tiles for use elsewhere are counted many times, and need an approval."),
     ProviderTerms(
       name: "openfreemap", hosts: ["openfreemap.org"], bulk: .allowed, page: "https://openfreemap.org",
       remark: "There are no limits on requests, and no keys. Its attribution is required."),
@@ -61,9 +71,20 @@ package struct ProviderTerms: Sendable, Hashable {
       remark:
         "The servers are for looking at the map, not for loading it in advance. Requests must name the app."),
     ProviderTerms(
+      name: "openstreetmap-vector", hosts: ["vector.openstreetmap.org"], bulk: .forbidden,
+      leastDays: 7, page: "https://operations.osmfoundation.org/policies/vector/",
+      remark:
+        "The servers are for looking at the map. Whole packages are at https://shortbread-tiles.org/download/."
+    ),
+    ProviderTerms(
       name: "protomaps", hosts: ["api.protomaps.com"], bulk: .byAgreement, requestsPerMonth: 1_000_000,
       lastZoom: 15, page: "https://protomaps.com/api",
       remark: "A key is required. For an area, load a part of the daily archive instead of single tiles."),
+    ProviderTerms(
+      name: "swisstopo", hosts: ["geo.admin.ch"], bulk: .byAgreement,
+      page: "https://www.geo.admin.ch/en/general-terms-of-use-fsdi",
+      remark: "Moderate use is free, within a number of requests. For an area, load the files of the data."
+    ),
     ProviderTerms(
       name: "thunderforest", hosts: ["thunderforest.com"], bulk: .byAgreement,
       page: "https://www.thunderforest.com/terms/",

@@ -48,11 +48,22 @@ struct ProviderTermsTests {
     arguments: [
       ("tile.openstreetmap.org", "openstreetmap"), ("a.tile.openstreetmap.org", "openstreetmap"),
       ("tiles.openfreemap.org", "openfreemap"), ("api.protomaps.com", "protomaps"),
-      ("tile.thunderforest.com", "thunderforest"), ("tile.openstreetmap.org.evil.test", nil),
+      ("tile.thunderforest.com", "thunderforest"), ("vector.openstreetmap.org", "openstreetmap-vector"),
+      ("a.basemaps.cartocdn.com", "carto"), ("api.maptiler.com", "maptiler"),
+      ("wmts.geo.admin.ch", "swisstopo"), ("tile.openstreetmap.org.evil.test", nil),
       ("mytile.openstreetmap.org", nil), ("maps.test", nil),
     ])
   func hosts(_ host: String, _ name: String?) {
     #expect(ProviderTerms.of(host: host)?.name == name)
+  }
+
+  @Test("Providers are listed by name, each with a page and a sentence")
+  func list() {
+    let names = ProviderTerms.known.map(\.name)
+    #expect(names == names.sorted() && Set(names).count == names.count)
+    for terms in ProviderTerms.known {
+      #expect(!terms.hosts.isEmpty && terms.page.hasPrefix("https://") && terms.remark.hasSuffix("."))
+    }
   }
 
   @Test("A rule that an app chose stays")
