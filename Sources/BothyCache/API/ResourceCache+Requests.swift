@@ -45,9 +45,9 @@ extension ResourceCache {
     let ticket = generations.begin()
     defer { generations.end(ticket) }
     let answer = try await receiving()
-    guard let source = source(key.source),
+    guard let known = registry[key.source]?.source,
       case .store(let metadata) = ResponseEvaluator(
-        of: answer, stored: nil, rule: source.freshness, expectation: source.content)
+        of: answer, stored: nil, rule: known.freshness, expectation: known.content)
     else { return answer }
     let entry = CacheEntry(metadata: metadata, body: answer.body)
     _ = await keep(key, entry, wasSame: false, origin: .network, ticket)

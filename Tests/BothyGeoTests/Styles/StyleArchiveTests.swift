@@ -31,7 +31,7 @@ struct StyleArchiveTests {
   /// Promises: A-76
   @Test(
     "A map with a remote archive is drawn offline from a region",
-    arguments: [remote, #""tiles": ["pmtiles://https://maps.test/omt.pmtiles/{z}/{x}/{y}"]"#])
+    arguments: [Self.remote, #""tiles": ["pmtiles://https://maps.test/omt.pmtiles/{z}/{x}/{y}"]"#])
   func offline(_ member: String) async throws {
     let archive = ArchiveServer(try MadeArchive.data(MadeArchive.tiles(0..<85)))
     let rig = try StyleRig(server(member, archive))
