@@ -2,6 +2,7 @@ import BothyPostgres
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -214,7 +215,7 @@ struct PostgresServerStorageTests {
         // The first one waits for the lock before the others come.
         while number > 0, locks.load(ordering: .relaxed) == before { await Task.yield() }
         tasks.addTask {
-          begun.note()
+          begun.add()
           try await second.write(space: "s") { storage in
             try storage.put([ServerStorageConformance.entry(storage.head + 1, "n\(number)")])
           }

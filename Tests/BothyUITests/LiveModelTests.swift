@@ -104,10 +104,15 @@ struct LiveModelTests {
       all.plan.identity, all.limit(3).plan.identity, Item.named("one").plan.identity,
       all.count().plan.identity, all.sum(size).plan.identity, all.average(size).plan.identity,
       all.group(by: size).count().plan.identity, all.first().plan.identity,
-      SQLQuery("SELECT \(1) AS n", reading: Item.self).plan.identity,
-      SQLQuery("SELECT \(2) AS n", reading: Item.self).plan.identity,
+      Item.named("caf\u{e9}").plan.identity, Item.named("cafe\u{301}").plan.identity,
+      SQLQuery("SELECT \(1) AS n", as: Int.self).plan.identity,
+      SQLQuery("SELECT \(2) AS n", as: Int.self).plan.identity,
+      SQLQuery("SELECT \(2) AS n", as: String.self).plan.identity,
     ]
     #expect(Set(plans).count == plans.count)
+    #expect(
+      RecordQuery<Item>().in(container: "caf\u{e9}").plan.identity
+        != RecordQuery<Item>().in(container: "cafe\u{301}").plan.identity)
     #expect(all.count().plan.identity == RecordQuery<Item>().count().plan.identity)
   }
 

@@ -218,18 +218,25 @@ import Testing
 
   @Test("SQL reads with bound values, and never writes") func sql() async throws {
     try await store.save([Todo(title: "it's"), Todo(title: "it's"), Todo(title: "b", done: true, due: now)])
+    struct Share: Decodable, Equatable {
+      var title: String
+      var n: Int
+    }
+    struct Finished: Decodable, Equatable {
+      var done: Bool
+      var due: Date?
+      var other: Int?
+    }
     let (limit, title) = (1, "it's")
-    let rows = try await store.fetch(
-      SQLQuery(
-        "SELECT title, count(*) AS n FROM Todo WHERE title = \(title) GROUP BY title HAVING n > \(limit)",
-        reading: Todo.self))
-    #expect(rows.count == 1 && rows[0]["title"] == "it's" && rows[0]["n"] == 2)
-    let typed = try await store.fetch(SQLQuery("SELECT done, due, priority AS p FROM Todo WHERE done"))
-    let (done, due, none): (Bool?, Date?, String?) = (typed[0]["done"], typed[0]["due"], typed[0]["p"])
-    #expect(done == true && due == now && none == nil && typed[0]["other"] == Int?.none)
+    let shares = try await store.sql(
+      "SELECT title, count(*) AS n FROM Todo WHERE title = \(title) GROUP BY title HAVING n > \(limit)",
+      as: Share.self)
+    #expect(shares == [Share(title: "it's", n: 2)])
+    let finished = try await store.sql("SELECT done, due FROM Todo WHERE done", as: Finished.self)
+    #expect(finished == [Finished(done: true, due: now, other: nil)])
     for bad in ["DELETE FROM Todo", "SELECT 1; SELECT 2", "SELEC", "SELECT * FROM Nothing"] {
       await #expect(throws: BothyError.self, "\(bad)") {
-        try await store.fetch(SQLQuery(SQLText(stringLiteral: bad), reading: Todo.self))
+        try await store.sql(SQLText(stringLiteral: bad), as: Int.self)
       }
     }
     #expect(try await store.count(Todo.self) == 3)
@@ -241,9 +248,9 @@ import Testing
       Stop(id: "here", name: "", place: here),
       Stop(id: "there", name: "", place: Coordinate(latitude: 60, longitude: 11)),
     ])
-    let rows = try await store.fetch(
-      SQLQuery("SELECT _id AS id FROM Stop WHERE (place_lat, place_lon) = (\(here))", reading: Stop.self))
-    #expect(rows.map { $0["id"] ?? "" } == ["here"])
+    let found = try await store.sql(
+      "SELECT _id FROM Stop WHERE (place_lat, place_lon) = (\(here)) AND _id <> \("there")", as: String.self)
+    #expect(found == ["here"])
   }
 
   @Test("Requests of every kind are observed, and report only what changed") func observing() async throws {

@@ -6,6 +6,7 @@ package struct ObservationRegion: Sendable, Hashable {
     case types([String])
     case records([RecordID])
     case settings(RecordID?)
+    case sql(String)
   }
 
   private let part: Part
@@ -32,6 +33,9 @@ package struct ObservationRegion: Sendable, Hashable {
     ObservationRegion(.settings(record))
   }
 
+  /// Returns the region of the tables and columns that a SQL query reads.
+  static func sql(_ sql: String) -> ObservationRegion { ObservationRegion(.sql(sql)) }
+
   func isTouched(by touched: TouchedRecords, _ catalog: Catalog) -> Bool {
     switch part {
     case .everything: touched.hasRecords
@@ -41,6 +45,7 @@ package struct ObservationRegion: Sendable, Hashable {
     case .settings(let record):
       touched.settings
         || record.map { ObservationRegion.records($0).isTouched(by: touched, catalog) } ?? false
+    case .sql(let sql): catalog.sql.isTouched(sql, by: touched)
     case .records(let ids):
       ids.contains { id in catalog.tableIfKnown(id.type).map { touched.touches($0.index, id.id) } ?? false }
     }

@@ -12,17 +12,23 @@ package struct TouchedRecords: Sendable {
   }
 
   private(set) var entries: [Entry]
+  /// The fields of each type that any of the touched records differs in.
+  private var fields: [FieldSet]
   /// True if settings stored in the file changed.
   package var settings = false
   /// True if data beside the records changed that other processes must know of: a decision about pending changes.
   var bookkeeping = false
 
-  init(tableCount: Int) { entries = Array(repeating: .none, count: tableCount) }
+  init(tableCount: Int) {
+    entries = Array(repeating: .none, count: tableCount)
+    fields = Array(repeating: [], count: tableCount)
+  }
 
   /// Returns every record of every type, the effect of another process's commit.
   static func everything(tableCount: Int) -> TouchedRecords {
     var touched = TouchedRecords(tableCount: tableCount)
     touched.entries = Array(repeating: .all, count: tableCount)
+    touched.fields = Array(repeating: .all, count: tableCount)
     touched.settings = true
     return touched
   }
@@ -33,7 +39,8 @@ package struct TouchedRecords: Sendable {
     !entries.allSatisfy { if case .none = $0 { true } else { false } }
   }
 
-  mutating func insert(_ table: Int, _ id: String) {
+  mutating func insert(_ table: Int, _ id: String, _ changed: FieldSet = .all) {
+    fields[table].formUnion(changed)
     switch entries[table] {
     case .all: return
     case .none: entries[table] = .some([id])
@@ -48,6 +55,9 @@ package struct TouchedRecords: Sendable {
     if case .none = entries[table] { false } else { true }
   }
 
+  /// True if a record of the table was inserted or deleted, or differs in one of the fields.
+  func touches(_ table: Int, in read: FieldSet) -> Bool { !fields[table].isDisjoint(with: read) }
+
   func touches(_ table: Int, _ id: String) -> Bool {
     switch entries[table] {
     case .none: false
@@ -60,10 +70,11 @@ package struct TouchedRecords: Sendable {
     settings = settings || other.settings
     bookkeeping = bookkeeping || other.bookkeeping
     for (table, entry) in other.entries.enumerated() {
+      fields[table].formUnion(other.fields[table])
       switch (entries[table], entry) {
       case (_, .none), (.all, _): continue
       case (_, .all): entries[table] = .all
-      case (_, .some(let ids)): for id in ids { insert(table, id) }
+      case (_, .some(let ids)): for id in ids { insert(table, id, other.fields[table]) }
       }
     }
   }

@@ -1,70 +1,64 @@
-internal import GRDBSQLite
-
-/// A read-only SQL query. Interpolated values are bound, not pasted; the tables have the names of their types, and the
-/// columns those of the fields, with the id in `_id`.
+/// A read-only SQL query, whose rows become values of a `Decodable` type. Interpolated values are bound, not pasted.
 ///
 /// ```swift
+/// struct Share: Decodable {
+///   var title: String
+///   var n: Int
+/// }
+///
 /// let least = 2
-/// let rows = try await store.fetch(
-///   SQLQuery("SELECT title, count(*) AS n FROM Todo GROUP BY title HAVING n >= \(least)", reading: Todo.self))
-/// let titles: [String] = rows.compactMap { $0["title"] }
+/// let shares = SQLQuery(
+///   "SELECT title, count(*) AS n FROM Todo GROUP BY title HAVING n >= \(least)", as: Share.self)
+/// for try await some in store.values(of: shares) { show("\(some.count) titles") }
 /// ```
 ///
-/// Dates are milliseconds since 1970. Throws `BothyError` `invalidQuery` for SQL that SQLite can't read, that writes,
-/// or that is more than one statement. A coordinate has two columns, with the suffixes `_lat` and `_lon`, and sensitive
-/// fields are null. Rows of all containers are read.
-public struct SQLQuery: ReadRequest {
-  private let text: SQLText
-  private let types: [String]
+/// The tables have the names of their types, and the columns those of the fields, with the id in `_id`. A property takes
+/// the column of its name; an optional one is `nil` where the column is null or missing. Dates are stored as
+/// milliseconds since 1970 and become a `Date`; whole numbers, text, bytes, UUIDs, enums and JSON become the types of
+/// such fields. A reference is the id as text. A coordinate has two columns, with the suffixes `_lat` and `_lon`, and
+/// sensitive fields are null. A type of one value takes the first column: `as: Int.self`. Rows of all containers are
+/// read.
+///
+/// SQLite's authorizer decides what a text may do, at its first use in each open store: a store can't know the texts of
+/// an app before. It may read the types' tables and their indexes, and nothing else.
+///
+/// An observation reads again after a commit that inserts or deletes records of a table that the query names, or that
+/// changes one of the columns that it reads.
+public struct SQLQuery<Row: Decodable & Sendable>: ReadRequest {
+  private let text: SQLFragment
+  /// The time after which a read is given up, so that an endless recursion ends.
+  package var timeLimit: Duration = .seconds(10)
 
-  /// Creates a query of the text. SQLite reads it at the fetch.
+  /// Creates a query. Reads and checks nothing.
   ///
   /// - Parameters:
   ///   - text: One statement, which begins with `SELECT` or `WITH`.
-  ///   - types: The types whose changes make an observer read again. Without them an observation delivers the first
-  ///     value only.
-  public init(_ text: SQLText, reading types: any Entity.Type...) {
-    self.text = text
-    self.types = types.map { $0.typeName }
+  ///   - row: The type of the rows.
+  public init(_ text: SQLText, as row: Row.Type) {
+    self.text = text.fragment.withoutEnd
   }
 
-  /// The steps by which a store reads the rows. The statement is prepared at each read, and all rows are in memory at
-  /// once.
-  public var plan: ReadTransaction.Plan<[SQLRow]> {
+  /// The steps by which a store reads the rows. The statement is kept prepared, and all rows are in memory at once.
+  ///
+  /// The read throws `BothyError` `invalidQuery` for SQL that SQLite can't read, that writes, that is more than one
+  /// statement, or that takes longer than ten seconds; also if a row lacks a column that its type needs. It throws
+  /// `.invalidValue` if the value of a column isn't one of its property.
+  public var plan: ReadTransaction.Plan<[Row]> {
     ReadTransaction.Plan(
-      .types(types), ReadIdentity(words: [text.fragment.sql] + types, values: text.fragment.arguments)
-    ) { [text] transaction, fingerprint in
-      let statement = try Self.prepared(text, in: transaction)
-      defer { statement.reset() }
-      var columns: [String: Int] = [:]
-      for column in 0..<statement.columnCount {
-        let name = sqlite3_column_name(statement.pointer, column).map { String(cString: $0) } ?? ""
-        if columns[name] == nil { columns[name] = Int(column) }
-      }
-      var rows: [SQLRow] = []
-      while try statement.step() {
-        fingerprint?.combine(row: statement)
-        rows.append(
-          SQLRow(columns: columns, values: (0..<statement.columnCount).map { SQLRow.Cell(statement, $0) }))
-      }
-      return rows
+      .sql(text.sql), ReadIdentity(words: [text.sql, String(reflecting: Row.self)], values: text.arguments)
+    ) { [text, timeLimit] transaction, fingerprint in
+      try SQLRows(text, in: transaction, within: timeLimit, &fingerprint).decoded(Row.self)
     }
   }
+}
 
-  private static func prepared(_ text: SQLText, in transaction: ReadTransaction) throws -> PreparedStatement {
-    try transaction.checkIsOpen()
-    let statement: PreparedStatement
-    do {
-      statement = try PreparedStatement(unkept: text.fragment.sql, in: transaction.database)
-    } catch {
-      throw BothyError(.invalidQuery, "SQLite can't read the SQL: \(error)", underlying: error)
-    }
-    guard sqlite3_stmt_readonly(statement.pointer) != 0, statement.columnCount > 0 else {
-      throw BothyError(
-        .invalidQuery, "A SQL query only reads: begin it with SELECT or WITH. Write through the store.")
-    }
-    statement.bind(text.fragment.arguments)
-    return statement
+extension ReadableStore {
+  /// Reads rows by SQL: `store.sql("SELECT title FROM Todo WHERE done = \(true)", as: String.self)`.
+  ///
+  /// Runs one statement off the caller's thread, in a transaction of its own. `SQLQuery` says what it may be, what it
+  /// throws, and how rows are decoded. Observe a query by `values(of:)`.
+  public func sql<Row: Decodable & Sendable>(_ text: SQLText, as row: Row.Type) async throws -> [Row] {
+    try await fetch(SQLQuery(text, as: row))
   }
 }
 
@@ -72,7 +66,7 @@ public struct SQLQuery: ReadRequest {
 ///
 /// ```swift
 /// let title = "Buy rope"
-/// let rows = try await store.fetch(SQLQuery("SELECT * FROM Todo WHERE title = \(title)", reading: Todo.self))
+/// let done = try await store.sql("SELECT done FROM Todo WHERE title = \(title)", as: Bool.self)
 /// ```
 public struct SQLText: Sendable, ExpressibleByStringInterpolation {
   let fragment: SQLFragment
@@ -110,54 +104,11 @@ public struct SQLText: Sendable, ExpressibleByStringInterpolation {
   }
 }
 
-/// One row of a SQL query: `let title: String? = row["title"]`.
-///
-/// ```swift
-/// for row in try await store.fetch(SQLQuery("SELECT title, effort FROM Todo", reading: Todo.self)) {
-///   if let title: String = row["title"], let effort: Int = row["effort"] { print(title, effort) }
-/// }
-/// ```
-public struct SQLRow: Sendable, Hashable {
-  enum Cell: Sendable, Hashable {
-    case null, int(Int64), double(Double), text(String), data(FieldValue)
-
-    init(_ statement: PreparedStatement, _ column: Int32) {
-      switch sqlite3_column_type(statement.pointer, column) {
-      case SQLITE_INTEGER: self = .int(statement.int(at: column))
-      case SQLITE_FLOAT: self = .double(statement.double(at: column))
-      case SQLITE_TEXT: self = .text(statement.text(at: column) ?? "")
-      case SQLITE_BLOB: self = .data(.data(statement.data(at: column)))
-      default: self = .null
-      }
-    }
-
-    /// The value as a field of the kind has it; null where it can't be one.
-    func value(_ kind: ValueKind) -> FieldValue {
-      switch (self, kind) {
-      case (.int(let number), .bool): .bool(number != 0)
-      case (.int(let number), .int): .int(number)
-      case (.int(let number), .double): .double(Double(number))
-      case (.int(let number), .date): .date(number)
-      case (.double(let number), .double): .double(number)
-      case (.text(let text), .text), (.text(let text), .uuid), (.text(let text), .reference): .text(text)
-      case (.text(let text), .json), (.text(let text), .blob): .json(text)
-      case (.data(let data), .data): data
-      default: .null
-      }
-    }
-  }
-
-  let columns: [String: Int]
-  let values: [Cell]
-
-  /// The value of a column by its name, as a type that a field can have; `nil` where it is null, of another type, or no
-  /// column has the name. Of columns with the same name the first counts.
-  ///
-  /// Reads whole numbers as `Int`, `Double`, `Bool` or `Date`, text as `String`, `UUID`, references or JSON, and bytes
-  /// as `Data`. Lists of references can't be read. Read a coordinate by its columns, as `Double`.
-  public subscript<Value: FieldConvertible>(column: String) -> Value? {
-    guard let position = columns[column] else { return nil }
-    var decoder = FieldDecoder(values: [values[position].value(Value.fieldKind.value)], type: "SQL")
-    return try? Value(fromField: &decoder)
+extension SQLFragment {
+  /// The fragment without the semicolon at its end, after which a connection's mark of a query would be a statement.
+  fileprivate var withoutEnd: SQLFragment {
+    var fragment = self
+    while let last = fragment.sql.last, last == ";" || last.isWhitespace { fragment.sql.removeLast() }
+    return fragment
   }
 }

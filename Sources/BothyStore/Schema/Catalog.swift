@@ -6,6 +6,8 @@ package final class Catalog: Sendable {
   package let incoming: [[Incoming]]
   /// The mapping between local names and wire names.
   package let wireNames: WireNames
+  /// The decisions on the SQL of apps.
+  let sql: SQLAuthority
   private let positions: [String: Int]
 
   package struct Incoming: Sendable {
@@ -20,6 +22,7 @@ package final class Catalog: Sendable {
     wireNames = WireNames(schema)
     let tables = schema.types.enumerated().map { TypeTable($1, index: $0) }
     self.tables = tables
+    sql = SQLAuthority(tables)
     positions = Dictionary(uniqueKeysWithValues: tables.map { ($0.schema.name, $0.index) })
     var incoming: [[Incoming]] = Array(repeating: [], count: tables.count)
     for table in tables {

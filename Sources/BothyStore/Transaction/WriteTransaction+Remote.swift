@@ -45,7 +45,7 @@ extension WriteTransaction {
     }
     try link(table, id: id, row.values)
     note(before == nil ? .inserted : .updated, table, id)
-    touch(table, id)
+    touch(table, id, FieldSet(from: before, to: row.values))
     return true
   }
 

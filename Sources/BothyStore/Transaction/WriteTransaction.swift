@@ -355,7 +355,7 @@ public final class WriteTransaction: ReadTransaction {
     _ kind: Change.Kind, _ table: TypeTable, _ id: String, before: StoredRow?, update: Change.Update? = nil,
     stale: Change.Stale? = nil, given: [String: FieldValue]? = nil
   ) {
-    touched.insert(table.index, id)
+    touched.insert(table.index, id, FieldSet(from: before, to: update?.values))
     switch kind {
     case .insert: note(.inserted, table, id)
     case .update: note(.updated, table, id)
@@ -381,7 +381,9 @@ public final class WriteTransaction: ReadTransaction {
   }
 
   /// Notifies observers of a record that was changed by other means than the methods above.
-  package func touch(_ table: TypeTable, _ id: String) { touched.insert(table.index, id) }
+  package func touch(_ table: TypeTable, _ id: String, _ changed: FieldSet = .all) {
+    touched.insert(table.index, id, changed)
+  }
 
   /// Notifies other processes of the commit even if it touches no record.
   package func touchBookkeeping() { touched.bookkeeping = true }
