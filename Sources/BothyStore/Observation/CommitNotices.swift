@@ -118,6 +118,7 @@ final class CommitNotices: Sendable {
     do {
       try connections.writer.read { database in
         let transaction = ReadTransaction(database, catalog)
+        transaction.answers = SharedAnswers()
         running.marking(transaction) {
           for subscriber in due {
             do { try subscriber.refresh(transaction) } catch { subscriber.fail(known(error)) }

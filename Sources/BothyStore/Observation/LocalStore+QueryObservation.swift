@@ -13,9 +13,9 @@ extension LocalStore: ReadableStore {
   public func values<R: ReadRequest>(of request: R) -> LiveValues<R.Value> {
     let plan = request.plan
     return observe(plan.region) { transaction, fingerprint in
-      var kept: RowFingerprint? = fingerprint
-      defer { if let kept { fingerprint = kept } }
-      return try plan.run(transaction, &kept)
+      let answer = try transaction.answer(to: plan)
+      fingerprint = answer.fingerprint
+      return answer.value
     }
   }
 }

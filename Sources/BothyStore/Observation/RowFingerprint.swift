@@ -12,10 +12,14 @@ package struct RowFingerprint: Sendable {
 
   /// Adds the current row of a statement: the raw values of all its columns. Allocates nothing.
   package mutating func combine(row statement: PreparedStatement) {
+    combine(row: statement, 0..<statement.columnCount)
+  }
+
+  /// Adds some columns of the current row of a statement.
+  mutating func combine(row statement: PreparedStatement, _ columns: Range<Int32>) {
     let row = statement.pointer
-    let count = sqlite3_column_count(row)
-    hasher.combine(count)
-    for column in 0..<count {
+    hasher.combine(columns.count)
+    for column in columns {
       let type = sqlite3_column_type(row, column)
       hasher.combine(type)
       switch type {
@@ -35,8 +39,31 @@ package struct RowFingerprint: Sendable {
   package mutating func combine<E: Entity>(_ entity: E) {
     var encoder = FieldEncoder(gathering: E.schema.fields.count)
     entity.encode(to: &encoder)
-    hasher.combine(entity.id)
-    hasher.combine(encoder.values)
+    combine(bytesOf: entity.id)
+    for value in encoder.values { combine(bytesOf: value) }
+  }
+
+  /// Adds the fields of an entity, and the version that a save of it compares with.
+  mutating func combine<E: Entity>(marked entity: E) {
+    combine(entity)
+    // A type that leaves its mark as made has a new one at each read, below 0.
+    hasher.combine(max(entity.readMark.number, -1))
+  }
+
+  /// Adds a value of a field. Swift's hash of a text is the same for two spellings of a letter, so its bytes are added.
+  private mutating func combine(bytesOf value: FieldValue) {
+    switch value {
+    case .text(let text), .json(let text): combine(bytesOf: text)
+    case .list(let ids):
+      hasher.combine(ids.count)
+      for id in ids { combine(bytesOf: id) }
+    default: hasher.combine(value)
+    }
+  }
+
+  private mutating func combine(bytesOf text: String) {
+    hasher.combine(text.utf8.count)
+    for byte in text.utf8 { hasher.combine(byte) }
   }
 
   package mutating func combine(_ value: some Hashable) { hasher.combine(value) }

@@ -43,7 +43,7 @@ extension RecordQuery {
   /// target that this app can't read counts as absent.
   public func with<T: Entity>(_ reference: KeyPath<E.Fields, Field<Reference<T>>>) -> JoinQuery<Joined<E, T>>
   {
-    targets(E.fields[keyPath: reference].fieldName, T.self) { record, target in
+    targets(E.fields[keyPath: reference].fieldName, T.self, isRequired: true) { record, target in
       target.map { Joined(record: record, related: $0) }
     }
   }
@@ -59,7 +59,9 @@ extension RecordQuery {
   public func with<T: Entity>(
     _ reference: KeyPath<E.Fields, Field<Reference<T>?>>
   ) -> JoinQuery<Joined<E, T?>> {
-    targets(E.fields[keyPath: reference].fieldName, T.self) { Joined(record: $0, related: $1) }
+    targets(E.fields[keyPath: reference].fieldName, T.self, isRequired: false) {
+      Joined(record: $0, related: $1)
+    }
   }
 
   /// Fetches each record with the records that refer to it, in their query's order. Two queries. A limit of `children`
@@ -90,13 +92,16 @@ extension RecordQuery {
   }
 
   private func targets<T: Entity, Row>(
-    _ field: String, _ type: T.Type, _ row: @escaping @Sendable (E, T?) -> Row?
+    _ field: String, _ type: T.Type, isRequired: Bool, _ row: @escaping @Sendable (E, T?) -> Row?
   ) -> JoinQuery<Row> {
     JoinQuery(
       plan: ReadTransaction.Plan(
         .types(E.typeName, T.typeName), ReadIdentity(recordQuery, words: ["with", field, T.typeName])
       ) { [plan] transaction, fingerprint in
-        let records = try plan.run(transaction, &fingerprint)
+        // Records without a required target are no part of the answer, nor of its fingerprint.
+        var all = isRequired ? nil : fingerprint
+        let records = try plan.run(transaction, &all)
+        if !isRequired { fingerprint = all }
         let position = try transaction.catalog.table(E.typeName).position(of: field)
         var found: [RecordID: T?] = [:]
         var rows: [Row] = []
@@ -111,7 +116,9 @@ extension RecordQuery {
               if let target { fingerprint?.combine(target) }
             }
           }
-          if let made = row(record, target) { rows.append(made) }
+          guard let made = row(record, target) else { continue }
+          if isRequired { fingerprint?.combine(marked: record) }
+          rows.append(made)
         }
         return rows
       })
@@ -124,18 +131,25 @@ extension RecordQuery {
         ReadIdentity(recordQuery, children.recordQuery, words: ["with", field])
       ) { [plan] transaction, fingerprint in
         let records = try plan.run(transaction, &fingerprint)
-        let position = try transaction.catalog.table(C.typeName).position(of: field)
+        let table = try transaction.catalog.table(C.typeName)
+        let position = try table.position(of: field)
+        // The queries below have no limit that would be checked.
+        _ = try children.recordQuery.checked(for: table.schema)
         let (limit, offset) = (children.recordQuery.limit ?? .max, children.recordQuery.offset)
         var lists: [RecordID: [C]] = [:]
         for some in children.of(records.map(\.id), by: field) {
-          for child in try some.plan.run(transaction, &fingerprint) {
+          // Of the children the ones that are returned count, below.
+          var uncounted: RowFingerprint?
+          for child in try some.plan.run(transaction, &uncounted) {
             guard let parent = child.value(at: position).text else { continue }
             lists[RecordID(type: E.typeName, id: parent), default: []].append(child)
           }
         }
         return records.map { record in
-          let found = lists[RecordID(record), default: []].dropFirst(offset).prefix(limit)
-          return Joined(record: record, related: Array(found))
+          let found = Array(lists[RecordID(record), default: []].dropFirst(offset).prefix(limit))
+          fingerprint?.combine(found.count)
+          for child in found { fingerprint?.combine(marked: child) }
+          return Joined(record: record, related: found)
         }
       })
   }

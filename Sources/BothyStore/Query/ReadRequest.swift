@@ -46,6 +46,16 @@ package struct ReadIdentity: Sendable, Hashable {
   package init(_ queries: AnyQuery..., words: [String] = [], values: [FieldValue] = []) {
     (self.queries, self.words, self.values) = (queries, words, values)
   }
+
+  /// Compares texts byte by byte, as SQLite does. By Swift's own `==` two spellings of a letter are equal, and a question
+  /// would get the answer of another one.
+  package static func == (left: ReadIdentity, right: ReadIdentity) -> Bool {
+    left.queries == right.queries && left.values == right.values
+      && left.words.elementsEqual(right.words) { $0.utf8.elementsEqual($1.utf8) }
+      && zip(left.queries, right.queries).allSatisfy {
+        $0.json.canonicalText.utf8.elementsEqual($1.json.canonicalText.utf8)
+      }
+  }
 }
 
 extension ReadTransaction {
@@ -90,8 +100,9 @@ extension RecordQuery: ReadRequest {
       defer { rows.close() }
       var entities: [E] = []
       while try rows.next() {
+        guard let entity = try rows.entity(E.self) else { continue }
         rows.combine(into: &fingerprint)
-        if let entity = try rows.entity(E.self) { entities.append(entity) }
+        entities.append(entity)
       }
       return entities
     }
@@ -123,8 +134,9 @@ public struct FirstQuery<Element: Entity>: ReadRequest, Hashable {
       var rows = try RowCursor(further, in: transaction, isKept: true)
       defer { rows.close() }
       while try rows.next() {
+        guard let entity = try rows.entity(Element.self) else { continue }
         rows.combine(into: &fingerprint)
-        if let entity = try rows.entity(Element.self) { return entity }
+        return entity
       }
       return nil
     }

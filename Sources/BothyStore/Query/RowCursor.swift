@@ -7,6 +7,7 @@ struct RowCursor {
   private let statement: PreparedStatement
   private let table: TypeTable
   private let reading: Int64
+  private let isWhole: Bool
   /// The fields of the current row.
   @usableFromInline var fields: FieldDecoder
 
@@ -26,6 +27,7 @@ struct RowCursor {
       ? try PreparedStatement(query: sql, in: database) : try PreparedStatement(unkept: sql, in: database)
     statement.bind(tail.arguments)
     self.table = table
+    self.isWhole = isWhole
     reading = transaction.reading
     fields = FieldDecoder(row: statement.pointer, table, reading: reading)
   }
@@ -55,8 +57,17 @@ struct RowCursor {
   /// The id of the current row.
   @usableFromInline var id: String { statement.text(at: 0) ?? "" }
 
-  /// Adds the raw values of the current row to a fingerprint, where one is given.
-  func combine(into fingerprint: inout RowFingerprint?) { fingerprint?.combine(row: statement) }
+  /// Adds the raw values of the current row to a fingerprint, where one is given. A row that isn't whole becomes a value
+  /// of a Swift type. Of the columns after the fields that one has the version alone, as its mark.
+  func combine(into fingerprint: inout RowFingerprint?) {
+    let all = 0..<statement.columnCount
+    guard !isWhole && table.schema.isSynced else {
+      fingerprint?.combine(row: statement, all)
+      return
+    }
+    fingerprint?.combine(row: statement, 0..<table.systemColumn)
+    fingerprint?.combine(row: statement, table.systemColumn + 1..<table.systemColumn + 2)
+  }
 
   /// Ends the loop before its last row.
   @usableFromInline

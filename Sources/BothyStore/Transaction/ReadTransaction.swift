@@ -18,6 +18,8 @@ public class ReadTransaction {
   /// The entity type used last, because most transactions use one type many times.
   private var lastType: ObjectIdentifier?
   private var lastTable: TypeTable?
+  /// The answers of this transaction to observers, who share those to equal questions. Nil outside an observation.
+  var answers: SharedAnswers?
   /// The statement that `find` left on a row.
   private var found: PreparedStatement?
 

@@ -76,7 +76,7 @@ struct SQLTests {
     #expect(found == ["4"])
   }
 
-  @Test("A value that SQL can't have is refused, and so is a parameter without one")
+  @Test("Values that SQL can't have and parameters without a value are refused")
   func values() {
     #expect(refusal(of: SQLQuery("SELECT \(Double.nan)", as: Double?.self)).hasPrefix("invalidValue"))
     for text: SQLText in ["SELECT _id FROM Errand WHERE title = ?", "SELECT ?2, \(1)", "SELECT :name"] {
@@ -96,7 +96,7 @@ struct SQLTests {
     #expect(refusal(of: SQLQuery("SELECT 300 AS n", as: UInt8.self)).contains("from 0 to 255"))
   }
 
-  @Test("The store's own tables are out of reach, the indexes of texts and places aren't")
+  @Test("The store's own tables are out of reach, the indexes aren't")
   func reach() async throws {
     let tables = [
       "bothy_meta", "sqlite_master", "sqlite_schema", "bothy_fts_Errand_data", "pragma_table_list",
@@ -133,7 +133,7 @@ struct SQLTests {
     #expect(try store.read { try $0.fetch(SQLQuery("SELECT count(*) FROM Note", as: Int.self)) } == [2])
   }
 
-  @Test("SQL in a write sees its changes, and rows may be read while others are decoded")
+  @Test("SQL in a write sees its changes")
   func inside() throws {
     let found = try store.write { transaction in
       try transaction.insert(Note("c", "new", 9))
@@ -157,7 +157,7 @@ struct ObservedSQLTests {
     }
   }
 
-  @Test("Only a change of a column that SQL reads, or of the rows, makes it read again")
+  @Test("SQL is read again only after a change of its columns or rows")
   func columns() async throws {
     let store = try LocalStore(inMemory: StoreSchema(Errand.self))
     try await store.write { try $0.insert(Errand("1", "one")) }
