@@ -66,7 +66,7 @@ struct PostgresServerStorageTests {
   }
 
   /// Promises: A-3
-  @Test("A PostgreSQL storage answers queries as the reference does", arguments: 0..<40 as Range<UInt64>)
+  @Test("A PostgreSQL storage answers queries as the reference does", arguments: RandomQueries.seeds(40))
   func queries(seed: UInt64) async throws {
     try await RealPostgres.with { try await QueryConformance(seed: seed).run($0) }
   }

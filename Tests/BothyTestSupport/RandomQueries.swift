@@ -1,11 +1,17 @@
 package import BothyStore
-
-import struct Foundation.Data
+import Foundation
 
 /// Creates random types, records and queries, small enough that equal values and ties are common.
 package struct RandomQueries {
   package var random: SeededChoices
   package let type: TypeSchema
+
+  /// Returns the seeds of a test that asks forty questions for each: `count` of them, or as many as `BOTHY_QUESTIONS`
+  /// needs.
+  package static func seeds(_ count: UInt64) -> Range<UInt64> {
+    let questions = ProcessInfo.processInfo.environment["BOTHY_QUESTIONS"].flatMap { UInt64($0) } ?? 0
+    return 0..<max(count, questions / 40)
+  }
 
   package init(seed: UInt64) {
     var random = SeededChoices(seed: seed)
@@ -16,8 +22,12 @@ package struct RandomQueries {
     var fields = [FieldSchema("title", .text, optional: true, fullText: true)]
     if random.chance(0.5) { fields.append(FieldSchema("body", .text, optional: true, fullText: true)) }
     for (index, kind) in kinds.enumerated() where random.chance(0.8) {
+      // A reference that a deletion clears must be optional.
+      var isOptional = random.chance(0.8)
+      if case .reference = kind { isOptional = true }
       fields.append(
-        FieldSchema("f\(index)", kind, optional: true, indexed: kind != .json && random.chance(0.4)))
+        FieldSchema(
+          "f\(index)", kind, optional: isOptional, indexed: kind != .json && random.chance(0.4)))
     }
     type = TypeSchema("Item", fields: fields, synced: random.chance(0.7))
     self.random = random
@@ -33,7 +43,9 @@ package struct RandomQueries {
           created: random.pick([nil, 1, 2]), modified: random.pick([1, 2, 3]),
           owner: random.pick([nil, "ann", "Bob"]))
       }
-      for field in type.fields where random.chance(0.75) { record[field.name] = value(field.kind) }
+      for field in type.fields where random.chance(0.75) || !field.isOptional {
+        record[field.name] = value(field.kind)
+      }
       return record
     }
   }
@@ -67,7 +79,9 @@ package struct RandomQueries {
       }
     }
     if random.chance(0.1) {
-      return .matches(random.pick(["milk", "mi", "milk br", "", "\" OR *", "x AND y"]))
+      return .matches(
+        random.pick(["milk", "mi", "milk br", "", "\" OR *", "x AND y", "zlutoucky k", "STRASSE", "istanbul"])
+      )
     }
     if random.chance(0.1) {
       let time = FieldValue.date(random.pick([0, 1, 2]))
@@ -147,6 +161,7 @@ package struct RandomQueries {
 
   private static let texts = [
     "", "a", "A", "milk", "Milk bread", "fresh MILK", "%", "_", "é", "e\u{301}", "'", "\"", "z\u{10FFFF}",
+    "\u{17D}lu\u{165}ou\u{10D}k\u{FD} k\u{16F}\u{148}", "Zlu\u{165}", "Stra\u{DF}e 7", "\u{130}stanbul",
   ]
 
   private mutating func value(_ kind: ValueKind) -> FieldValue {

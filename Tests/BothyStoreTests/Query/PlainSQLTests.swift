@@ -1,0 +1,142 @@
+import BothyStore
+import BothyTestSupport
+import GRDB
+import Testing
+
+import struct Foundation.Data
+
+/// Queries beside SQL that this file writes by itself, on a connection that knows nothing of the store.
+@Suite(.timeLimit(.minutes(5))) struct PlainSQLTests {
+  @Test("Plain SQL on the same file gives the result of a query", arguments: RandomQueries.seeds(60))
+  func agreement(seed: UInt64) throws {
+    var world = RandomQueries(seed: seed &+ 7_000_000)
+    let records = world.records(40)
+    let folder = try TemporaryFolder()
+    let store = try LocalStore(at: folder.database, schema: StoreSchema(types: [world.type]))
+    try store.write { transaction in
+      for record in records { try transaction.insert(record) }
+    }
+    let stored = try store.fetch(AnyQuery("Item"))
+    var configuration = Configuration()
+    configuration.readonly = true
+    let sqlite = try DatabaseQueue(path: folder.database, configuration: configuration)
+    var asked = 0
+    for round in 0..<80 {
+      let query = world.query()
+      guard let plain = PlainSQL(query, world.type) else { continue }
+      asked += 1
+      let expected = try sqlite.read {
+        try String.fetchAll($0, sql: plain.sql)
+      }
+      let comment: Comment = "seed \(seed), round \(round): \(query)\n\(plain.sql)"
+      #expect(try store.fetch(query).map(\.id) == expected, comment)
+      #expect(try query.evaluate(over: stored, schema: world.type).map(\.id) == expected, comment)
+      #expect(try store.count(query) == expected.count, comment)
+    }
+    #expect(asked > 0)
+  }
+}
+
+/// A query as SQL in its simplest form, with its values as literals.
+private struct PlainSQL {
+  let sql: String
+
+  /// Returns nil for a query with a place or words, which plain SQL has no functions for.
+  init?(_ query: AnyQuery, _ type: TypeSchema) {
+    let parts = PlainCondition(type: type)
+    guard query.order.allSatisfy({ $0.origin == nil }), let filter = parts.text(of: query.filter) else {
+      return nil
+    }
+    var sql = "SELECT _id FROM Item WHERE \(filter)"
+    if let container = query.container {
+      sql += " AND \(parts.column("container")) = \(PlainCondition.literal(.text(container)) ?? "")"
+    }
+    let keys = query.order.map { "\(parts.column($0.field)) \($0.ascending ? "ASC" : "DESC")" }
+    sql += " ORDER BY \((keys + ["_id"]).joined(separator: ", "))"
+    self.sql = sql + " LIMIT \(query.limit ?? -1) OFFSET \(query.offset)"
+  }
+}
+
+/// The conditions of such a query.
+private struct PlainCondition {
+  let type: TypeSchema
+
+  /// Returns a value as SQL has it; nil for those of several columns.
+  static func literal(_ value: FieldValue) -> String? {
+    switch value {
+    case .null: "NULL"
+    case .bool(let flag): flag ? "1" : "0"
+    case .int(let number), .date(let number): "\(number)"
+    case .double(let number): "\(number)"
+    case .text(let text), .json(let text): "'\(text.replacing("'", with: "''"))'"
+    case .data(let data): "x'\(data.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())'"
+    case .coordinate, .list: nil
+    }
+  }
+
+  func column(_ name: String) -> String {
+    if type[name] != nil { return "\"\(name)\"" }
+    switch name.hasPrefix("_") ? String(name.dropFirst()) : name {
+    case "id": return "_id"
+    case "container": return type.isSynced ? "coalesce(_container, 'Item')" : "'Item'"
+    case let other: return type.isSynced ? "_\(other)" : "NULL"
+    }
+  }
+
+  func text(of tree: ConditionTree) -> String? {
+    switch tree {
+    case .all: return "1"
+    case .none: return "0"
+    case .compare(let field, let comparison, let value): return compare(field, comparison, value)
+    case .compareFields(let left, let comparison, let right):
+      return relation(column(left), comparison, column(right))
+    case .oneOf(let field, let values):
+      return joined(values.map { compare(field, .equal, $0) }, " OR ", empty: "0")
+    case .contains(let field, let text, let ignoringCase):
+      let (found, wanted) = folded(field, text, ignoringCase)
+      return "coalesce(instr(\(found), \(wanted)) > 0, 0)"
+    case .beginsWith(let field, let text, let ignoringCase):
+      let (found, wanted) = folded(field, text, ignoringCase)
+      return "coalesce(substr(\(found), 1, length(\(wanted))) = \(wanted), 0)"
+    case .includes(let field, let text):
+      let (list, wanted) = (column(field), Self.literal(.text(text)) ?? "")
+      return """
+        (coalesce(json_type(\(list)) = 'array', 0) AND EXISTS
+        (SELECT 1 FROM json_each(\(list)) AS part WHERE part.type = 'text' AND part.value = \(wanted)))
+        """
+    case .and(let parts): return joined(parts.map { text(of: $0) }, " AND ", empty: "1")
+    case .or(let parts): return joined(parts.map { text(of: $0) }, " OR ", empty: "0")
+    case .not(let part): return text(of: part).map { "NOT (\($0))" }
+    case .near, .inside, .matches, .relates, .exists: return nil
+    }
+  }
+
+  private func joined(_ parts: [String?], _ word: String, empty: String) -> String? {
+    let known = parts.compactMap { $0 }
+    guard known.count == parts.count else { return nil }
+    return known.isEmpty ? empty : "(\(known.joined(separator: word)))"
+  }
+
+  private func compare(
+    _ field: String, _ comparison: ConditionTree.Comparison, _ value: FieldValue
+  ) -> String? {
+    guard type[field]?.kind != .coordinate else { return nil }
+    return Self.literal(value).map { relation(column(field), comparison, $0) }
+  }
+
+  /// Null equals null alone, and comes neither before nor after a value.
+  private func relation(_ left: String, _ comparison: ConditionTree.Comparison, _ right: String) -> String {
+    switch comparison {
+    case .equal: "(\(left) IS \(right))"
+    case .notEqual: "(\(left) IS NOT \(right))"
+    default: "coalesce(\(left) \(comparison.rawValue) \(right), 0)"
+    }
+  }
+
+  private func folded(
+    _ field: String, _ text: String, _ ignoringCase: Bool
+  ) -> (found: String, wanted: String) {
+    let (found, wanted) = (column(field), Self.literal(.text(text)) ?? "")
+    return ignoringCase ? ("lower(\(found))", "lower(\(wanted))") : (found, wanted)
+  }
+}
