@@ -30,8 +30,32 @@ public macro Named(_ name: String? = nil, wire: String? = nil, aliases: [String]
 ///
 /// let roomy = Hut.where { $0.beds >= 6 }
 /// ```
+///
+/// With other fields it is one index of all of them, in that order. It serves conditions on the first fields with a sort
+/// by the next, and may stand beside a plain `@Indexed`. With a condition the index has only the records that meet it,
+/// and serves queries with the same condition:
+///
+/// ```swift
+/// @Entity struct Repair {
+///   @Indexed(with: "due", where: "done = false") var hut: Reference<Hut>?
+///   var due: Date?
+///   var done = false
+/// }
+///
+/// let finse = Hut(name: "Finse")
+/// let next = Repair.where { $0.hut == finse && !$0.done }.order(by: \.due)
+/// ```
+///
+/// A server with the schema has an index of the first field only. A name that isn't a field's is an error of the
+/// compiler. A condition that no index can have throws `BothyError` `invalidSchema` when the store is opened.
+///
+/// - Parameters:
+///   - others: The names of further fields of the index, in the schema.
+///   - condition: The condition as text. It compares fields with values, joined by AND, OR and NOT. Values in `IN (…)`
+///     serve queries for one of them.
 @attached(peer)
-public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+public macro Indexed(with others: String..., where condition: String? = nil) =
+  #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
 /// Requires that no two records of the type have the same value. A write of a duplicate throws `BothyError`
 /// `.uniqueViolation`. Optional fields may be nil any number of times.
@@ -47,9 +71,22 @@ public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarke
 /// change, which stays pending. Until it is resolved, or if the server has no schema, two records here may have the
 /// same value; both can be edited.
 ///
+/// With other fields, no two records have the same values in all of them. A record without a value in one of them
+/// doesn't count:
+///
+/// ```swift
+/// @Entity struct Booking {
+///   @UniqueValue(with: "night") var hut: Reference<Hut>?
+///   var night: Date
+/// }
+/// ```
+///
 /// Costs one look-up in an index a write. A coordinate can't be unique.
+///
+/// - Parameter others: The names of the other fields, in the schema.
 @attached(peer)
-public macro UniqueValue() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
+public macro UniqueValue(with others: String...) =
+  #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
 /// Adds the words of the field to the type's full-text index. For `String` and `String?`.
 ///

@@ -51,10 +51,11 @@ extension EntityDeclaration {
     if let mode = self.arguments.writeMode { arguments.append("writeMode: \(mode)") }
     if let permissions = self.arguments.permissions { arguments.append("permissions: \(permissions)") }
     if let wire = self.arguments.wire { arguments.append("wire: \(wire.literal)") }
+    let indexes = fields.flatMap(\.indexCalls).joined()
     return """
       \(raw: prefix)static let schema = Bothy.TypeSchema(
         \(raw: arguments.joined(separator: ",\n  "))
-      )
+      )\(raw: indexes)
       """
   }
 
@@ -114,6 +115,16 @@ extension EntityProperty {
       arguments.append("aliases: [\(options.aliases.map(\.literal).joined(separator: ", "))]")
     }
     return ".field(\(arguments.joined(separator: ", ")))"
+  }
+
+  /// `.indexed(by: "list", "due", where: "done = false")`, for each index with others or of some of the records.
+  fileprivate var indexCalls: [String] {
+    options.indexes.map { index in
+      var arguments = [fieldName.literal] + index.others.map(\.trimmedDescription)
+      if index.isUnique { arguments.append("unique: true") }
+      if let condition = index.condition { arguments.append("where: \(condition.trimmedDescription)") }
+      return ".indexed(by: \(arguments.joined(separator: ", ")))"
+    }
   }
 }
 

@@ -14,6 +14,13 @@ extension EntityDeclaration {
     for field in fields where !names.insert(field.fieldName.lowercased()).inserted {
       problems.add(.duplicate(field.fieldName), at: field.name)
     }
+    for field in fields {
+      for other in field.options.indexes.flatMap(\.others) {
+        guard let name = other.literalText else { continue }
+        let isKnown = name != field.fieldName && fields.contains { $0.fieldName == name }
+        if !isKnown { problems.add(.indexedName(name), at: other) }
+      }
+    }
   }
 
   private mutating func read(_ variable: VariableDeclSyntax, problems: inout Problems) {

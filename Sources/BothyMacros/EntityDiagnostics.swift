@@ -12,6 +12,7 @@ enum EntityProblem: DiagnosticMessage {
   case invalidTypeName(String)
   case invalidFieldName(String)
   case duplicate(String)
+  case indexedName(String)
   case conditional
   case pattern
   case typeMissing(String)
@@ -64,6 +65,8 @@ enum EntityProblem: DiagnosticMessage {
       "'\(name)' can't be the name of a field in the schema. Name it with @Named(\"…\")."
     case .duplicate(let name):
       "Two fields are called '\(name)'. Names of fields differ by more than case."
+    case .indexedName(let name):
+      "'\(name)' isn't another field of this struct. Write the field's name in the schema."
     case .conditional: "A field can't depend on '#if': the schema must be the same in every build."
     case .pattern: "Declare each field by itself, with its name and type."
     default: propertyMessage

@@ -34,6 +34,8 @@ struct FieldOptions {
   var isFullText = false
   var isSensitive = false
   var isTransient = false
+  /// The indexes of the field with others, or of some of the records.
+  var indexes: [IndexOption] = []
   var merge: ExprSyntax?
   var onDelete: ExprSyntax?
 
@@ -58,8 +60,7 @@ struct FieldOptions {
       let argument: ExprSyntax? =
         if case .argumentList(let list)? = attribute.arguments { list.first?.expression.trimmed } else { nil }
       switch attribute.plainName {
-      case "Indexed": isIndexed = true
-      case "UniqueValue": isUnique = true
+      case "Indexed", "UniqueValue": readIndex(attribute, problems: &problems)
       case "FullText": isFullText = true
       case "Sensitive": isSensitive = true
       case "NotStored": isTransient = true
@@ -71,6 +72,27 @@ struct FieldOptions {
     if isTransient, let other = attributes.fieldMarkers.first(where: { $0.plainName != "NotStored" }) {
       problems.add(.transientWithOptions(option: other.plainName), at: other)
     }
+  }
+
+  /// Reads `@Indexed`, `@Indexed(with: "other", where: "done = false")` and `@UniqueValue(with: "other")`.
+  private mutating func readIndex(_ attribute: AttributeSyntax, problems: inout Problems) {
+    let isUnique = attribute.plainName == "UniqueValue"
+    guard case .argumentList(let list)? = attribute.arguments, !list.isEmpty else {
+      if isUnique { self.isUnique = true } else { isIndexed = true }
+      return
+    }
+    var index = IndexOption(isUnique: isUnique)
+    for argument in list {
+      guard argument.expression.literalText != nil else {
+        return problems.add(.nameNotLiteral, at: argument.expression)
+      }
+      if argument.label?.text == "where" {
+        index.condition = argument.expression
+      } else {
+        index.others.append(argument.expression)
+      }
+    }
+    indexes.append(index)
   }
 
   /// Reads `@Named("here", wire: "there", aliases: ["elsewhere"])`, in which each argument may be left out.
@@ -91,6 +113,15 @@ struct FieldOptions {
       }
     }
   }
+}
+
+/// An index of a field with others, or of some of the records, as written in the source.
+struct IndexOption {
+  let isUnique: Bool
+  /// The names of the other fields, as literals with their positions.
+  var others: [ExprSyntax] = []
+  /// The condition of the records, as a literal.
+  var condition: ExprSyntax?
 }
 
 extension AttributeListSyntax {

@@ -165,6 +165,15 @@ struct EntityDiagnosticsTests {
       "@Named(text) var key: Int",
       "The name must be a string literal, because it is part of the stored schema.", 3),
     .property(
+      "@Indexed(with: \"due\") var n: Int",
+      "'due' isn't another field of this struct. Write the field's name in the schema.", 18),
+    .property(
+      "@UniqueValue(with: \"n\") var n: Int",
+      "'n' isn't another field of this struct. Write the field's name in the schema.", 22),
+    .property(
+      "@Indexed(where: condition) var n: Int",
+      "The name must be a string literal, because it is part of the stored schema.", 19),
+    .property(
       "@Indexed @NotStored var n = 1", "@Indexed has no effect on a @NotStored property.", 3),
     .property(
       "@Indexed var n: Int { 1 }", "@Indexed belongs on a stored property; this one holds no value.", 3),

@@ -93,9 +93,9 @@ import Testing
       public struct Todo {
         public let id: String
         @FullText @UniqueValue public var title: String
-        @Named("due_at") @Indexed public var due: Date? = nil
+        @Named("due_at") @Indexed @Indexed(with: "views", where: "views > 3") public var due: Date? = nil
         @Merge(.counter) public private(set) var views: Int = 0
-        @OnDelete(.cascade) public var list: Reference<TodoList>
+        @OnDelete(.cascade) @UniqueValue(with: "due_at", "views") public var list: Reference<TodoList>
         @NotStored public var isOpen = true
         private var state: State = .fresh
       }
@@ -145,7 +145,7 @@ import Testing
           ],
           writeMode: .remoteOnly,
           permissions: Permissions(delete: .owner)
-        )
+        ).indexed(by: "due_at", "views", where: "views > 3").indexed(by: "list", "due_at", "views", unique: true)
 
         nonisolated public struct Fields: Sendable {
           public var id: Bothy.Field<String> {

@@ -21,6 +21,14 @@ import Testing
     #expect(TodoList.schema["favourites"]?.kind == .references(to: "todo", onDelete: .nullify))
   }
 
+  @Test("Options with other fields make indexes of several fields") func indexes() {
+    #expect(
+      Night.schema.indexes == [
+        IndexSchema(["hut", "beds"], where: "beds > 1"), IndexSchema(["hut", "day_number"], unique: true),
+      ])
+    #expect(Night.schema["hut"]?.isIndexed == false && Night.schema["hut"]?.isUnique == false)
+  }
+
   @Test("The attribute's arguments give the type's name, scope, write mode and permissions") func arguments()
   {
     #expect(Todo.typeName == "todo" && TodoList.typeName == "TodoList")

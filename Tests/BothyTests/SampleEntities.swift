@@ -40,6 +40,12 @@ struct Address: Codable, JSONField, Hashable {
   static let limit = 10
 }
 
+@Entity struct Night: Hashable {
+  @Indexed(with: "beds", where: "beds > 1") @UniqueValue(with: "day_number") var hut: String
+  @Named("day_number") var day = 0
+  var beds = 1
+}
+
 @Entity struct Trip: Hashable {
   var name: String
   @Indexed var start: Coordinate?

@@ -125,6 +125,7 @@ struct Migrator {
       try KeptAside(database: database).keep(before.fields[field], of: before)
       try installer.drop(before.fields[field], of: before)
       schema.types[position].fields.remove(at: field)
+      schema.types[position].dropIndexes(naming: name)
       try rename(from: before, to: schema.types[position])
       try installer.createIndexes(of: schema.types[position])
     case .convertField(let type, let name, let kind, let convert):
@@ -170,6 +171,7 @@ struct Migrator {
     try database.execute(sql: "PRAGMA secure_delete = ON")
     try database.execute(sql: "UPDATE \(table) SET \(column) = NULL WHERE \(column) IS NOT NULL")
     schema.types[position].fields[index] = wanted
+    schema.types[position].dropIndexes(naming: name)
     try installer.createIndexes(of: schema.types[position])
   }
 
@@ -195,6 +197,7 @@ struct Migrator {
     let old = former.fields[field].columns
     if former.isSynced { schema.types[position].fields[field].wire = former.fields[field].wireName }
     schema.types[position].fields[field].name = to
+    schema.types[position].dropIndexes(naming: from)
     for (before, after) in zip(old, schema.types[position].fields[field].columns) {
       try database.execute(
         sql: """
@@ -235,6 +238,7 @@ struct Migrator {
         sql: "ALTER TABLE \(table) RENAME COLUMN \(before.quotedIdentifier) TO \(after.quotedIdentifier)")
     }
     schema.types[position].fields[index] = wanted
+    schema.types[position].dropIndexes(naming: name)
     try recorder?.convert(name, of: type, in: database) { json in
       // A value that was unreadable before can't be converted.
       guard let value = try? FieldValue(json: json, kind: old.kind) else { return .null }

@@ -154,6 +154,14 @@ struct SchemaInstaller {
       let columns = field.columns.map(\.quotedIdentifier).joined(separator: ", ")
       try database.execute(sql: "CREATE \(unique)INDEX \(name) ON \(table) (\(columns))")
     }
+    for index in type.indexes {
+      // A pull never fails, so unique indexes of synced types are checked by the app's writes too.
+      let unique = index.isUnique && !type.isSynced ? "UNIQUE " : ""
+      let name = index.name(of: type.name).quotedIdentifier
+      let columns = index.fields.map(\.quotedIdentifier).joined(separator: ", ")
+      let condition = try type.indexCondition(of: index)
+      try database.execute(sql: "CREATE \(unique)INDEX \(name) ON \(table) (\(columns))\(condition)")
+    }
     if type.isSynced { try createContainerIndex(of: type) }
     if type.hasFullText { try createFullText(of: type) }
     for index in type.placeIndexes { try index.create(in: database) }
@@ -195,9 +203,11 @@ struct SchemaInstaller {
   }
 
   private static func tableNames(of type: TypeSchema) -> [String] {
-    type.fields.filter(hasIndex).map { indexName(type, $0) }
-      + (type.isSynced ? [containerIndexName(type)] : [])
-      + (type.hasFullText ? ["bothy_fts_\(type.name)"] : [])
+    var names = type.fields.filter(hasIndex).map { indexName(type, $0) }
+    names += type.indexes.map { $0.name(of: type.name) }
+    if type.isSynced { names.append(containerIndexName(type)) }
+    if type.hasFullText { names.append("bothy_fts_\(type.name)") }
+    return names
   }
 
   private static func fullTextNames(_ type: TypeSchema, _ suffixes: [String]) -> [String] {

@@ -1,7 +1,8 @@
 /// Compiles a checked condition to SQL that is true exactly if `ConditionTree.evaluate` is.
 ///
 /// SQL's third truth value appears only where the condition is false. A negated leaf is compiled as
-/// `(leaf) IS NOT TRUE`, which turns both into true. Values are always arguments, never text.
+/// `(leaf) IS NOT TRUE`, which turns both into true. Values are arguments, never text. Truth values are text, because
+/// SQLite chooses an index of some records by the text of its condition.
 struct ConditionCompiler<Columns: ColumnExpressions> {
   let type: TypeSchema
   let columns: Columns
@@ -105,6 +106,8 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
         [.double(place.latitude), .double(place.longitude)])
     } else if value.isNull {
       result += try column(name) + (negated ? " IS NOT NULL" : " IS NULL")
+    } else if case .bool(let flag) = value {
+      result += try column(name) + (negated ? " IS NOT " : " = ") + (flag ? "1" : "0")
     } else {
       result += SQLFragment(try column(name) + (negated ? " IS NOT ?" : " = ?"), [columns.argument(value)])
     }

@@ -77,7 +77,10 @@ extension BothyError {
     guard let colon = message.range(of: "constraint failed: ") else {
       return "A constraint failed: \(message)."
     }
-    return "Another record has the same value of the unique field \(message[colon.upperBound...])."
+    let fields = message[colon.upperBound...]
+    return fields.contains(", ")
+      ? "Another record has the same values of \(fields), which are unique together."
+      : "Another record has the same value of the unique field \(fields)."
   }
 
   private static func isDiskFull(_ path: String) -> Bool {

@@ -33,6 +33,8 @@ package final class TypeTable: Sendable {
   let checkedPositions: [Int]
   /// The positions of those without a stand-in, so that a record with such a value can't be shown.
   let strictPositions: [Int]
+  /// The positions of the fields whose values no two records may share, alone or together.
+  let uniqueKeys: [[Int]]
   /// True if a write changes more than its row and its outbox entry.
   let hasSideWork: Bool
 
@@ -86,9 +88,9 @@ package final class TypeTable: Sendable {
     blobColumns = blobFields.map(\.quotedIdentifier)
     sensitivePositions = schema.fields.indices.filter { schema.fields[$0].isSensitive }
     (checkedPositions, strictPositions) = Self.unreadable(schema.fields)
+    uniqueKeys = schema.uniqueKeys.map { key in key.compactMap { schema.index(of: $0.name) } }
     hasSideWork =
-      hasListReferences || !sensitivePositions.isEmpty
-      || (schema.isSynced && schema.fields.contains(where: \.isUnique))
+      hasListReferences || !sensitivePositions.isEmpty || (schema.isSynced && !uniqueKeys.isEmpty)
     let kept = schema.isSynced ? Self.systemColumns.map(\.name) : []
     let metadata = Array(kept.suffix(Self.metadataColumns.count))
     let system = Array(kept.dropLast(metadata.count))

@@ -1,7 +1,7 @@
 extension StoreSchema {
   /// Reads a schema document: `{"version", "types": [{"name", "fields": [{"name", "type", "optional", "default",
-  /// "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete", "wire", "aliases"}], "synced",
-  /// "writeMode", "permissions", "wire"}]}`. Unknown members are errors, so that a misspelt option isn't ignored.
+  /// "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete", "wire", "aliases"}], "indexes":
+  /// [{"fields", "unique", "where"}], "synced", "writeMode", "permissions", "wire"}]}`. Unknown members are errors, so that a misspelt option isn't ignored.
   ///
   /// Throws `BothyError` with code `invalidSchema`. The message names the type, the field and the remedy.
   package init(json text: some ContiguousBytesSource) throws(BothyError) {
@@ -44,13 +44,17 @@ extension StoreSchema {
   private static func type(_ value: JSONValue) throws(BothyError) -> TypeSchema {
     let members = try members(
       value, of: "A type",
-      allowed: ["name", "fields", "synced", "writeMode", "mergesByField", "permissions", "wire"])
+      allowed: ["name", "fields", "indexes", "synced", "writeMode", "mergesByField", "permissions", "wire"])
     guard let name = members["name"]?.stringValue else { throw .invalidSchema("A type needs a 'name'.") }
     guard let list = (members["fields"] ?? []).arrayValue else {
       throw .invalidSchema("The 'fields' of \(name) must be a list.")
     }
     var type = TypeSchema(name, fields: [])
     for entry in list { type.fields.append(try field(entry, of: name)) }
+    guard let indexes = (members["indexes"] ?? []).arrayValue else {
+      throw .invalidSchema("The 'indexes' of \(name) must be a list.")
+    }
+    for entry in indexes { type.indexes.append(try index(entry, of: name)) }
     type.isSynced = try flag(members["synced"], "synced", of: name) ?? true
     if let mode = members["writeMode"] {
       type.writeMode = try choice(mode, "writeMode", of: name)
@@ -81,7 +85,7 @@ extension StoreSchema {
     field.isFullText = try flag(members["fullText"], "fullText", of: place) ?? false
     field.isSensitive = try flag(members["sensitive"], "sensitive", of: place) ?? false
     field.wire = try text(members["wire"], "wire", of: place)
-    field.aliases = try names(members["aliases"], of: place)
+    field.aliases = try names(members["aliases"], "aliases", of: place)
     if let rule = members["merge"] { field.merge = try choice(rule, "merge", of: place) }
     if let value = members["default"], !value.isNull {
       do { field.defaultValue = try FieldValue(json: value, kind: field.kind) } catch {
@@ -89,6 +93,15 @@ extension StoreSchema {
       }
     }
     return field
+  }
+
+  private static func index(_ value: JSONValue, of type: String) throws(BothyError) -> IndexSchema {
+    let place = "An index of \(type)"
+    let members = try members(value, of: place, allowed: ["fields", "unique", "where"])
+    return IndexSchema(
+      try names(members["fields"], "fields", of: place),
+      unique: try flag(members["unique"], "unique", of: place) ?? false,
+      where: try text(members["where"], "where", of: place))
   }
 
   private static func kind(_ members: [String: JSONValue], _ place: String) throws(BothyError) -> ValueKind {
@@ -117,15 +130,17 @@ extension StoreSchema {
     -> String?
   {
     guard let value else { return nil }
-    guard let text = value.stringValue else { throw .invalidSchema("'\(name)' of \(place) must be a name.") }
+    guard let text = value.stringValue else { throw .invalidSchema("'\(name)' of \(place) must be a text.") }
     return text
   }
 
-  private static func names(_ value: JSONValue?, of place: String) throws(BothyError) -> [String] {
+  private static func names(
+    _ value: JSONValue?, _ name: String, of place: String
+  ) throws(BothyError) -> [String] {
     guard let value else { return [] }
     guard let list = value.arrayValue, case let names = list.compactMap(\.stringValue),
       names.count == list.count
-    else { throw .invalidSchema("The 'aliases' of \(place) must be a list of names.") }
+    else { throw .invalidSchema("The '\(name)' of \(place) must be a list of names.") }
     return names
   }
 
@@ -153,11 +168,21 @@ extension TypeSchema {
   /// The type's part of the schema document, with options at their defaults left out.
   package var json: JSONValue {
     var members: [String: JSONValue] = ["name": .string(name), "fields": .array(fields.map(\.json))]
+    if !indexes.isEmpty { members["indexes"] = .array(indexes.map(\.json)) }
     if !isSynced { members["synced"] = false }
     if writeMode != .offlineCapable { members["writeMode"] = .string(writeMode.rawValue) }
     if mergesByField { members["mergesByField"] = true }
     if let permissions { members["permissions"] = permissions.json }
     if let wire { members["wire"] = .string(wire) }
+    return .object(members)
+  }
+}
+
+extension IndexSchema {
+  fileprivate var json: JSONValue {
+    var members: [String: JSONValue] = ["fields": .array(fields.map { .string($0) })]
+    if isUnique { members["unique"] = true }
+    if let condition { members["where"] = .string(condition) }
     return .object(members)
   }
 }

@@ -76,6 +76,7 @@ public struct StoreSchema: Sendable, Hashable {
       }
       try validate(field, of: type)
     }
+    try type.validateIndexes()
   }
 
   private func validate(_ field: FieldSchema, of type: TypeSchema) throws(BothyError) {

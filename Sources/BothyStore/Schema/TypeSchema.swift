@@ -20,6 +20,8 @@ public struct TypeSchema: Sendable, Hashable {
   package var permissions: Permissions?
   /// The type's declared name on the wire and on the server, or nil for the name it was first declared by.
   package var wire: String?
+  /// The indexes beyond those of single fields, in the order of their declaration.
+  package var indexes: [IndexSchema] = []
 
   /// The use of the network by a write. Reads don't depend on it: both kinds of records are read from the local file.
   public enum WriteMode: String, Sendable, Hashable, CaseIterable {

@@ -149,6 +149,12 @@ extension StoreSchema {
         schema.types[index].fields[position].wire = nil
         schema.types[index].fields[position].kind = field.kind.referring { names.wire(type: $0) }
       }
+      schema.types[index].indexes = type.indexes.map { $0.onTheWire(type) }
+      // A server has indexes of single fields alone, so a search uses that of the first field.
+      for field in type.indexes.compactMap(\.fields.first) {
+        guard let position = type.index(of: field) else { continue }
+        schema.types[index].fields[position].isIndexed = true
+      }
     }
     return schema
   }
@@ -165,6 +171,17 @@ extension StoreSchema {
       }
       try type.checkWireNames()
     }
+  }
+}
+
+extension IndexSchema {
+  /// Returns the index with wire names. A condition that can't be read stays as it is.
+  fileprivate func onTheWire(_ type: TypeSchema) -> IndexSchema {
+    func wire(_ name: String) -> String { type[name]?.wireName ?? name }
+    // The check of the schema reports a condition that can't be read.
+    let tree = condition.flatMap { try? WhereParser.parse($0) }
+    return IndexSchema(
+      fields.map(wire), unique: isUnique, where: tree?.renamingFields(wire).description ?? condition)
   }
 }
 

@@ -9,26 +9,29 @@ extension WriteTransaction {
     try update(clearing.owner, fields: [clearing.field: value])
   }
 
-  /// Checks unique fields of synced types, which have no unique index, when the app writes. A pull may bring two
+  /// Checks what is unique in synced types, which have no unique index, when the app writes. A pull may bring two
   /// records with one value. A value that the record had before is therefore accepted, so that its other fields can be
   /// edited.
   func checkUnique(_ table: TypeTable, id: String, _ values: [FieldValue], before: [FieldValue]? = nil) throws
   {
     guard table.schema.isSynced else { return }
-    for (position, field) in table.schema.fields.enumerated() where field.isUnique {
-      let value = values[position]
-      if value.isNull || value == before?[position] { continue }
+    for key in table.uniqueKeys {
+      let wanted = key.map { values[$0] }
+      if wanted.contains(where: \.isNull) || wanted == before.map({ old in key.map { old[$0] } }) { continue }
+      let fields = key.map { table.schema.fields[$0].name }
+      let condition = fields.map { "\($0.quotedIdentifier) = ?" }.joined(separator: " AND ")
       let select = try PreparedStatement(
-        "SELECT _id FROM \(table.name) WHERE \(field.name.quotedIdentifier) = ? AND _id <> ? LIMIT 1",
-        in: database)
-      select.bind(value, at: 1)
-      select.bind(id, at: 2)
+        "SELECT _id FROM \(table.name) WHERE \(condition) AND _id <> ? LIMIT 1", in: database)
+      select.bind(wanted)
+      select.bind(id, at: Int32(wanted.count + 1))
       defer { select.reset() }
       if try select.step() {
+        let names = fields.map { "'\($0)'" }.joined(separator: " and ")
         throw BothyError(
           .uniqueViolation,
-          "Another \(table.schema.name) ('\(select.text(at: 0) ?? "")') has the same '\(field.name)', "
-            + "which is unique. Change that one first, or choose another value.")
+          "Another \(table.schema.name) ('\(select.text(at: 0) ?? "")') has the same \(names), "
+            + "which \(fields.count == 1 ? "is unique" : "are unique together"). Change that one first, or choose "
+            + "another value.")
       }
     }
   }

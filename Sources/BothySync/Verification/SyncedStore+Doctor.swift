@@ -110,24 +110,26 @@ struct BookkeepingCheck: StoreCheck {
     }
   }
 
-  /// Finds values of unique fields that several records have, by the field's index. They come with a pull from a server
-  /// that was started without the schema, or from a rejected record until it is changed.
+  /// Finds unique values that several records have, by their index. They come with a pull from a server that was started
+  /// without the schema, or from a rejected record until it is changed.
   private func duplicates(
     _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> [StoreDiagnosis.Finding] {
-    try table.schema.fields.filter(\.isUnique).flatMap { field in
-      let column = field.name.quotedIdentifier
+    try table.schema.uniqueKeys.flatMap { key in
+      let columns = key.map(\.name.quotedIdentifier)
+      let names = key.map { "'\($0.name)'" }.joined(separator: " and ")
       return try transaction.rows(
         """
-        SELECT count(*), min(_id), max(_id) FROM \(table.name) WHERE \(column) IS NOT NULL
-        GROUP BY \(column) HAVING count(*) > 1 ORDER BY 2 LIMIT 20
+        SELECT count(*), min(_id), max(_id) FROM \(table.name)
+        WHERE \(columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))
+        GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 ORDER BY 2 LIMIT 20
         """
       ) { row in
         let (first, last) = (row.text(at: 1) ?? "", row.text(at: 2) ?? "")
         return StoreDiagnosis.Finding(
           .warning, check: "unique",
-          "\(row.int(at: 0)) records of \(table.schema.name) have the same '\(field.name)', which is unique; "
-            + "'\(first)' and '\(last)' are among them.",
+          "\(row.int(at: 0)) records of \(table.schema.name) have the same \(names), "
+            + "which \(key.count == 1 ? "is unique" : "are unique together"); '\(first)' and '\(last)' are among them.",
           remedy: "Give all but one another value: `bothy db put`, or in the app.")
       }
     }

@@ -10,9 +10,10 @@ struct RecordNeeds {
   private(set) var crowded: Set<String> = []
 
   init(
-    of operations: [SyncOperation], _ unique: UniqueFields?, _ holders: [UniqueFieldValue: Set<RecordID>],
-    _ rules: AccessRules
+    of operations: [SyncOperation], _ values: ProposedValues,
+    _ holders: [UniqueFieldValue: Set<RecordID>], _ rules: AccessRules
   ) {
+    crowded = values.crowded
     for operation in operations {
       var others = rules.references(in: operation.fields, of: operation.record.type).map(\.id)
       if let sharing = operation.sharing { others += sharing.add.lists.map(UserList.recordID) }
@@ -22,7 +23,7 @@ struct RecordNeeds {
         named.formUnion(others)
       }
       whole[operation.id, default: []].append(operation.record)
-      for value in unique?.values(setBy: operation, rules) ?? [] {
+      for value in values.values[operation.id] ?? [] {
         whole[operation.id, default: []] += holders[value] ?? []
       }
     }

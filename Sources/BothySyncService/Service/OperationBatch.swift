@@ -369,14 +369,17 @@ struct OperationBatch {
     let isSeen = evaluator.rules.shows(other, to: evaluator.viewer)
     let name = isSeen ? "Another \(value.type) ('\(other.id.id)')" : "Another \(value.type)"
     let remedy = isSeen ? "Choose another value, or change that one first." : "Choose another value."
+    let fields = value.fields
+    let same = fields.map { "'\($0)'" }.joined(separator: " and ")
     return Rejection(
       code: Rejection.uniqueViolation,
-      message: "\(name) has the same '\(value.field)', which is unique. \(remedy)",
-      fields: [
+      message:
+        "\(name) has the same \(same), which \(fields.count == 1 ? "is unique" : "are unique together"). \(remedy)",
+      fields: fields.map {
         .init(
-          field: value.field, code: Rejection.uniqueViolation, message: "The value is taken.",
+          field: $0, code: Rejection.uniqueViolation, message: "The value is taken.",
           record: isSeen ? other.id : nil)
-      ])
+      })
   }
 }
 

@@ -123,8 +123,9 @@ extension SyncService {
   ) throws -> OperationBatch {
     let operations = decisions.map { sent + $0.amendments(of: sent, rules) } ?? sent
     let unique = UniqueFields(rules.schema)
-    let holders = try unique?.holders(of: operations, rules, in: storage, completing: transaction) ?? [:]
-    let needs = RecordNeeds(of: operations, unique, holders, rules)
+    let values = try unique?.values(setBy: operations, rules, in: storage) ?? ProposedValues()
+    let holders = try unique?.holders(of: values.all, in: storage, completing: transaction) ?? [:]
+    let needs = RecordNeeds(of: operations, values, holders, rules)
     let viewer = try viewer(principal, in: storage)
     let needed = try NeededRecords(of: sent, needs, bytes: rules.pushSize, in: storage)
     var records = needed.records

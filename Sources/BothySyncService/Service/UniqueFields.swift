@@ -4,9 +4,10 @@ import BothyStore
 public struct UniqueFieldValue: Sendable, Hashable {
   /// The type of the records.
   public var type: String
-  /// The unique field.
+  /// The unique field, or fields that are unique together, with commas.
   public var field: String
-  /// The text of the value, unique among values: its canonical JSON, or a checksum of that if it is long.
+  /// The text of the value, unique among values: its canonical JSON, or a checksum of that if it is long. Values of
+  /// several fields have commas between them.
   public var value: String
 
   /// Makes a value, for the server and its storage.
@@ -15,6 +16,9 @@ public struct UniqueFieldValue: Sendable, Hashable {
     self.field = field
     self.value = value
   }
+
+  /// The names of the fields, one or several.
+  var fields: [String] { field.split(separator: ",").map(String.init) }
 
   /// Compares byte by byte, like SQLite. Swift's own `==` treats canonically equivalent texts as equal.
   public static func == (left: UniqueFieldValue, right: UniqueFieldValue) -> Bool {
@@ -56,48 +60,56 @@ public struct UniqueHolders: Sendable, Hashable {
   }
 }
 
-/// The unique fields of a schema, and the notes of records that have their values.
+/// What is unique in a schema, fields alone or together, and the notes of records that have the values.
 ///
 /// A note names a record to check, and the record decides. So old notes are harmless, and missing ones are completed by
 /// position. After an older server wrote to the storage, after a restore or a change of the unique fields, the next
 /// change of such a field reads the changes since the notes end.
 struct UniqueFields: Sendable {
-  /// The unique fields by type.
-  private let fields: [String: [FieldSchema]]
+  /// The fields that are unique, alone or together, by type.
+  private let keys: [String: [[FieldSchema]]]
   /// The name of these fields. Other fields begin their own notes.
   private let mark: String
 
   /// Returns `nil` if no synced type has a unique field.
   init?(_ schema: StoreSchema?) {
-    var fields: [String: [FieldSchema]] = [:]
+    var keys: [String: [[FieldSchema]]] = [:]
     for type in schema?.types ?? [] where type.isSynced {
-      let unique = type.fields.filter(\.isUnique)
-      if !unique.isEmpty { fields[type.name] = unique }
+      if !type.uniqueKeys.isEmpty { keys[type.name] = type.uniqueKeys }
     }
-    guard !fields.isEmpty else { return nil }
-    self.fields = fields
-    let names = fields.flatMap { type, fields in fields.map { "\(type).\($0.name) \($0.kind.name)" } }
+    guard !keys.isEmpty else { return nil }
+    self.keys = keys
+    let names = keys.flatMap { type, keys in
+      keys.map { "\(type).\(Self.name($0)) \($0.map(\.kind.name).joined(separator: ","))" }
+    }
     mark = String(ContentFile.sha256(of: Array(names.sorted().joined(separator: "\n").utf8)).prefix(32))
   }
 
+  /// The name of a key in the notes: the field, or the fields with commas, which no field has.
+  private static func name(_ key: [FieldSchema]) -> String { key.map(\.name).joined(separator: ",") }
+
   /// Returns the values of a live record. Returns none for a deleted or unreadable one.
   func values(of record: ServerRecord?) throws -> [UniqueFieldValue] {
-    guard let record, !record.isDeleted, fields[record.id.type] != nil else { return [] }
+    guard let record, !record.isDeleted, keys[record.id.type] != nil else { return [] }
     return values(in: try record.fields.members(), of: record.id.type)
   }
 
   private func values(in members: [String: JSONValue], of type: String) -> [UniqueFieldValue] {
-    (fields[type] ?? []).compactMap { field in
-      // The schema rejects a value of another kind, not this check.
-      guard let json = members[field.name], !json.isNull,
-        let value = try? FieldValue(json: json, kind: field.kind)
-      else { return nil }
-      var writer = JSONWriter()
-      value.write(to: &writer)
-      let text = writer.bytes
+    (keys[type] ?? []).compactMap { key in
+      var parts: [[UInt8]] = []
+      for field in key {
+        // The schema rejects a value of another kind, not this check.
+        guard let json = members[field.name], !json.isNull,
+          let value = try? FieldValue(json: json, kind: field.kind)
+        else { return nil }
+        var writer = JSONWriter()
+        value.write(to: &writer)
+        parts.append(writer.bytes)
+      }
+      let text = parts.count == 1 ? parts[0] : Array(parts.joined(separator: [UInt8(ascii: ",")]))
       let isShort = text.count <= Self.longest
       return UniqueFieldValue(
-        type: type, field: field.name,
+        type: type, field: Self.name(key),
         value: isShort ? String(decoding: text, as: UTF8.self) : "#" + ContentFile.sha256(of: text))
     }
   }
@@ -106,26 +118,94 @@ struct UniqueFields: Sendable {
   /// value.
   private static let longest = 256
 
-  /// Returns the values that an operation sets.
-  func values(setBy operation: SyncOperation, _ rules: AccessRules) -> [UniqueFieldValue] {
-    let type = operation.record.type
-    guard operation.kind != .delete, fields[type] != nil else { return [] }
-    let isNew = operation.kind == .insert
-    return values(in: isNew ? rules.withDefaults(operation.fields, of: type) : operation.fields, of: type)
+  /// Returns the values that operations may give their records.
+  ///
+  /// Reads the record of an update that sets some but not all fields of a key, in one round trip for all. Records
+  /// beyond `AccessRules.pushSize` are left for a later request, with their operations.
+  func values(
+    setBy operations: [SyncOperation], _ rules: AccessRules, in storage: any ServerSnapshot
+  ) throws -> ProposedValues {
+    let stored = try stored(operations, rules, in: storage)
+    var fields = stored.fields
+    var proposed = ProposedValues()
+    for operation in operations where operation.kind != .delete && keys[operation.record.type] != nil {
+      let (id, isNew) = (operation.record, operation.kind == .insert)
+      let isJoint = isJoint(id.type)
+      var states = fields[id] ?? [Self.exact([:]): [:]]
+      let after = (isNew ? [[:]] : Array(states.values)).map { members in
+        let members = members.merging(operation.fields) { $1 }.filter { !$0.value.isNull }
+        return isNew || isJoint ? rules.withDefaults(members, of: id.type, isNew: isNew) : members
+      }
+      for members in after { proposed.add(values(in: members, of: id.type), by: operation.id) }
+      guard isJoint else { continue }
+      // Each of the operations before may have been rejected.
+      for members in after.map({ part($0, of: id.type) }) { states[Self.exact(members)] = members }
+      if states.count > ProposedValues.states || stored.unread.contains(id) {
+        proposed.crowded.insert(operation.id)
+      } else {
+        fields[id] = states
+      }
+    }
+    return proposed
+  }
+
+  /// Returns the stored members of the records of which operations set a part of a key, and the records that were not
+  /// read.
+  private func stored(
+    _ operations: [SyncOperation], _ rules: AccessRules, in storage: any ServerSnapshot
+  ) throws -> (fields: [RecordID: [[UInt8]: [String: JSONValue]]], unread: Set<RecordID>) {
+    var ids: [RecordID] = []
+    var unread: Set<RecordID> = []
+    for operation in operations where setsPart(operation) && unread.insert(operation.record).inserted {
+      ids.append(operation.record)
+    }
+    guard !ids.isEmpty else { return ([:], []) }
+    var fields: [RecordID: [[UInt8]: [String: JSONValue]]] = [:]
+    var size = 0
+    for entry in try storage.records(ids, bytes: rules.pushSize) {
+      let id = entry.record.id
+      let members = part(rules.canonical(try entry.record.fields.members(), of: id.type), of: id.type)
+      fields[id] = [Self.exact(members): members]
+      unread.remove(id)
+      size = size.addingClamped(entry.record.weight)
+    }
+    // The others are missing, if nothing ended the reading.
+    return (fields, size < rules.pushSize ? [] : unread)
+  }
+
+  /// True if the type has fields that are unique together.
+  private func isJoint(_ type: String) -> Bool { (keys[type] ?? []).contains { $0.count > 1 } }
+
+  /// True if an update sets some fields of a key, and others keep their values.
+  private func setsPart(_ operation: SyncOperation) -> Bool {
+    operation.kind == .update
+      && (keys[operation.record.type] ?? []).contains { key in
+        let set = key.filter { operation.fields[$0.name] != nil }.count
+        return set > 0 && set < key.count
+      }
+  }
+
+  /// Returns the bytes of members, which distinguish texts that only look alike.
+  private static func exact(_ members: [String: JSONValue]) -> [UInt8] {
+    Array(JSONValue.object(members).canonicalText.utf8)
+  }
+
+  /// Returns the members that belong to keys of several fields.
+  private func part(_ members: [String: JSONValue], of type: String) -> [String: JSONValue] {
+    let names = Set((keys[type] ?? []).filter { $0.count > 1 }.flatMap { $0.map(\.name) })
+    return members.filter { names.contains($0.key) }
   }
 
   // MARK: the storage's notes
 
-  /// Returns the records that may have the values that operations set. Costs one look-up, after completing the notes if
-  /// they end before the last change.
+  /// Returns the records that may have values. Costs one look-up, after completing the notes if they end before the last
+  /// change.
   ///
   /// - Parameter transaction: completes the notes. With `nil`, records since their end are left out.
   func holders(
-    of operations: [SyncOperation], _ rules: AccessRules, in storage: any ServerSnapshot,
+    of values: Set<UniqueFieldValue>, in storage: any ServerSnapshot,
     completing transaction: (any ServerTransaction)?
   ) throws -> [UniqueFieldValue: Set<RecordID>] {
-    var values: Set<UniqueFieldValue> = []
-    for operation in operations { values.formUnion(self.values(setBy: operation, rules)) }
     guard !values.isEmpty else { return [:] }
     let asked = Array(values)
     let found = try storage.holders(of: asked, marked: mark)
@@ -173,4 +253,20 @@ struct UniqueFields: Sendable {
     if !new.isEmpty || !gone.isEmpty { try storage.note(new, forgetting: gone) }
     try storage.setNoted(upTo: storage.head, from: start, marked: mark)
   }
+}
+
+/// The unique values that the operations of a request may give their records, by the operations' ids.
+struct ProposedValues: Sendable {
+  private(set) var values: [String: Set<UniqueFieldValue>] = [:]
+  /// The operations whose records have too many possible values, or were not read.
+  fileprivate(set) var crowded: Set<String> = []
+  /// The most combinations of values of one record. Most requests have one operation for a record.
+  fileprivate static let states = 64
+
+  fileprivate mutating func add(_ some: [UniqueFieldValue], by operation: String) {
+    if !some.isEmpty { values[operation, default: []].formUnion(some) }
+  }
+
+  /// All of the values.
+  var all: Set<UniqueFieldValue> { values.values.reduce(into: []) { $0.formUnion($1) } }
 }

@@ -10,16 +10,7 @@ import Testing
     ])
 
   private func plan(_ query: AnyQuery) throws -> String {
-    let store = try LocalStore(inMemory: StoreSchema(types: [Self.type]))
-    let tail = try QueryCompiler(Self.type, TableColumns(Self.type)).tail(query)
-    return try store.read { transaction in
-      let select = try PreparedStatement(
-        unkept: "EXPLAIN QUERY PLAN SELECT _id FROM Item\(tail.sql)", in: transaction.database)
-      select.bind(tail.arguments)
-      var lines: [String] = []
-      while try select.step() { lines.append(select.text(at: 3) ?? "") }
-      return lines.joined(separator: "\n")
-    }
+    try LocalStore(inMemory: StoreSchema(types: [Self.type])).plan(query)
   }
 
   @Test("A page in descending order begins at its place in the index")
