@@ -126,6 +126,48 @@ extension AnyQuery {
   }
 }
 
+extension RecordQuery {
+  /// Keeps the records that come after one in the query's order, such as the last one of a page.
+  ///
+  /// Records that are inserted or deleted elsewhere shift no page, unlike with an offset. Pages begin at any record, in any
+  /// order.
+  ///
+  /// ```swift
+  /// let newest = Todo.order(by: \.due, .descending).limit(50)
+  /// let page = try await store.fetch(newest)
+  /// if let last = page.last {
+  ///   let next = try await store.fetch(newest.after(last))
+  ///   show("\(next.count) more")
+  /// }
+  /// ```
+  ///
+  /// The sort keys of `record` count as it has them, so pass it unchanged. Replaces the offset by 0 and keeps the limit. An
+  /// index of the first sort key starts at the record. Descending, it does so for fields that aren't optional. Throws
+  /// `BothyError` `invalidQuery` for a sort by metadata or the container, which a record doesn't have, and for a query in
+  /// any order.
+  public func after(_ record: E) throws -> RecordQuery {
+    for key in recordQuery.order where key.field != "id" && E.schema.index(of: key.field) == nil {
+      throw BothyError.invalidQuery(
+        "A query sorted by '\(key.field)' can't go on after a record, which doesn't have it. Use `records(_:pageSize:)`."
+      )
+    }
+    guard !recordQuery.isUnordered || !recordQuery.order.isEmpty else {
+      throw BothyError.invalidQuery(
+        "Records in any order don't come after one another. Leave out `inAnyOrder()`.")
+    }
+    let record = AnyRecord(record)
+    let first = recordQuery.totalOrder.first
+    let isNullable = first.flatMap { E.schema[$0.field] }?.isOptional ?? false
+    // The second part of a descending order has the records without a value.
+    let parts = recordQuery.continuations(after: record, E.schema)
+    let part = parts.count > 1 && !isNullable ? parts.first : nil
+    var query = self.where(
+      part ?? (parts.count == 1 ? parts[0] : recordQuery.condition(after: record, E.schema)))
+    query.recordQuery.offset = 0
+    return query
+  }
+}
+
 /// Conditions for places nearer than a distance, as far, and farther. Records without a coordinate are infinitely far.
 private struct Circles {
   let inside: ConditionTree

@@ -36,6 +36,34 @@ extension WriteTransaction {
     try update(E.self, id: record.id, change)
   }
 
+  /// Changes the records that a query selects in place, and returns their number.
+  ///
+  /// Memory holds their ids and one record. Costs the query, and a row read and written for each; a record that `change`
+  /// leaves as it is isn't written. Records that this app can't read are left out. The limit and the order of the query
+  /// hold, and a change can't add records to it.
+  ///
+  /// ```swift
+  /// try await store.write { transaction in
+  ///   try transaction.update(Todo.where { $0.due < Date() }) { $0.effort += 1 }
+  /// }
+  /// ```
+  ///
+  /// - Throws: the error of `change`, and `BothyError` as the query and `update(_:)` do. Records before it stay changed,
+  ///   unless it leaves the closure of the transaction.
+  @discardableResult
+  public func update<E: Entity>(
+    _ query: RecordQuery<E>, _ change: (inout E) throws -> Void
+  ) throws -> Int {
+    var count = 0
+    for id in try ids(query.recordQuery) {
+      guard var record = try fetch(E.self, id: id, leavesOut: true) else { continue }
+      try change(&record)
+      try update(record)
+      count += 1
+    }
+    return count
+  }
+
   /// Deletes a record. Returns false if it is not here. References to it follow their delete rules.
   ///
   /// Only the id of `record` counts. Costs one row, one look-up for each field that may refer to it, and the rows that

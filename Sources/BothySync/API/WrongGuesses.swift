@@ -15,12 +15,12 @@ extension SyncedStore {
   @available(
     *, unavailable,
     message:
-      "Name the record: `update(Todo.self, id: id) { … }` or `update(todo) { … }`. To change many, use `write { … }`."
+      "Name the record: `update(todo) { … }`. To change all: `write { try $0.update(Todo.all) { … } }`."
   )
   public func update<E: Entity>(_ type: E.Type, _ change: (inout E) throws -> Void) async throws {}
   @available(
     *, unavailable,
-    message: "To change many records, fetch and update them in one transaction: `write { … }`."
+    message: "Change many records in a transaction: `write { try $0.update(query) { … } }`."
   )
   public func update<E: Entity>(
     _ query: RecordQuery<E>, _ change: (inout E) throws -> Void
