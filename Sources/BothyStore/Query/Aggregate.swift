@@ -4,9 +4,11 @@ struct Aggregate {
   private let type: String
 
   /// Throws `BothyError` `unknownField`, and `invalidQuery` for kinds of fields that can't be computed with.
+  ///
+  /// - Parameter having: a condition on the value of each group, which it calls `Self.result`, with the kind of the value.
   init(
     _ function: String, _ field: String?, of query: AnyQuery, by key: String? = nil,
-    in transaction: ReadTransaction
+    having: (tree: ConditionTree, kind: ValueKind)? = nil, in transaction: ReadTransaction
   ) throws {
     let table = try transaction.catalog.table(query.type)
     let columns = TableColumns(table.schema)
@@ -30,10 +32,25 @@ struct Aggregate {
     let isCut = query.limit != nil || query.offset > 0
     let narrowed = isCut ? try NearestSearch.narrowed(query, table, in: transaction) : query
     inner += isCut ? try compiler.tail(narrowed) : try compiler.condition(narrowed)
-    var all = SQLFragment("SELECT \(key == nil ? "" : "key, ")\(computed) FROM (")
+    var all = SQLFragment("SELECT \(key == nil ? "" : "key, ")\(computed) AS \(Self.result) FROM (")
     all += inner
-    all += key == nil ? ")" : ") GROUP BY key ORDER BY key"
+    all += key == nil ? ")" : ") GROUP BY key"
+    if let having { all += try Self.condition(having.tree, having.kind) }
+    if key != nil { all += " ORDER BY key" }
     sql = all
+  }
+
+  /// The name of the computed value.
+  static let result = "result"
+
+  /// Returns ` HAVING …`, or nothing for a condition that is always true.
+  private static func condition(_ tree: ConditionTree, _ kind: ValueKind) throws -> SQLFragment {
+    let group = TypeSchema("group", fields: [FieldSchema(result, kind, optional: true)])
+    var compiler = ConditionCompiler(group, TableColumns(group))
+    try compiler.append(tree.checked(for: group))
+    let condition = compiler.result
+    return condition.sql == "TRUE"
+      ? SQLFragment("") : SQLFragment(" HAVING " + condition.sql, condition.arguments)
   }
 
   private static func check(_ function: String, _ type: TypeSchema, _ field: String) throws(BothyError) {

@@ -98,6 +98,7 @@ extension RecordQuery {
 /// }
 /// ```
 ///
+/// A condition on the value of a group is `having`, as in `count(having: { $0 > 2 })`. SQLite leaves out the other groups.
 /// A key that its Swift type doesn't take, such as a case of a newer app, throws `BothyError` `.invalidValue`.
 public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
   let query: AnyQuery
@@ -105,29 +106,38 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
 
   /// Counts the records of each group. Groups without records are absent, so no number is 0. An index of the key saves
   /// the sorting.
-  public func count() -> AggregateQuery<[Grouped<Key, Int>]> { groups("count", nil) }
+  ///
+  /// ```swift
+  /// let long = try await store.fetch(Todo.all.group(by: \.list).count(having: { $0 > 20 }))
+  /// ```
+  public func count(having condition: ((Field<Int>) -> Condition)? = nil) -> AggregateQuery<
+    [Grouped<Key, Int>]
+  > { groups("count", nil, condition) }
 
   /// Adds up a field in each group. Whole numbers beyond 64 bits throw `BothyError` `database`. Decimals are added up
   /// exactly. The field isn't optional, so every record counts.
   public func sum<V: FieldConvertible & Numeric>(
-    _ field: KeyPath<Element.Fields, Field<V>>
+    _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<V>) -> Condition)? = nil
   ) -> AggregateQuery<[Grouped<Key, V>]> {
-    groups(DecimalFunctions.name(V.self), Element.fields[keyPath: field].fieldName)
+    groups(DecimalFunctions.name(V.self), Element.fields[keyPath: field].fieldName, condition)
   }
 
   /// The mean of a field in each group. A `Double` also for whole numbers and decimals. The field isn't optional, so
   /// every record counts.
   public func average<V: FieldConvertible & Numeric>(
-    _ field: KeyPath<Element.Fields, Field<V>>
+    _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<Double>) -> Condition)? = nil
   ) -> AggregateQuery<[Grouped<Key, Double>]> {
-    groups(DecimalFunctions.name(averaging: true, V.self), Element.fields[keyPath: field].fieldName)
+    groups(
+      DecimalFunctions.name(averaging: true, V.self), Element.fields[keyPath: field].fieldName, condition)
   }
 
   /// The smallest value of a field in each group; `nil` where no record has one. Text is compared by its UTF-8 bytes. A
   /// field of data, coordinates, JSON or lists throws `BothyError` `invalidQuery`.
   public func minimum<V: FieldConvertible>(
-    _ field: KeyPath<Element.Fields, Field<V>>
-  ) -> AggregateQuery<[Grouped<Key, V?>]> { groups("min", Element.fields[keyPath: field].fieldName) }
+    _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<V?>) -> Condition)? = nil
+  ) -> AggregateQuery<[Grouped<Key, V?>]> {
+    groups("min", Element.fields[keyPath: field].fieldName, condition)
+  }
 
   /// The largest value of a field in each group; `nil` where no record has one. Compares and throws as `minimum(_:)`.
   ///
@@ -135,18 +145,22 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
   /// for group in try await store.fetch(Todo.all.group(by: \.done).maximum(\.effort)) { show("\(group.value ?? 0)") }
   /// ```
   public func maximum<V: FieldConvertible>(
-    _ field: KeyPath<Element.Fields, Field<V>>
-  ) -> AggregateQuery<[Grouped<Key, V?>]> { groups("max", Element.fields[keyPath: field].fieldName) }
+    _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<V?>) -> Condition)? = nil
+  ) -> AggregateQuery<[Grouped<Key, V?>]> {
+    groups("max", Element.fields[keyPath: field].fieldName, condition)
+  }
 
   private func groups<V: FieldConvertible>(
-    _ function: String, _ field: String?
+    _ function: String, _ field: String?, _ having: ((Field<V>) -> Condition)?
   ) -> AggregateQuery<[Grouped<Key, V>]> {
-    AggregateQuery(
-      plan: ReadTransaction.Plan(
-        .types(Element.typeName), ReadIdentity(query, words: [function, field ?? "", key])
-      ) {
+    let condition = having?(Field(Aggregate.result)).tree ?? .all
+    let identity = ReadIdentity(
+      query, AnyQuery(Element.typeName, where: condition), words: [function, field ?? "", key])
+    return AggregateQuery(
+      plan: ReadTransaction.Plan(.types(Element.typeName), identity) {
         [query, key] transaction, fingerprint in
-        try Aggregate(function, field, of: query, by: key, in: transaction)
+        let having = (tree: condition, kind: V.fieldKind.value)
+        return try Aggregate(function, field, of: query, by: key, having: having, in: transaction)
           .groups(Key.self, V.self, in: transaction, &fingerprint)
       })
   }
