@@ -54,6 +54,28 @@ extension ServerStorageConformance {
     }
   }
 
+  private static func compareTogether(_ storage: any ServerStorage) async throws {
+    let first = [
+      insert("u1", ["desk": "a", "room": 1]), insert("u2", ["desk": "b", "room": 1]),
+      insert("u3", ["desk": "a", "room": 2]), insert("u4", ["desk": "a"]), insert("u5", ["desk": "a"]),
+    ]
+    #expect(try await send(first, to: storage) == Array(repeating: "applied", count: 5))
+    let taken = "uniqueViolation desk u1 room u1"
+    #expect(try await send([insert("u6", ["desk": "a", "room": 1])], to: storage) == [taken])
+    // The other field is the stored one, or that of an operation before.
+    #expect(try await send([operation("u2", .update, base: "2", ["desk": "a"])], to: storage) == [taken])
+    #expect(try await send([operation("u4", .update, base: "4", ["room": 1])], to: storage) == [taken])
+    var second = operation("u7", .update, ["desk": "a"])
+    second.id = "second"
+    second.after = "op-u7"
+    #expect(try await send([insert("u7", ["room": 1]), second], to: storage) == ["applied", taken])
+    let free = [
+      operation("u1", .update, base: "1", ["room": 3]), operation("u2", .update, base: "2", ["desk": "a"]),
+      operation("u3", .update, base: "3", ["name": "n"]),
+    ]
+    #expect(try await send(free, to: storage) == ["applied", "applied", "applied"])
+  }
+
   static let uniqueChecks: [Check] = [
     Check("A taken value of a unique field is refused with field and record, in its space alone") { storage in
       #expect(try await send([insert("u1", ["email": "x"])], to: storage) == ["applied"])
@@ -74,27 +96,7 @@ extension ServerStorageConformance {
           "applied", "applied", "applied", "applied", "uniqueViolation email u8",
         ])
     },
-    Check("Values that are unique together are compared after each change of one of them") { storage in
-      let first = [
-        insert("u1", ["desk": "a", "room": 1]), insert("u2", ["desk": "b", "room": 1]),
-        insert("u3", ["desk": "a", "room": 2]), insert("u4", ["desk": "a"]), insert("u5", ["desk": "a"]),
-      ]
-      #expect(try await send(first, to: storage) == Array(repeating: "applied", count: 5))
-      let taken = "uniqueViolation desk u1 room u1"
-      #expect(try await send([insert("u6", ["desk": "a", "room": 1])], to: storage) == [taken])
-      // The other field is the stored one, or that of an operation before.
-      #expect(try await send([operation("u2", .update, base: "2", ["desk": "a"])], to: storage) == [taken])
-      #expect(try await send([operation("u4", .update, base: "4", ["room": 1])], to: storage) == [taken])
-      var second = operation("u7", .update, ["desk": "a"])
-      second.id = "second"
-      second.after = "op-u7"
-      #expect(try await send([insert("u7", ["room": 1]), second], to: storage) == ["applied", taken])
-      let free = [
-        operation("u1", .update, base: "1", ["room": 3]), operation("u2", .update, base: "2", ["desk": "a"]),
-        operation("u3", .update, base: "3", ["name": "n"]),
-      ]
-      #expect(try await send(free, to: storage) == ["applied", "applied", "applied"])
-    },
+    Check("Values that are unique together are compared after each change of one of them", compareTogether),
     Check("Unique values that only look alike are different, and so are records") { storage in
       let (composed, marked) = ("caf\u{E9}", "cafe\u{301}")
       #expect(try await send([insert("u1", ["email": .string(marked)])], to: storage) == ["applied"])

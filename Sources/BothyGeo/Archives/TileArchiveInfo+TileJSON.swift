@@ -1,4 +1,4 @@
-package import BothyStore
+internal import BothyStore
 
 /// The description of an archive as renderers read it.
 extension TileArchiveInfo {

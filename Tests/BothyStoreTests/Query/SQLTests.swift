@@ -78,9 +78,11 @@ struct SQLTests {
 
   @Test("Values that SQL can't have and parameters without a value are refused")
   func values() {
-    #expect(refusal(of: SQLQuery("SELECT \(Double.nan)", as: Double?.self)).hasPrefix("invalidValue"))
+    let notFinite = refusal(of: SQLQuery("SELECT \(Double.nan)", as: Double?.self))
+    #expect(notFinite.hasPrefix("invalidValue"))
     for text: SQLText in ["SELECT _id FROM Errand WHERE title = ?", "SELECT ?2, \(1)", "SELECT :name"] {
-      #expect(refusal(of: SQLQuery(text, as: String.self)).contains("parameters without a value"))
+      let reason = refusal(of: SQLQuery(text, as: String.self))
+      #expect(reason.contains("parameters without a value"))
     }
   }
 

@@ -1,5 +1,5 @@
 internal import BothyStore
-internal import Foundation
+package import Foundation
 internal import GRDB
 
 extension DiskStore {
