@@ -251,7 +251,7 @@ if isDevelopment {
       name: "Hike", dependencies: ["Bothy", "BothyGeo"], path: "Examples/Hike",
       exclude: ["README.md", "Data"], swiftSettings: strict),
     .target(
-      name: "BothyTestSupport", dependencies: ["BothyStore"], path: "Tests/BothyTestSupport",
+      name: "BothyTestSupport", dependencies: ["BothyStore", log], path: "Tests/BothyTestSupport",
       swiftSettings: strict),
     .testTarget(
       name: "BothyStoreTests", dependencies: ["BothyStore", "BothyTestSupport", grdb], swiftSettings: strict),

@@ -74,6 +74,18 @@ struct RecordAnswerTests {
     }
   }
 
+  @Test("A page shows how it was read")
+  func plan() async throws {
+    let device = try InspectedDevice()
+    for number in 0..<5 { try await device.put("t\(number)", ["title": "T", "nights": .int(Int64(number))]) }
+    let json = try await device.visitor().json("/api/records?type=Trip&where=nights+%3E+3")
+    #expect(json.all("records", "id") == ["t4"])
+    #expect(json.all("plan", "runs") == [1] && json.all("plan", "scanned") == [5])
+    let steps = try #require(json["plan"]?.arrayValue?.first?["plan"]?.arrayValue)
+    #expect(steps.contains { $0.stringValue?.contains("SCAN Trip") == true }, "\(steps)")
+    #expect(json.all("plan", "sql").first?.stringValue?.contains("\"nights\" > 3") == true)
+  }
+
   @Test("One record shows its pending change with local, base and remote version")
   func record() async throws {
     let device = try InspectedDevice()

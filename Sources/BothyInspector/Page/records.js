@@ -11,6 +11,8 @@ import { why } from "./pending.js";
 const SIZE = 50;
 /** More types than these are folded, so that the records are not far below them. */
 const TYPES = 12;
+/** The number of records from which on a scan is pointed out. */
+const SCAN = 10000;
 /** The most decisions about a record that its page shows. */
 const STORY = 10;
 
@@ -73,6 +75,15 @@ function form(context) {
       ": = != < <= > >= IN CONTAINS BEGINSWITH MATCHES WITHIN INSIDE IS NULL, joined by AND, OR, NOT."));
 }
 
+/** How SQLite read the page; open where a scan visited many records. */
+function plan(statements) {
+  const scanned = statements.reduce((sum, each) => sum + each.scanned, 0);
+  if (!statements.length) return null;
+  return h("details", { key: "plan", class: "plan", open: scanned > SCAN },
+    h("summary", null, scanned > SCAN ? `Read by a scan of ${number(scanned)} records: an index may help` : "How it was read"),
+    statements.map((each) => h("pre", null, [each.sql, ...each.plan.map((step) => "  " + step)].join("\n"))));
+}
+
 /** The types as links with their counts; folded where there are many. */
 function choice(types, type) {
   const link = (each) => h("a", { key: each.name, href: `#/records/${encodeURIComponent(each.name)}`, "aria-current": each.name === type.name ? "true" : null },
@@ -118,6 +129,7 @@ function list(context, data) {
     }),
     h("p", { key: "add" }, beginEdit(context, null)),
     editor(context, type),
+    plan(data.plan ?? []),
     rows.length
       ? table(`Records of the type ${type.name}`, ["Id", "State", measured && { text: "Metres", class: "num" },
         ...type.fields.map((field) => head(context, type, field))].filter(Boolean), rows, { class: "records" })

@@ -11,6 +11,8 @@ struct RecordPage {
   let next: String?
   /// The number of records that meet the condition, counted for the first page only.
   let total: Int?
+  /// The statements that read the page.
+  let plan: [ExplainedStatement]
 
   /// Reads the page. Throws `HTTPFailure`, `BothyError` or `WhereSyntaxError` for an invalid request.
   init(_ call: Request, in store: SyncedStore) async throws {
@@ -24,27 +26,31 @@ struct RecordPage {
     let parts = try call.given("after").map {
       query.continuations(after: try PageMark.record($0, of: type), type)
     }
-    let (found, total) = try await store.store.read { transaction in
+    let (found, total, plan) = try await store.store.read { transaction in
       var found: [AnyRecord] = []
-      for part in parts ?? [.all] where found.count <= limit {
-        var asked = whole
-        asked.filter = asked.filter && part
-        asked.limit = limit + 1 - found.count
-        found += try transaction.fetch(asked)
+      let plan = try transaction.explained {
+        for part in parts ?? [.all] where found.count <= limit {
+          var asked = whole
+          asked.filter = asked.filter && part
+          asked.limit = limit + 1 - found.count
+          found += try transaction.fetch(asked)
+        }
       }
-      return (found, parts == nil ? try transaction.count(whole) : nil)
+      return (found, parts == nil ? try transaction.count(whole) : nil, plan)
     }
     let page = Array(found.prefix(limit))
     let nearest = whole.order.first.flatMap { $0.origin == nil ? nil : $0 }
     records = try RecordView.all(page, in: store, nearest: nearest)
     next = found.count > limit ? page.last.map { PageMark.text($0, whole) } : nil
     self.total = total
+    self.plan = plan
   }
 
   func write(to writer: inout JSONWriter) {
     writer.list("records", records) { $1.write(to: &$0) }
     writer.member("next", next)
     writer.member("total", total)
+    writer.list("plan", plan) { writer, statement in statement.writeMembers(to: &writer) }
   }
 
   static func type(_ name: String, _ store: SyncedStore) throws -> TypeSchema {

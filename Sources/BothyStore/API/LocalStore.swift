@@ -115,7 +115,7 @@ public final class LocalStore: Sendable {
       }
       self.recorder = kept
       file = OpenedFile(path)
-      catalog = Catalog(known)
+      catalog = Catalog(known, scans: Self.scanLog(options))
       notices = CommitNotices(
         catalog: catalog, connections: connections, running: running, signals: signals,
         known: { [path = self.path] in Self.known($0, path, fileCheck) })
@@ -173,6 +173,15 @@ public final class LocalStore: Sendable {
     fileCheck?.close()
     notices.close()
     eventHub.finish()
+  }
+
+  /// The warnings of scans. A debug build costs a look at SQLite's counters for each query.
+  private static func scanLog(_ options: StoreOptions) -> ScanLog? {
+    #if DEBUG
+      return ScanLog(options.logger)
+    #else
+      return nil
+    #endif
   }
 
   private static func ownSecrets(_ path: String?) -> any SecretStore {

@@ -2,6 +2,8 @@
 struct Aggregate {
   private let sql: SQLFragment
   private let type: String
+  /// True if it is computed from all records of the type, so that no index helps.
+  private let isWhole: Bool
 
   /// Throws `BothyError` `unknownField`, and `invalidQuery` for kinds of fields that can't be computed with.
   ///
@@ -13,6 +15,7 @@ struct Aggregate {
     let table = try transaction.catalog.table(query.type)
     let columns = TableColumns(table.schema)
     type = query.type
+    isWhole = query.filter == .all && query.container == nil
     var computed = "count(*)"
     if let field {
       try Self.check(function, table.schema, field)
@@ -75,7 +78,7 @@ struct Aggregate {
     _: V.Type, in transaction: ReadTransaction, _ fingerprint: inout RowFingerprint?
   ) throws -> V {
     let statement = try prepared(transaction)
-    defer { statement.reset() }
+    defer { end(statement, in: transaction) }
     guard try statement.step() else { throw BothyError(.database, "SQLite computed no value of \(type).") }
     fingerprint?.combine(row: statement)
     var fields = FieldDecoder(row: statement.pointer, from: 0, type: type)
@@ -86,7 +89,7 @@ struct Aggregate {
     _: Key.Type, _: V.Type, in transaction: ReadTransaction, _ fingerprint: inout RowFingerprint?
   ) throws -> [Grouped<Key, V>] {
     let statement = try prepared(transaction)
-    defer { statement.reset() }
+    defer { end(statement, in: transaction) }
     var groups: [Grouped<Key, V>] = []
     while try statement.step() {
       fingerprint?.combine(row: statement)
@@ -100,5 +103,10 @@ struct Aggregate {
     let statement = try PreparedStatement(query: sql.sql, in: transaction.database)
     statement.bind(sql.arguments)
     return statement
+  }
+
+  private func end(_ statement: PreparedStatement, in transaction: ReadTransaction) {
+    statement.reset()
+    if !isWhole { transaction.catalog.scans?.note(statement, of: type, found: 0) }
   }
 }

@@ -58,7 +58,12 @@ extension ReadTransaction {
       ? "SELECT count(*) \(select.sql)" : "SELECT count(*) FROM (SELECT 1 \(select.sql)\(limit.sql))"
     let statement = try PreparedStatement(unkept: sql, in: database)
     statement.bind(select.arguments + limit.arguments)
-    return try statement.step() ? Int(statement.int(at: 0)) : 0
+    let count = try statement.step() ? Int(statement.int(at: 0)) : 0
+    statement.reset()
+    if query.filter != .all || query.container != nil {
+      catalog.scans?.note(statement, of: query.type, found: count)
+    }
+    return count
   }
 
   /// Runs `body` with one record after another, with only one in memory. `body` may read and, in a write transaction,

@@ -8,6 +8,8 @@ struct RowCursor {
   private let table: TypeTable
   private let reading: Int64
   private let isWhole: Bool
+  private let scans: ScanLog?
+  private var rowCount = 0
   /// The fields of the current row.
   @usableFromInline var fields: FieldDecoder
 
@@ -29,6 +31,7 @@ struct RowCursor {
     self.table = table
     self.isWhole = isWhole
     reading = transaction.reading
+    scans = transaction.catalog.scans
     fields = FieldDecoder(row: statement.pointer, table, reading: reading)
   }
 
@@ -36,9 +39,10 @@ struct RowCursor {
   @usableFromInline
   mutating func next() throws -> Bool {
     guard try statement.step() else {
-      statement.reset()
+      close()
       return false
     }
+    rowCount += 1
     fields.rewind(to: 1)
     return true
   }
@@ -71,7 +75,10 @@ struct RowCursor {
 
   /// Ends the loop before its last row.
   @usableFromInline
-  func close() { statement.reset() }
+  func close() {
+    statement.reset()
+    scans?.note(statement, of: table.schema.name, found: rowCount)
+  }
 
   /// Returns the current row as a record.
   @usableFromInline

@@ -30,7 +30,7 @@ package struct PreparedStatement {
   /// The number of query statements that a connection caches.
   package static let queryLimit = 64
   /// A comment that distinguishes statements of queries from those whose number the schema bounds.
-  fileprivate static let queryMark = " -- query"
+  static let queryMark = " -- query"
 
   /// Prepares a statement that one caller uses and no cache keeps. For SQL that varies endlessly, or for rows that are
   /// read while the caller runs other statements.

@@ -8,6 +8,8 @@ package final class Catalog: Sendable {
   package let wireNames: WireNames
   /// The decisions on the SQL of apps.
   let sql: SQLAuthority
+  /// The warnings of scans, in debug builds.
+  let scans: ScanLog?
   private let positions: [String: Int]
 
   package struct Incoming: Sendable {
@@ -17,8 +19,11 @@ package final class Catalog: Sendable {
     package let isList: Bool
   }
 
-  package init(_ schema: StoreSchema) {
+  package convenience init(_ schema: StoreSchema) { self.init(schema, scans: nil) }
+
+  init(_ schema: StoreSchema, scans: ScanLog?) {
     self.schema = schema
+    self.scans = scans
     wireNames = WireNames(schema)
     let tables = schema.types.enumerated().map { TypeTable($1, index: $0) }
     self.tables = tables

@@ -16,6 +16,7 @@ struct QueryCommand: AsyncParsableCommand {
       Example:  bothy db query notes.bothy Note --order -due,title --limit 10
                 bothy db query notes.bothy Note --where "due < 2026-12-01"
                 bothy db query trips.bothy Trip --nearest 51.5,-0.1 --limit 20
+                bothy db query notes.bothy Note --where "done = true" --explain
       """)
 
   @OptionGroup var database: DatabaseOptions
@@ -24,6 +25,7 @@ struct QueryCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The most records to print.", valueName: "n")) var limit: Int?
   @Option(help: ArgumentHelp("How many to leave out at the start.", valueName: "n")) var offset = 0
   @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: ReadPolicy?
+  @Flag(help: "Print how SQLite reads the records of the file, and which index it uses.") var explain = false
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -37,6 +39,7 @@ struct QueryCommand: AsyncParsableCommand {
       let type = try session.type(query.type)
       // A server without a schema finds nothing for a misspelt field, so the file's own schema is checked first.
       let asked = try order.ordered(query.query(limit: limit, offset: offset), type).checked(for: type)
+      if explain { return try await printPlan(of: asked, in: session) }
       let policy = session.readPolicy(fetch)
       let result = try await session.store.fetchResult(asked, options: RequestOptions(readPolicy: policy))
       let nearest = order.nearest == nil ? nil : asked.order.first
@@ -49,6 +52,19 @@ struct QueryCommand: AsyncParsableCommand {
         writer.member("complete", result.isComplete)
         writer.member("age", result.age.map { $0 / .seconds(1) })
       }
+    }
+  }
+}
+
+extension QueryCommand {
+  private func printPlan(of query: AnyQuery, in session: Session) async throws {
+    let statements = try await session.store.store.read { transaction in
+      try transaction.explained { _ = try transaction.fetch(query) }
+    }
+    try output.print {
+      statements.map(\.description).joined(separator: "\n")
+    } json: { writer in
+      writer.list("statements", statements) { writer, statement in statement.writeMembers(to: &writer) }
     }
   }
 }

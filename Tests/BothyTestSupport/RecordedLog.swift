@@ -1,13 +1,15 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// A log that keeps its lines: level, message and metadata, except sentences under `reason`.
-final class RecordedLog: Sendable {
+package final class RecordedLog: Sendable {
   private let recorded = Mutex<[String]>([])
 
-  var lines: [String] { recorded.withLock { $0 } }
+  package init() {}
 
-  var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
+  package var lines: [String] { recorded.withLock { $0 } }
+
+  package var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
 
   private struct Handler: LogHandler {
     let log: RecordedLog
