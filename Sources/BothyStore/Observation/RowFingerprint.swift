@@ -1,5 +1,7 @@
 internal import GRDBSQLite
 
+import struct Foundation.Data
+
 /// A 64-bit hash of the values of a result, in their order. It detects a changed result without storing the result.
 ///
 /// Two different results have the same fingerprint once in 2⁶⁴. Fingerprints differ between processes.
@@ -50,10 +52,16 @@ package struct RowFingerprint: Sendable {
     hasher.combine(max(entity.readMark.number, -1))
   }
 
-  /// Adds a value of a field. Swift's hash of a text is the same for two spellings of a letter, so its bytes are added.
+  /// Adds a value of a field. Swift's hash of a text is the same for two spellings of a letter, and that of data takes
+  /// the first 80 bytes alone, so all bytes are added.
   private mutating func combine(bytesOf value: FieldValue) {
+    // The hash of a null value is a zero, as is the length of an empty one.
+    hasher.combine(value.isNull)
     switch value {
     case .text(let text), .json(let text): combine(bytesOf: text)
+    case .data(let data):
+      hasher.combine(data.count)
+      data.withUnsafeBytes { hasher.combine(bytes: $0) }
     case .list(let ids):
       hasher.combine(ids.count)
       for id in ids { combine(bytesOf: id) }
