@@ -99,7 +99,22 @@ final class SQLAuthority: Sendable {
     guard let statement, sqlite3_stmt_readonly(statement) != 0, sqlite3_column_count(statement) > 0 else {
       throw BothyError(.invalidQuery, Self.onlyReads)
     }
-    return witness.reads
+    return witness.reads.merging(comparedByName(in: sql)) { $0.union($1) }
+  }
+
+  /// Returns the tables of SQL that joins by the names of columns. SQLite asks about no column that `USING` and `NATURAL`
+  /// compare, nor about a table of which no other column is read. So each table that is named counts as a whole.
+  private func comparedByName(in sql: String) -> [Int: FieldSet] {
+    let text = sql.lowercased()
+    guard text.contains("using") || text.contains("natural") else { return [:] }
+    var reads: [Int: FieldSet] = [:]
+    for (name, table) in tables where text.contains(name) {
+      switch table {
+      case .type(let type): reads[type.index] = .all
+      case .index(let types): for type in types { reads[type] = .all }
+      }
+    }
+    return reads
   }
 
   private static let onlyReads =
@@ -139,11 +154,16 @@ extension SQLAuthority {
       switch tables[table.lowercased()] {
       case .type(let type)?: reads[type.index, default: []].formUnion(Self.fields(column, of: type))
       case .index(let types)?: for type in types { reads[type] = .all }
-      case nil where column.isEmpty: break
+      case nil where column.isEmpty && !Self.isReserved(table): break
       case nil:
         return refuse("A SQL query can't read \(table). The tables have the names of the store's types.")
       }
       return true
+    }
+
+    /// True if a table is the store's or SQLite's, and not a common table expression. Types have no such names.
+    private static func isReserved(_ table: String) -> Bool {
+      ["bothy_", "sqlite_"].contains { table.lowercased().hasPrefix($0) }
     }
 
     private static func fields(_ column: String, of type: TypeTable) -> FieldSet {

@@ -23,7 +23,7 @@
 /// an app before. It may read the types' tables and their indexes, and nothing else.
 ///
 /// An observation reads again after a commit that inserts or deletes records of a table that the query names, or that
-/// changes one of the columns that it reads.
+/// changes one of the columns that it reads. Joins by `USING` or `NATURAL` count as reading all columns.
 public struct SQLQuery<Row: Decodable & Sendable>: ReadRequest {
   private let text: SQLFragment
   /// The time after which a read is given up, so that an endless recursion ends.

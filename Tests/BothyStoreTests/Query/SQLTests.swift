@@ -101,11 +101,12 @@ struct SQLTests {
   @Test("The store's own tables are out of reach, the indexes aren't")
   func reach() async throws {
     let tables = [
-      "bothy_meta", "sqlite_master", "sqlite_schema", "bothy_fts_Errand_data", "pragma_table_list",
+      "bothy_meta", "sqlite_master", "sqlite_schema", "bothy_fts_Errand_data", "bothy_fts_Errand_docsize",
+      "pragma_table_list",
     ]
-    for table in tables {
-      let query = SQLQuery(SQLText(stringLiteral: "SELECT * FROM \(table)"), as: String?.self)
-      #expect(refusal(of: query).hasPrefix("invalidQuery"), "\(table)")
+    for (table, columns) in tables.flatMap({ table in ["*", "count(*)"].map { (table, $0) } }) {
+      let query = SQLQuery(SQLText(stringLiteral: "SELECT \(columns) FROM \(table)"), as: String?.self)
+      #expect(refusal(of: query).hasPrefix("invalidQuery"), "\(columns) of \(table)")
     }
     let milk = """
       SELECT Errand._id FROM Errand JOIN bothy_fts_Errand AS words ON words.rowid = Errand.rowid
@@ -185,5 +186,31 @@ struct ObservedSQLTests {
     try await until { seen.values.count == 3 }
     observer.cancel()
     #expect(seen.values == [["one"], ["two"], ["two", "three"]] && Title.decoded.count == 4)
+  }
+
+  @Test("SQL is read again after a change of a column that a join names once")
+  func joinsByName() async throws {
+    let store = try LocalStore(inMemory: StoreSchema(Errand.self, Note.self))
+    try await store.write { transaction in
+      try transaction.insert(Note("a", "one", 1))
+      try transaction.insert(Note("b", "two", 2))
+    }
+    let pairs = SQLQuery("SELECT n.stars FROM Note n JOIN Note USING (text) ORDER BY 1", as: Int.self)
+    let shared = SQLQuery("SELECT count(*) FROM errand JOIN Note using(_id)", as: Int.self)
+    let alike = SQLQuery(
+      "SELECT count(*) FROM (SELECT 1 AS stars) NATURAL JOIN Note", as: Int.self)
+    var stars = store.values(of: pairs).makeAsyncIterator()
+    var (counts, others) = (
+      store.values(of: shared).makeAsyncIterator(), store.values(of: alike).makeAsyncIterator()
+    )
+    #expect(try await stars.next() == [1, 2])
+    #expect(try await counts.next() == [0])
+    #expect(try await others.next() == [1])
+    try await store.write { _ = try $0.update(Note.self, id: "b") { $0.text = "one" } }
+    #expect(try await stars.next() == [1, 1, 2, 2])
+    try await store.write { try $0.insert(Errand("a", "title")) }
+    #expect(try await counts.next() == [1])
+    try await store.write { _ = try $0.update(Note.self, id: "b") { $0.stars = 1 } }
+    #expect(try await others.next() == [2])
   }
 }
