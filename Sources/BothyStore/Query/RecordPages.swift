@@ -141,7 +141,9 @@ extension RecordQuery {
   /// }
   /// ```
   ///
-  /// The sort keys of `record` count as it has them, so pass it unchanged. Replaces the offset by 0 and keeps the limit. An
+  /// The sort keys of `record` count as it has them, so pass it unchanged. A key that this app doesn't know, such as a case
+  /// of a newer one, counts as the default that the record shows, so pages may then leave out records;
+  /// `records(_:pageSize:)` reads all. Replaces the offset by 0 and keeps the limit. An
   /// index of the first sort key starts at the record. Descending, it does so for fields that aren't optional. Throws
   /// `BothyError` `invalidQuery` for a sort by metadata or the container, which a record doesn't have, and for a query in
   /// any order.

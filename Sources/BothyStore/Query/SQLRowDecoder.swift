@@ -88,7 +88,7 @@ struct SQLColumn {
       do { return try JSONFieldCoding.decode(type, from: text) } catch {
         throw mismatch("JSON of a \(type)", error)
       }
-    }
+    } catch let error as DecodingError { throw mismatch("a \(type)", error) }
   }
 
   private func decoded<Field: FieldConvertible>(field: Field.Type) throws -> Field {

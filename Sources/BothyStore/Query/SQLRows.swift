@@ -75,7 +75,9 @@ struct SQLRows {
     decoded.reserveCapacity(rows.count)
     for cells in rows {
       let row = SQLRowDecoder(columns: columns, cells: cells)
-      decoded.append(try isOneValue ? row.first.decoded(type) : Row(from: row))
+      do { decoded.append(try isOneValue ? row.first.decoded(type) : Row(from: row)) } catch let error
+        as DecodingError
+      { throw BothyError(.invalidValue, "A row of the SQL isn't a \(type).", underlying: error) }
     }
     return decoded
   }

@@ -38,9 +38,9 @@ extension WriteTransaction {
 
   /// Changes the records that a query selects in place, and returns their number.
   ///
-  /// Memory holds their ids and one record. Costs the query, and a row read and written for each; a record that `change`
-  /// leaves as it is isn't written. Records that this app can't read are left out. The limit and the order of the query
-  /// hold, and a change can't add records to it.
+  /// Memory holds their ids and one record. Costs the query, and a row read and written for each; a record of a synced
+  /// type that `change` leaves as it is isn't written. Records that this app can't read are left out. The limit and the
+  /// order of the query hold, and a change can't add records to it.
   ///
   /// ```swift
   /// try await store.write { transaction in

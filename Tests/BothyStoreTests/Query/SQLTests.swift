@@ -98,6 +98,15 @@ struct SQLTests {
     #expect(refusal(of: SQLQuery("SELECT 300 AS n", as: UInt8.self)).contains("from 0 to 255"))
   }
 
+  @Test("A text that isn't a case of an enum is refused as a value")
+  func cases() {
+    enum Size: String, Decodable { case small }
+    struct Row: Decodable { var size: Size }
+    let message = refusal(of: SQLQuery("SELECT 'huge' AS size", as: Row.self))
+    #expect(message.hasPrefix("invalidValue: The column 'size' of the SQL isn't a"))
+    #expect(refusal(of: SQLQuery("SELECT 'huge'", as: Size.self)).hasPrefix("invalidValue"))
+  }
+
   @Test("The store's own tables are out of reach, the indexes aren't")
   func reach() async throws {
     let tables = [
