@@ -197,7 +197,7 @@ struct ObservedSQLTests {
     #expect(seen.values == [["one"], ["two"], ["two", "three"]] && Title.decoded.count == 4)
   }
 
-  @Test("SQL is read again after a change of a column that a join names once")
+  @Test("SQL is read again after a change of what a join compares by names")
   func joinsByName() async throws {
     let store = try LocalStore(inMemory: StoreSchema(Errand.self, Note.self))
     try await store.write { transaction in
