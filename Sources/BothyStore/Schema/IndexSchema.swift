@@ -66,10 +66,13 @@ extension TypeSchema {
 
   /// Throws `BothyError` `invalidSchema` for an index that SQLite or a server can't have.
   func validateIndexes() throws(BothyError) {
-    var known: Set<IndexSchema> = []
+    var known: Set<String> = []
     for index in indexes {
       let place = "The index of \(name) by '\(index.description)'"
-      guard known.insert(index).inserted else { throw .invalidSchema("\(place) is declared twice.") }
+      // SQLite's names differ by more than case.
+      guard known.insert(index.name(of: name).lowercased()).inserted else {
+        throw .invalidSchema("\(place) is declared twice. Remove one; a unique index serves searches too.")
+      }
       guard (1...Self.mostIndexFields).contains(index.fields.count),
         Set(index.fields.map { $0.lowercased() }).count == index.fields.count
       else {

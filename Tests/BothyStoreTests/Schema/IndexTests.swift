@@ -151,6 +151,17 @@ struct IndexTests {
     #expect(error?.message.contains(phrase) == true, "\(error?.message ?? "")")
   }
 
+  @Test(
+    "A second index of the same fields is refused as such",
+    arguments: [
+      (IndexSchema(["hut", "due"], unique: true), IndexSchema(["hut", "due"])),
+      (IndexSchema(["hut"], where: "state = 'x'"), IndexSchema(["hut"], where: "state = 'X'")),
+    ])
+  func twice(first: IndexSchema, second: IndexSchema) {
+    let error = #expect(throws: BothyError.self) { try Self.schema(1, Self.type(first, second)).validate() }
+    #expect(error?.message.contains("declared twice") == true, "\(error?.message ?? "")")
+  }
+
   @Test("Indexes come, change and go with the schema, and follow renamed and dropped fields")
   func migration() throws {
     let folder = try TemporaryFolder()
