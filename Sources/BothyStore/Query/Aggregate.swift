@@ -19,7 +19,7 @@ struct Aggregate {
     var computed = "count(*)"
     if let field {
       try Self.check(function, table.schema, field)
-      computed = "\(function)(value)"
+      computed = "\(function)(_value)"
       if function == "sum" {
         // No value adds up to a zero of the field's kind.
         computed =
@@ -28,18 +28,19 @@ struct Aggregate {
     }
     if let key { try Self.check("group", table.schema, key) }
     let compiler = QueryCompiler(table.schema, columns)
+    // No field begins with `_`. SQLite takes a name in ORDER BY for that of a result before that of a column.
     var inner = SQLFragment(
-      "SELECT \(try field.map { try columns.expression($0, table.schema) } ?? "1") AS value")
-    if let key { inner += ", \(try columns.expression(key, table.schema)) AS key" }
+      "SELECT \(try field.map { try columns.expression($0, table.schema) } ?? "1") AS _value")
+    if let key { inner += ", \(try columns.expression(key, table.schema)) AS _key" }
     inner += " FROM \(table.name)"
     let isCut = query.limit != nil || query.offset > 0
     let narrowed = isCut ? try NearestSearch.narrowed(query, table, in: transaction) : query
     inner += isCut ? try compiler.tail(narrowed) : try compiler.condition(narrowed)
-    var all = SQLFragment("SELECT \(key == nil ? "" : "key, ")\(computed) AS \(Self.result) FROM (")
+    var all = SQLFragment("SELECT \(key == nil ? "" : "_key, ")\(computed) AS \(Self.result) FROM (")
     all += inner
-    all += key == nil ? ")" : ") GROUP BY key"
+    all += key == nil ? ")" : ") GROUP BY _key"
     if let having { all += try Self.condition(having.tree, having.kind) }
-    if key != nil { all += " ORDER BY key" }
+    if key != nil { all += " ORDER BY _key" }
     sql = all
   }
 

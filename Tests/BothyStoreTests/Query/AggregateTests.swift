@@ -1,0 +1,76 @@
+import BothyStore
+import Foundation
+import Testing
+
+/// A measurement, with fields whose names SQL and the compiler of aggregates use too.
+struct Gauge: Entity, Equatable {
+  struct Fields: Sendable {
+    let id = Field<String>("id")
+    let value = Field<Int>("value")
+    let key = Field<String?>("key")
+    let cost = Field<Decimal?>("cost")
+    let place = Field<Coordinate?>("place")
+    let source = Field<Reference<Gauge>?>("source")
+  }
+  static let fields = Fields()
+  static let schema = TypeSchema(
+    "Gauge",
+    fields: [
+      .field("value", Int.self), .field("key", String?.self), .field("cost", Decimal?.self),
+      .field("place", Coordinate?.self), .field("source", Reference<Gauge>?.self),
+    ])
+
+  var id: String
+  var value: Int
+  var key: String?
+  var cost: Decimal?
+  var place: Coordinate?
+  var source: Reference<Gauge>?
+
+  init(
+    _ id: String, _ value: Int, key: String? = nil, cost: Decimal? = nil, place: Coordinate? = nil,
+    source: String? = nil
+  ) {
+    (self.id, self.value, self.key, self.cost, self.place) = (id, value, key, cost, place)
+    self.source = source.map { Reference(id: $0) }
+  }
+
+  func encode(to fields: inout FieldEncoder) {
+    value.encodeField(to: &fields)
+    key.encodeField(to: &fields)
+    cost.encodeField(to: &fields)
+    place.encodeField(to: &fields)
+    source.encodeField(to: &fields)
+  }
+
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
+    self.id = id
+    value = try Int(fromField: &fields)
+    key = try String?(fromField: &fields)
+    cost = try Decimal?(fromField: &fields)
+    place = try Coordinate?(fromField: &fields)
+    source = try Reference<Gauge>?(fromField: &fields)
+  }
+}
+
+/// Numbers and values computed from records.
+@Suite(.timeLimit(.minutes(5))) struct AggregateTests {
+  private func store(_ gauges: [Gauge]) throws -> LocalStore {
+    let store = try LocalStore(inMemory: StoreSchema(Gauge.self))
+    try store.write { transaction in
+      for gauge in gauges { try transaction.insert(gauge) }
+    }
+    return store
+  }
+
+  @Test("The first records by a field count, whatever its name")
+  func sortKeys() throws {
+    let store = try store([
+      Gauge("a", 1, key: "z", cost: 30), Gauge("b", 2, key: "y", cost: 20), Gauge("c", 3, key: "x", cost: 10),
+    ])
+    let byValue = Gauge.all.order(by: \.value).limit(2)
+    #expect(try store.read { try $0.fetch(byValue.sum(\.cost)) } == 50)
+    let byKey = Gauge.all.order(by: \.key).limit(1)
+    #expect(try store.read { try $0.fetch(byKey.group(by: \.value).count()) }.map(\.key) == [3])
+  }
+}
