@@ -7,6 +7,8 @@ struct Aggregate {
 
   /// Throws `BothyError` `unknownField`, and `invalidQuery` for kinds of fields that can't be computed with.
   ///
+  /// A count of a field is that of its different values, and `Self.distinct` selects these. Both leave out null.
+  ///
   /// - Parameter having: a condition on the value of each group, which it calls `Self.result`, with the kind of the value.
   init(
     _ function: String, _ field: String?, of query: AnyQuery, by key: String? = nil,
@@ -19,11 +21,14 @@ struct Aggregate {
     var computed = "count(*)"
     if let field {
       try Self.check(function, table.schema, field)
-      computed = "\(function)(_value)"
-      if function == "sum" {
+      switch function {
+      case "sum":
         // No value adds up to a zero of the field's kind.
-        computed =
-          "coalesce(\(computed), \(try table.schema.queryField(field).kind == .double ? "0.0" : "0"))"
+        let zero = try table.schema.queryField(field).kind == .double ? "0.0" : "0"
+        computed = "coalesce(sum(_value), \(zero))"
+      case "count": computed = "count(DISTINCT _value)"
+      case Self.distinct: computed = "DISTINCT _value"
+      default: computed = "\(function)(_value)"
       }
     }
     if let key { try Self.check("group", table.schema, key) }
@@ -41,8 +46,12 @@ struct Aggregate {
     all += key == nil ? ")" : ") GROUP BY _key"
     if let having { all += try Self.condition(having.tree, having.kind) }
     if key != nil { all += " ORDER BY _key" }
+    if function == Self.distinct { all += " WHERE _value IS NOT NULL ORDER BY _value" }
     sql = all
   }
+
+  /// The function that selects the different values of a field, in ascending order.
+  static let distinct = "distinct"
 
   /// The name of the computed value.
   static let result = "result"
@@ -84,6 +93,20 @@ struct Aggregate {
     fingerprint?.combine(row: statement)
     var fields = FieldDecoder(row: statement.pointer, from: 0, type: type)
     return try V(fromField: &fields)
+  }
+
+  func values<V: FieldConvertible>(
+    _: V.Type, in transaction: ReadTransaction, _ fingerprint: inout RowFingerprint?
+  ) throws -> [V] {
+    let statement = try prepared(transaction)
+    defer { statement.reset() }
+    var values: [V] = []
+    while try statement.step() {
+      fingerprint?.combine(row: statement)
+      var fields = FieldDecoder(row: statement.pointer, from: 0, type: type)
+      values.append(try V(fromField: &fields))
+    }
+    return values
   }
 
   func groups<Key: FieldConvertible, V: FieldConvertible>(

@@ -32,6 +32,18 @@ extension RecordQuery {
       })
   }
 
+  /// Counts the different values of a field, records without a value left out: `Todo.all.count(distinct: \.list)`.
+  ///
+  /// The number of values that `distinct(_:)` returns. A limit of the query counts records. A field of data,
+  /// coordinates, JSON or lists throws `BothyError` `invalidQuery` at the fetch. An index of the field saves the sorting.
+  ///
+  /// ```swift
+  /// let lists = try await store.fetch(Todo.where { !$0.done }.count(distinct: \.list))
+  /// ```
+  public func count<V>(distinct field: KeyPath<E.Fields, Field<V>>) -> AggregateQuery<Int> {
+    number("count", E.fields[keyPath: field].fieldName)
+  }
+
   /// Adds up a field, records without a value left out. Returns 0 for no values. Whole numbers beyond 64 bits throw.
   ///
   /// The error has the code `database`. Decimals are added up exactly, and a sum with more digits than a `Decimal` throws

@@ -43,10 +43,12 @@ extension RecordQuery {
     *, unavailable, message: "A fetch returns whole records. To read some columns, use `SQLQuery`."
   )
   public func select<V>(_ field: KeyPath<E.Fields, Field<V>>) -> Self { self }
-  @available(
-    *, unavailable, message: "A fetch returns whole records. To read distinct values, use `SQLQuery`."
-  )
-  public func distinct<V>(_ field: KeyPath<E.Fields, Field<V>>) -> Self { self }
+  @available(*, unavailable, message: "Name the field: `distinct(\\.list)`.")
+  public func distinct() -> Self { self }
+  @available(*, unavailable, renamed: "count(distinct:)")
+  public func countDistinct<V>(_ field: KeyPath<E.Fields, Field<V>>) -> AggregateQuery<Int> {
+    count(distinct: field)
+  }
   @available(*, unavailable, message: "Give a query of the children: `with(Step.all, by: \\.todo)`.")
   public func with<C: Entity>(
     _ type: C.Type, by field: KeyPath<C.Fields, Field<Reference<E>?>>

@@ -73,4 +73,22 @@ struct Gauge: Entity, Equatable {
     let byKey = Gauge.all.order(by: \.key).limit(1)
     #expect(try store.read { try $0.fetch(byKey.group(by: \.value).count()) }.map(\.key) == [3])
   }
+
+  @Test("Different values come once, in order, without null")
+  func distinct() throws {
+    let store = try store([
+      Gauge("a", 1, key: "z", cost: 9, source: "c"), Gauge("b", 1, key: "y"), Gauge("c", 3, cost: 10.5),
+      Gauge("d", 2, key: "z", cost: 10.5, source: "c"),
+    ])
+    #expect(try store.read { try $0.fetch(Gauge.all.distinct(\.key)) } == ["y", "z"])
+    #expect(try store.read { try $0.fetch(Gauge.all.distinct(\.value)) } == [1, 2, 3])
+    #expect(try store.read { try $0.fetch(Gauge.all.distinct(\.cost)) } == [9, 10.5])
+    #expect(try store.read { try $0.fetch(Gauge.all.distinct(\.source)) }.map(\.id) == ["c"])
+    #expect(try store.read { try $0.fetch(Gauge.all.limit(2).distinct(\.value)) } == [1])
+    #expect(try store.read { try $0.fetch(Gauge.where { $0.value > 5 }.distinct(\.key)) }.isEmpty)
+    #expect(try store.read { try $0.fetch(Gauge.all.count(distinct: \.key)) } == 2)
+    #expect(try store.read { try $0.fetch(Gauge.all.count(distinct: \.cost)) } == 2)
+    #expect(try store.read { try $0.fetch(Gauge.all.limit(2, offset: 1).count(distinct: \.key)) } == 1)
+    expect(.invalidQuery) { _ = try store.read { try $0.fetch(Gauge.all.count(distinct: \.place)) } }
+  }
 }

@@ -7,19 +7,26 @@ import struct Foundation.Data
 
 /// Queries beside SQL that this file writes by itself, on a connection that knows nothing of the store.
 @Suite(.timeLimit(.minutes(5))) struct PlainSQLTests {
-  @Test("Plain SQL on the same file gives the result of a query", arguments: RandomQueries.seeds(60))
-  func agreement(seed: UInt64) throws {
-    var world = RandomQueries(seed: seed &+ 7_000_000)
+  /// Opens a store with records of a random type, and a connection of its own to the same file.
+  private func open(
+    _ world: inout RandomQueries, in folder: TemporaryFolder
+  ) throws -> (store: LocalStore, sqlite: DatabaseQueue) {
     let records = world.records(40)
-    let folder = try TemporaryFolder()
     let store = try LocalStore(at: folder.database, schema: StoreSchema(types: [world.type]))
     try store.write { transaction in
       for record in records { try transaction.insert(record) }
     }
-    let stored = try store.fetch(AnyQuery("Item"))
     var configuration = Configuration()
     configuration.readonly = true
-    let sqlite = try DatabaseQueue(path: folder.database, configuration: configuration)
+    return (store, try DatabaseQueue(path: folder.database, configuration: configuration))
+  }
+
+  @Test("Plain SQL on the same file gives the result of a query", arguments: RandomQueries.seeds(60))
+  func agreement(seed: UInt64) throws {
+    var world = RandomQueries(seed: seed &+ 7_000_000)
+    let folder = try TemporaryFolder()
+    let (store, sqlite) = try open(&world, in: folder)
+    let stored = try store.fetch(AnyQuery("Item"))
     var asked = 0
     for round in 0..<80 {
       let query = world.query()
@@ -35,6 +42,54 @@ import struct Foundation.Data
     }
     #expect(asked > 0)
   }
+
+  @Test("Plain SQL on the same file gives the different values", arguments: RandomQueries.seeds(40))
+  func distinct(seed: UInt64) throws {
+    var world = RandomQueries(seed: seed &+ 8_000_000)
+    let folder = try TemporaryFolder()
+    let (store, sqlite) = try open(&world, in: folder)
+    for round in 0..<40 {
+      let query = world.query()
+      guard let plain = PlainSQL(query, world.type) else { continue }
+      let comment: Comment = "seed \(seed), round \(round): \(query)\n\(plain.sql)"
+      let typed = RecordQuery<Item>(query)
+      try check(typed, \.title, "title", plain, store, sqlite, comment)
+      if world.type["f1"] != nil { try check(typed, \.f1, "f1", plain, store, sqlite, comment) }
+      if world.type["f2"] != nil { try check(typed, \.f2, "f2", plain, store, sqlite, comment) }
+    }
+  }
+
+  /// Expects the different values of a field, and their number, as plain SQL has them.
+  private func check<Value: FieldConvertible & DatabaseValueConvertible & Equatable>(
+    _ query: RecordQuery<Item>, _ field: KeyPath<Item.Fields, Field<Value?>>, _ name: String,
+    _ plain: PlainSQL, _ store: LocalStore, _ sqlite: DatabaseQueue, _ comment: Comment
+  ) throws where Value.Unwrapped == Value {
+    let expected = try sqlite.read {
+      try Value.fetchAll(
+        $0,
+        sql: """
+          SELECT DISTINCT "\(name)" FROM Item WHERE _id IN (\(plain.sql)) AND "\(name)" IS NOT NULL
+          ORDER BY "\(name)"
+          """)
+    }
+    #expect(try store.read { try $0.fetch(query.distinct(field)) } == expected, comment)
+    #expect(try store.read { try $0.fetch(query.count(distinct: field)) } == expected.count, comment)
+  }
+}
+
+/// The random type, with some of the fields that it may have.
+private struct Item: Entity {
+  struct Fields: Sendable {
+    let title = Field<String?>("title")
+    let f1 = Field<Int?>("f1")
+    let f2 = Field<Double?>("f2")
+  }
+  static let fields = Fields()
+  static let schema = TypeSchema("Item", fields: [])
+  var id: String
+
+  func encode(to fields: inout FieldEncoder) {}
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) { self.id = id }
 }
 
 /// A query as SQL in its simplest form, with its values as literals.
