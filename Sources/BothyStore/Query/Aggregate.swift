@@ -9,10 +9,13 @@ struct Aggregate {
   ///
   /// A count of a field is that of its different values, and `Self.distinct` selects these. Both leave out null.
   ///
-  /// - Parameter having: a condition on the value of each group, which it calls `Self.result`, with the kind of the value.
+  /// - Parameters:
+  ///   - having: A condition on the value of each group, which it calls `Self.result`, with the kind of the value.
+  ///   - each: The greatest number of records in each group, by the order of the query, after the first ones are skipped.
   init(
     _ function: String, _ field: String?, of query: AnyQuery, by key: String? = nil,
-    having: (tree: ConditionTree, kind: ValueKind)? = nil, in transaction: ReadTransaction
+    having: (tree: ConditionTree, kind: ValueKind)? = nil, each: (limit: Int?, offset: Int) = (nil, 0),
+    in transaction: ReadTransaction
   ) throws {
     let table = try transaction.catalog.table(query.type)
     let columns = TableColumns(table.schema)
@@ -36,14 +39,29 @@ struct Aggregate {
     // No field begins with `_`. SQLite takes a name in ORDER BY for that of a result before that of a column.
     var inner = SQLFragment(
       "SELECT \(try field.map { try columns.expression($0, table.schema) } ?? "1") AS _value")
-    if let key { inner += ", \(try columns.expression(key, table.schema)) AS _key" }
+    let isCutEach = key != nil && (each.limit != nil || each.offset > 0)
+    if let key {
+      let name = try columns.expression(key, table.schema)
+      inner += ", \(name) AS _key"
+      if isCutEach {
+        inner += ", row_number() OVER (PARTITION BY \(name)"
+        inner += try compiler.order(query)
+        inner += ") AS _place"
+      }
+    }
     inner += " FROM \(table.name)"
     let isCut = query.limit != nil || query.offset > 0
     let narrowed = isCut ? try NearestSearch.narrowed(query, table, in: transaction) : query
     inner += isCut ? try compiler.tail(narrowed) : try compiler.condition(narrowed)
     var all = SQLFragment("SELECT \(key == nil ? "" : "_key, ")\(computed) AS \(Self.result) FROM (")
     all += inner
-    all += key == nil ? ")" : ") GROUP BY _key"
+    all += ")"
+    if isCutEach {
+      all += SQLFragment(
+        " WHERE _place > ? AND _place - ? <= ?",
+        [.int(Int64(each.offset)), .int(Int64(each.offset)), .int(Int64(each.limit ?? .max))])
+    }
+    if key != nil { all += " GROUP BY _key" }
     if let having { all += try Self.condition(having.tree, having.kind) }
     if key != nil { all += " ORDER BY _key" }
     if function == Self.distinct { all += " WHERE _value IS NOT NULL ORDER BY _value" }

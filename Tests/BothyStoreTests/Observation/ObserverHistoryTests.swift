@@ -242,6 +242,9 @@ extension BookHistory {
       observe(store, "maximum", all.where { $0.pages < 300 }.maximum(\.weight)),
       observe(store, "groups", all.group(by: \.lender).count()),
       observe(store, "sums", all.group(by: \.shelf).sum(\.pages)),
+      observe(store, "distinct", all.distinct(\.title)),
+      observe(store, "distinct lenders", all.order(by: \.weight).limit(3).distinct(\.lender)),
+      observe(store, "count of distinct", all.count(distinct: \.lender)),
     ]
   }
 
@@ -253,6 +256,10 @@ extension BookHistory {
       observe(store, "with books", Shelf.all.with(all.order { $0.pages.ascending }, by: \.shelf)),
       observe(store, "with two books", Shelf.all.with(all.limit(2, offset: 1), by: \.lender)),
       observe(store, "with counts", Shelf.all.withCount(of: all.where { $0.pages > 1 }, by: \.shelf)),
+      observe(store, "with few counts", Shelf.all.withCount(of: all.limit(1, offset: 1), by: \.lender)),
+      observe(store, "with sums", Shelf.all.withSum(of: \.pages, in: all, by: \.lender)),
+      observe(store, "with means", Shelf.all.limit(2).withAverage(of: \.weight, in: all, by: \.shelf)),
+      observe(store, "with least", Shelf.all.withMinimum(of: \.title, in: all, by: \.shelf)),
     ]
   }
 

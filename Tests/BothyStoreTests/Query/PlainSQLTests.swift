@@ -59,6 +59,45 @@ import struct Foundation.Data
     }
   }
 
+  @Test("Plain SQL on the same file gives the numbers of children", arguments: RandomQueries.seeds(20))
+  func children(seed: UInt64) throws {
+    var random = SeededChoices(seed: seed)
+    let folder = try TemporaryFolder()
+    let store = try LocalStore(at: folder.database, schema: StoreSchema(Book.self, Shelf.self))
+    let shelves = ["s1", "s2", "s3", "s4", "s\u{e9}"]
+    try store.write { transaction in
+      for shelf in shelves { try transaction.insert(Shelf(shelf, shelf, 0)) }
+      for number in 0..<40 {
+        let book = Book(
+          "b\(number)", random.pick(["\u{e9}", "e\u{301}", "a", ""]), pages: random.pick([0, 1, 3, 5, 9]),
+          weight: random.pick([0, 0.25, 0.5, 1]), shelf: random.pick(shelves),
+          lender: random.chance(0.5) ? random.pick(shelves) : nil)
+        try transaction.insert(book)
+      }
+    }
+    let sqlite = try DatabaseQueue(path: folder.database)
+    for (limit, offset) in [(-1, 0), (3, 0), (2, 1), (9, 3)] {
+      let some = Book.where { $0.pages > 2 }.order(by: \.title, .descending)
+      let books = limit < 0 ? some : some.limit(limit, offset: offset)
+      func agree<Value: DatabaseValueConvertible & Equatable>(
+        _ query: JoinQuery<Joined<Shelf, Value>>, _ value: String, _ field: String
+      ) throws {
+        let plain = """
+          SELECT (SELECT \(value) FROM (SELECT * FROM Book WHERE \(field) = Shelf._id AND pages > 2
+          ORDER BY title DESC, _id LIMIT \(limit) OFFSET \(offset))) FROM Shelf ORDER BY _id
+          """
+        let expected = try sqlite.read { try Value.fetchAll($0, sql: plain) }
+        let found = try store.read { try $0.fetch(query) }
+        #expect(found.map(\.related) == expected, "seed \(seed): \(plain)")
+      }
+      try agree(Shelf.all.withCount(of: books, by: \.lender), "count(*)", "lender")
+      try agree(Shelf.all.withSum(of: \.pages, in: books, by: \.shelf), "coalesce(sum(pages), 0)", "shelf")
+      try agree(Shelf.all.withAverage(of: \.weight, in: books, by: \.shelf), "avg(weight)", "shelf")
+      try agree(Shelf.all.withMinimum(of: \.title, in: books, by: \.lender), "min(title)", "lender")
+      try agree(Shelf.all.withMaximum(of: \.weight, in: books, by: \.lender), "max(weight)", "lender")
+    }
+  }
+
   /// Expects the different values of a field, and their number, as plain SQL has them.
   private func check<Value: FieldConvertible & DatabaseValueConvertible & Equatable>(
     _ query: RecordQuery<Item>, _ field: KeyPath<Item.Fields, Field<Value?>>, _ name: String,
