@@ -1,5 +1,5 @@
-/// A description of one read: records, a first record, a number, groups, related records, or SQL. Making one reads
-/// nothing.
+/// A description of one read: records, a first record, a number, groups, related records, some fields, or SQL. Making one
+/// reads nothing.
 ///
 /// ```swift
 /// let open = Todo.where { !$0.done }

@@ -1,4 +1,4 @@
-/// Decodes one row of a SQL query: each property from the column of its name.
+/// Decodes one row of a SQL query or of a selection: each property from the column of its name.
 struct SQLRowDecoder: Decoder {
   let columns: [String: Int]
   let cells: [SQLCell]
@@ -10,7 +10,7 @@ struct SQLRowDecoder: Decoder {
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    throw BothyError(.invalidQuery, "A row of SQL is no list. Decode it into a struct.")
+    throw BothyError(.invalidQuery, "A row is no list. Decode it into a struct.")
   }
 
   /// The first column, for a type of one value.
@@ -25,7 +25,9 @@ struct SQLRowDecoder: Decoder {
     guard let position = columns[key.stringValue] else {
       let known = columns.keys.sorted().joined(separator: ", ")
       throw BothyError(
-        .invalidQuery, "The SQL has no column '\(key.stringValue)'. It has: \(known). Name it with AS.")
+        .invalidQuery,
+        "There is no column '\(key.stringValue)'. There are: \(known). Select the field, or name it with AS in SQL."
+      )
     }
     return SQLColumn(name: key.stringValue, cell: cells[position])
   }
@@ -108,8 +110,9 @@ struct SQLColumn {
   }
 
   fileprivate func mismatch(_ wanted: String, _ cause: (any Error)? = nil) -> BothyError {
-    let reason = cell.isNull ? "is null. Make the property optional, or use coalesce." : "isn't \(wanted)."
-    return BothyError(.invalidValue, "The column '\(name)' of the SQL \(reason)", underlying: cause)
+    let reason =
+      cell.isNull ? "is null. Make the property optional, or use coalesce in SQL." : "isn't \(wanted)."
+    return BothyError(.invalidValue, "The column '\(name)' \(reason)", underlying: cause)
   }
 }
 

@@ -1,11 +1,17 @@
 import GRDB
 internal import GRDBSQLite
 
-/// The rows of a SQL query. They are read to the end before one is decoded, because the code of an app's type may read
+/// The rows of a SQL query, or of a selection. They are read to the end before one is decoded, because the code of an app's type may read
 /// from the store, and a kept statement serves one loop at a time.
 struct SQLRows {
   private let columns: [String: Int]
   private let rows: [[SQLCell]]
+
+  /// Creates rows that were read, with the names of their columns. Of columns with the same name the first counts.
+  init(names: [String], rows: [[SQLCell]]) {
+    columns = Dictionary(names.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    self.rows = rows
+  }
 
   /// Runs the query, for at most the time `limit`.
   init(
@@ -16,11 +22,8 @@ struct SQLRows {
     try transaction.catalog.sql.reads(text.sql)
     let statement = try Self.prepared(text, in: transaction)
     defer { statement.reset() }
-    var columns: [String: Int] = [:]
-    for column in 0..<statement.columnCount {
-      let name = sqlite3_column_name(statement.pointer, column).map { String(cString: $0) } ?? ""
-      // Of columns with the same name the first counts.
-      if columns[name] == nil { columns[name] = Int(column) }
+    let names = (0..<statement.columnCount).map { column in
+      sqlite3_column_name(statement.pointer, column).map { String(cString: $0) } ?? ""
     }
     var rows: [[SQLCell]] = []
     let end = ContinuousClock.now + limit
@@ -38,7 +41,7 @@ struct SQLRows {
         .invalidQuery, "The SQL was given up after \(limit). Add an index, a condition or a limit.",
         underlying: error)
     }
-    (self.columns, self.rows) = (columns, rows)
+    self.init(names: names, rows: rows)
   }
 
   private static func prepared(_ text: SQLFragment, in transaction: ReadTransaction) throws

@@ -39,10 +39,6 @@ extension RecordQuery {
   public func grouped<Key: FieldConvertible>(by field: KeyPath<E.Fields, Field<Key>>) -> GroupQuery<E, Key> {
     group(by: field)
   }
-  @available(
-    *, unavailable, message: "A fetch returns whole records. To read some columns, use `SQLQuery`."
-  )
-  public func select<V>(_ field: KeyPath<E.Fields, Field<V>>) -> Self { self }
   @available(*, unavailable, message: "Name the field: `distinct(\\.list)`.")
   public func distinct() -> Self { self }
   @available(*, unavailable, renamed: "count(distinct:)")
@@ -91,6 +87,14 @@ extension Entity {
   public static func group<Key: FieldConvertible>(
     by field: KeyPath<Fields, Field<Key>>
   ) -> GroupQuery<Self, Key> { RecordQuery<Self>().group(by: field) }
+  @available(*, unavailable, message: "Begin with `all`: `Todo.all.select(\\.title)`.")
+  public static func select<V>(_ field: KeyPath<Fields, Field<V>>) -> SelectQuery<V> {
+    RecordQuery<Self>().select(field)
+  }
+  @available(*, unavailable, message: "Begin with `all`: `Todo.all.distinct(\\.list)`.")
+  public static func distinct<V>(_ field: KeyPath<Fields, Field<V>>) -> SelectQuery<V> {
+    RecordQuery<Self>().select(field)
+  }
   @available(*, unavailable, message: "End with `first`: `Todo.where { $0.done }.first()`.")
   public static func first(_ condition: (Fields) -> Condition) -> FirstQuery<Self> {
     RecordQuery<Self>().first()

@@ -56,7 +56,8 @@ extension TypeSchema {
 }
 
 extension FieldSchema {
-  fileprivate func shown(_ value: FieldValue, of type: String) throws(BothyError) -> FieldValue {
+  /// Returns a value as the app sees it. Throws `BothyError` `.invalidValue` for content without a stand-in.
+  func shown(_ value: FieldValue, of type: String) throws(BothyError) -> FieldValue {
     guard let refusal = refusal(of: value) else { return value }
     guard self.refusal(of: standIn) == nil else {
       throw BothyError(

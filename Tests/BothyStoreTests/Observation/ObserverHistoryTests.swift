@@ -177,6 +177,13 @@ struct BookHistory {
   private static let oslo = Coordinate(latitude: 59.91, longitude: 10.75)
   private static let fiji = Coordinate(latitude: -17.5, longitude: 179.99)
 
+  /// A row of a selection.
+  struct Line: Decodable {
+    var title: String
+    var pages: Int
+    var shelf: String
+  }
+
   /// A row of SQL.
   struct Sum: Decodable {
     var name: String?
@@ -242,6 +249,9 @@ extension BookHistory {
       observe(store, "maximum", all.where { $0.pages < 300 }.maximum(\.weight)),
       observe(store, "groups", all.group(by: \.lender).count()),
       observe(store, "sums", all.group(by: \.shelf).sum(\.pages)),
+      observe(store, "titles", all.order(by: \.pages, .descending).limit(3).select(\.title)),
+      observe(store, "kinds", all.select(\.kind, \.place)),
+      observe(store, "lines", all.where { $0.pages > 1 }.select(\.title, \.pages, \.shelf, as: Line.self)),
       observe(store, "distinct", all.distinct(\.title)),
       observe(store, "distinct lenders", all.order(by: \.weight).limit(3).distinct(\.lender)),
       observe(store, "count of distinct", all.count(distinct: \.lender)),

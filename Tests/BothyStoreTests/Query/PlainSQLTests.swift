@@ -59,6 +59,30 @@ import struct Foundation.Data
     }
   }
 
+  @Test("Plain SQL on the same file gives the selected fields", arguments: RandomQueries.seeds(40))
+  func selected(seed: UInt64) throws {
+    struct Line: Decodable {
+      var id: String
+      var title: String?
+    }
+    var world = RandomQueries(seed: seed &+ 9_000_000)
+    let folder = try TemporaryFolder()
+    let (store, sqlite) = try open(&world, in: folder)
+    for round in 0..<40 {
+      let query = world.query()
+      guard let plain = PlainSQL(query, world.type, selecting: "_id || ': ' || coalesce(title, '-')") else {
+        continue
+      }
+      let comment: Comment = "seed \(seed), round \(round): \(query)\n\(plain.sql)"
+      let expected = try sqlite.read { try String.fetchAll($0, sql: plain.sql) }
+      let typed = RecordQuery<Item>(query)
+      let lines = try store.read { try $0.fetch(typed.select(\.id, \.title, as: Line.self)) }
+      #expect(lines.map { "\($0.id): \($0.title ?? "-")" } == expected, comment)
+      let pairs = try store.read { try $0.fetch(typed.select(\.id, \.title)) }
+      #expect(pairs.map { "\($0.0): \($0.1 ?? "-")" } == expected, comment)
+    }
+  }
+
   @Test("Plain SQL on the same file gives the numbers of children", arguments: RandomQueries.seeds(20))
   func children(seed: UInt64) throws {
     var random = SeededChoices(seed: seed)
@@ -119,6 +143,7 @@ import struct Foundation.Data
 /// The random type, with some of the fields that it may have.
 private struct Item: Entity {
   struct Fields: Sendable {
+    let id = Field<String>("id")
     let title = Field<String?>("title")
     let f1 = Field<Int?>("f1")
     let f2 = Field<Double?>("f2")
@@ -136,12 +161,12 @@ private struct PlainSQL {
   let sql: String
 
   /// Returns nil for a query with a place or words, which plain SQL has no functions for.
-  init?(_ query: AnyQuery, _ type: TypeSchema) {
+  init?(_ query: AnyQuery, _ type: TypeSchema, selecting columns: String = "_id") {
     let parts = PlainCondition(type: type)
     guard query.order.allSatisfy({ $0.origin == nil }), let filter = parts.text(of: query.filter) else {
       return nil
     }
-    var sql = "SELECT _id FROM Item WHERE \(filter)"
+    var sql = "SELECT \(columns) FROM Item WHERE \(filter)"
     if let container = query.container {
       sql += " AND \(parts.column("container")) = \(PlainCondition.literal(.text(container)) ?? "")"
     }

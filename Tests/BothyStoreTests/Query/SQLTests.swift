@@ -91,7 +91,7 @@ struct SQLTests {
     struct Row: Decodable { var title: Int }
     #expect(
       refusal(of: SQLQuery("SELECT title FROM Errand", as: Row.self))
-        == "invalidValue: The column 'title' of the SQL isn't a whole number.")
+        == "invalidValue: The column 'title' isn't a whole number.")
     #expect(
       refusal(of: SQLQuery("SELECT NULL AS title", as: Row.self)).contains("Make the property optional"))
     #expect(refusal(of: SQLQuery("SELECT 1 AS titel", as: Row.self)).contains("no column 'title'"))
