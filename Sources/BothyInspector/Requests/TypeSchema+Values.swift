@@ -11,7 +11,7 @@ extension TypeSchema {
         throw HTTPFailure(
           .badRequest, "unknownField", "\(self.name) has no field '\(name)'. Reload the page.")
       }
-      do { values[name] = try FieldValue(json: value, kind: field.kind) } catch let error as FieldValueError {
+      do { values[name] = try field.value(written: value) } catch let error as FieldValueError {
         throw HTTPFailure(.badRequest, "invalidValue", "\(name): \(error.description)")
       }
     }

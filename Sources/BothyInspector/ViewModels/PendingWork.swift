@@ -40,7 +40,14 @@ enum PendingWork {
     }
     let base = try entry.base?.fields.members()
     let server = try entry.remoteVersion.map { $0.isDeleted ? [:] : try $0.fields.members() }
-    return compare(here: here, base: base, server: server, order: type?.fields.map(\.name) ?? [])
+    return compare(here: here, base: base, server: server, order: type?.fields.map(\.name) ?? []).map {
+      compared in
+      guard let field = type?[compared.name] else { return compared }
+      return ComparedField(
+        name: compared.name, here: compared.here.map { field.written(json: $0) },
+        base: compared.base.map { field.written(json: $0) },
+        server: compared.server.map { field.written(json: $0) })
+    }
   }
 
   static func compare(

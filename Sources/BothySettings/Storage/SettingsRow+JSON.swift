@@ -9,7 +9,7 @@ extension SettingsRow {
     writer.object("values") { writer in
       for field in fields.sorted(by: { $0.name < $1.name }) {
         writer.key(field.name)
-        (values[field.name] ?? .null).write(to: &writer)
+        field.written(values[field.name] ?? .null).write(to: &writer)
       }
     }
   }

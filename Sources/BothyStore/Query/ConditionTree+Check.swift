@@ -8,7 +8,7 @@ extension ConditionTree {
   package static let maximumTerms = 10_000
 
   /// Returns the condition with every value converted to the kind of its field. Whole numbers become numbers, RFC 3339
-  /// text becomes a date, base64 text data, and UUIDs lower-case text.
+  /// text becomes a date, base64 text data, and UUIDs lower-case text. Numbers become decimals if the field has these.
   ///
   /// Throws `BothyError` `unknownField`, or `invalidQuery` with the field and the alternatives.
   package func checked(for type: TypeSchema) throws(BothyError) -> ConditionTree {
@@ -105,7 +105,8 @@ extension ConditionTree {
       throw .invalidQuery(
         "\(type.name).\(name) is compared with \(number). Compare with a finite number, or with null.")
     }
-    guard let converted = value.converted(to: kind) else {
+    let known = type[name]?.decimal(value) ?? value
+    guard let converted = known.converted(to: kind) else {
       throw .invalidQuery("\(type.name).\(name) is compared with \(value.phrase); it takes \(kind.phrase).")
     }
     return converted

@@ -103,6 +103,7 @@ extension FieldSchema {
       name, kind, optional: Value.self is any OptionalField.Type, default: defaultValue?.fieldValue,
       indexed: indexed,
       unique: unique, fullText: fullText, merge: merge, sensitive: sensitive, wire: wire, aliases: aliases)
+    field.isDecimal = Value.fieldKind.isDecimal
     if Value.self is any PlainField.Type { return field }
     field.reading.check = { value throws(BothyError) in
       var decoder = FieldDecoder(values: [value], type: name)

@@ -13,8 +13,13 @@
 /// A type of the app has the kind of its raw value, or is JSON.
 public struct FieldKind: Sendable, Hashable {
   @usableFromInline package let value: ValueKind
+  /// True of text that is the stored form of a decimal.
+  @usableFromInline package let isDecimal: Bool
 
-  @inlinable package init(_ value: ValueKind) { self.value = value }
+  @inlinable package init(_ value: ValueKind, isDecimal: Bool = false) {
+    self.value = value
+    self.isDecimal = isDecimal
+  }
 
   /// True of a field with two columns.
   @inlinable package var isCoordinate: Bool { if case .coordinate = value { true } else { false } }

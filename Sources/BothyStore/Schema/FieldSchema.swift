@@ -36,6 +36,8 @@ public struct FieldSchema: Sendable, Hashable {
   /// Other names that records on the server may have for the field. They are read if the wire name has no value. A
   /// write of the field replaces them by the wire name.
   package var aliases: [String]
+  /// True of a field of text with decimals in their stored form. Conditions then take numbers, and tools show them.
+  package var isDecimal = false
   /// How the Swift type of the field reads its content.
   package var reading = FieldReading()
 

@@ -1,6 +1,6 @@
 extension StoreSchema {
   /// Reads a schema document: `{"version", "types": [{"name", "fields": [{"name", "type", "optional", "default",
-  /// "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete", "wire", "aliases"}], "indexes":
+  /// "indexed", "unique", "fullText", "merge", "sensitive", "decimal", "to", "onDelete", "wire", "aliases"}], "indexes":
   /// [{"fields", "unique", "where"}], "synced", "writeMode", "permissions", "wire"}]}`. Unknown members are errors, so that a misspelt option isn't ignored.
   ///
   /// Throws `BothyError` with code `invalidSchema`. The message names the type, the field and the remedy.
@@ -71,8 +71,8 @@ extension StoreSchema {
     let members = try members(
       value, of: "A field of \(type)",
       allowed: [
-        "name", "type", "optional", "default", "indexed", "unique", "fullText", "merge", "sensitive", "to",
-        "onDelete", "wire", "aliases",
+        "name", "type", "optional", "default", "indexed", "unique", "fullText", "merge", "sensitive",
+        "decimal", "to", "onDelete", "wire", "aliases",
       ])
     guard let name = members["name"]?.stringValue else {
       throw .invalidSchema("A field of \(type) needs a 'name'.")
@@ -84,6 +84,10 @@ extension StoreSchema {
     field.isUnique = try flag(members["unique"], "unique", of: place) ?? false
     field.isFullText = try flag(members["fullText"], "fullText", of: place) ?? false
     field.isSensitive = try flag(members["sensitive"], "sensitive", of: place) ?? false
+    field.isDecimal = try flag(members["decimal"], "decimal", of: place) ?? false
+    guard !field.isDecimal || field.kind == .text else {
+      throw .invalidSchema("'decimal' of \(place) needs the type '\(ValueKind.text.name)'.")
+    }
     field.wire = try text(members["wire"], "wire", of: place)
     field.aliases = try names(members["aliases"], "aliases", of: place)
     if let rule = members["merge"] { field.merge = try choice(rule, "merge", of: place) }
@@ -199,6 +203,7 @@ extension FieldSchema {
     if isUnique { members["unique"] = true }
     if isFullText { members["fullText"] = true }
     if isSensitive { members["sensitive"] = true }
+    if isDecimal { members["decimal"] = true }
     if merge != .remote { members["merge"] = .string(merge.rawValue) }
     if let wire { members["wire"] = .string(wire) }
     if !aliases.isEmpty { members["aliases"] = .array(aliases.map { .string($0) }) }

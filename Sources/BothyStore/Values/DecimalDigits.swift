@@ -54,6 +54,18 @@ package struct DecimalDigits: Sendable, Hashable {
     guard stored.utf8.elementsEqual(text) else { return nil }
   }
 
+  /// Reads a number as people write it, `-12.5`. Returns nil for other text, and for more digits than a `Decimal` has.
+  init?(written text: String) {
+    let bytes = Array(text.utf8.prefix(Self.longestText + 1))
+    let isNegative = bytes.first == Self.minus
+    let digits = isNegative ? bytes[1...] : bytes[...]
+    guard bytes.count <= Self.longestText, let first = digits.first, Self.isDigit(first),
+      digits.last != Self.point
+    else { return nil }
+    self.init(isNegative: isNegative, digits: digits)
+    guard decimal != nil else { return nil }
+  }
+
   /// The text of the number in files and on the wire.
   package var stored: String {
     var bytes = Self.letters(for: whole.count) + whole.map { $0 + Self.zero }
@@ -61,6 +73,9 @@ package struct DecimalDigits: Sendable, Hashable {
     guard isNegative else { return String(decoding: bytes, as: UTF8.self) }
     return "-" + String(decoding: bytes.map(Self.mirrored), as: UTF8.self) + "~"
   }
+
+  /// The number as people write it: `-12.5`.
+  var written: String { (isNegative ? "-" : "") + magnitude }
 
   /// The number without its sign, as people write it: `12.5`.
   var magnitude: String {

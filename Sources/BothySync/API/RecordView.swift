@@ -2,14 +2,14 @@ package import BothyStore
 
 /// A record with its sync state, as results show it.
 package struct RecordView: Sendable {
+  /// The record with its decimals as people write them.
   package let record: AnyRecord
   package let state: String
   /// The metres from the place that was asked for, rounded to a tenth.
   package var distance: Double?
 
   package init(_ record: AnyRecord, in store: SyncedStore) throws {
-    self.record = record
-    state = try store.state(of: record.recordID).name
+    self.init(record, state: try store.state(of: record.recordID).name, in: store)
   }
 
   /// Many at once: the outbox is read once.
@@ -18,7 +18,7 @@ package struct RecordView: Sendable {
   ) throws -> [RecordView] {
     let hasPending = try store.pendingCounts().total > 0
     return try records.map { record in
-      var shown = hasPending ? try RecordView(record, in: store) : RecordView(record, state: "synced")
+      var shown = hasPending ? try RecordView(record, in: store) : RecordView(synced: record, in: store)
       if let nearest, let origin = nearest.origin, case .coordinate(let place) = record[nearest.field] {
         shown.distance = (place.distance(to: origin) * 10).rounded() / 10
       }
@@ -26,8 +26,13 @@ package struct RecordView: Sendable {
     }
   }
 
-  package init(_ record: AnyRecord, state: String) {
-    self.record = record
+  /// A record without pending changes.
+  package init(synced record: AnyRecord, in store: SyncedStore) {
+    self.init(record, state: "synced", in: store)
+  }
+
+  private init(_ record: AnyRecord, state: String, in store: SyncedStore) {
+    self.record = store.store.schema[record.type]?.written(record) ?? record
     self.state = state
   }
 

@@ -177,7 +177,11 @@ extension Outbox.Entry {
       if case .retry(let time) = waiting { writer.member("until", time) }
       if case .blobs(let count) = waiting { writer.member("blobs", count) }
     }
-    writer.member("fields", .object(try changedFields(in: store)))
+    let type = store.store.schema[id.type]
+    let fields = try changedFields(in: store).map { name, value in
+      (name, type?[name]?.written(json: value) ?? value)
+    }
+    writer.member("fields", .object(Dictionary(uniqueKeysWithValues: fields)))
   }
 
   /// Returns the fields that differ from what the server last reported, with null for cleared ones. Empty for a

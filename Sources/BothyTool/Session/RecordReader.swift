@@ -38,7 +38,7 @@ struct RecordReader {
       let known = type.fields.map(\.name).joined(separator: ", ")
       throw BothyError(.unknownField, "\(type.name) has no field '\(name)'. Known: \(known).")
     }
-    do { return try FieldValue(json: json, kind: field.kind) } catch {
+    do { return try field.value(written: json) } catch {
       throw BothyError(.invalidValue, "\(type.name).\(name) does not fit. \(error)")
     }
   }

@@ -222,6 +222,51 @@ import Testing
     expect(.invalidQuery) { _ = try store.fetch(Bill.where { $0.total == Decimal.nan }) }
   }
 
+  @Test("A condition as text compares decimals with numbers of any scale")
+  func numbers() throws {
+    let (less, tenth) = (try Self.number("-12.5"), try Self.number("0.1"))
+    let store = try self.store([Bill("a", 9), Bill("b", 100), Bill("c", less), Bill("d", tenth)])
+    func ids(_ condition: String) throws -> [String] {
+      try store.fetch(AnyQuery("Bill", where: WhereParser.parse(condition))).map(\.id)
+    }
+    #expect(try ids("total > 9") == ["b"])
+    #expect(try ids("total = 9.00") == ["a"])
+    #expect(try ids("total < -12") == ["c"])
+    #expect(try ids("total IN (0.10, 1e2)") == ["b", "d"])
+    #expect(try ids("total >= 'b12.5'") == ["b"])
+    expect(.invalidQuery) { _ = try ids("payer > 9") }
+  }
+
+  @Test("Tools write and show a decimal as a number, and no other text")
+  func written() throws {
+    let total = try #require(Bill.schema["total"])
+    for json: JSONValue in [.double(-12.5), "-12.5", "-12.50", "-y87.4~"] {
+      #expect(try total.value(written: json) == "-y87.4~")
+    }
+    let wide = "12345678901234567890.123456789012345678"
+    #expect(total.written(try total.value(written: .string(wide))) == .text(wide))
+    #expect(total.written("-y87.4~") == "-12.5" && total.written("12,5") == "12,5")
+    #expect(total.written(json: "d1000") == "1000" && total.written(json: .int(3)) == .int(3))
+    for text in ["", "-", "12.", ".5", "1e3", "12,5", String(repeating: "1", count: 39) + "2", "z"] {
+      #expect(throws: FieldValueError.self) { _ = try total.value(written: .string(text)) }
+    }
+    let payer = try #require(Bill.schema["payer"])
+    #expect(try payer.value(written: "12.5") == "12.5" && payer.written("b12.5") == "b12.5")
+    let record = AnyRecord("Bill", id: "a", ["total": "c100", "payer": "b12.5"])
+    #expect(Bill.schema.written(record).fields == ["total": "100", "payer": "b12.5"])
+  }
+
+  @Test("A schema document tells decimals from other text")
+  func mark() throws {
+    let again = try StoreSchema(json: StoreSchema(Bill.self).json.canonicalText)
+    let fields = try #require(again["Bill"]?.fields)
+    #expect(fields.map(\.isDecimal) == [true, true, false])
+    expect(.invalidSchema) {
+      _ = try StoreSchema(
+        json: #"{"types":[{"name":"Bill","fields":[{"name":"total","type":"int","decimal":true}]}]}"#)
+    }
+  }
+
   @Test("A schema with defaults of decimals and days survives its JSON")
   func schema() throws {
     let day = try #require(CalendarDate(year: 2026, month: 3, day: 9))

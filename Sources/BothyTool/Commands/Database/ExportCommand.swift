@@ -32,7 +32,7 @@ struct ExportCommand: AsyncParsableCommand {
   }
 
   private func shown(_ record: AnyRecord, _ session: Session, _ hasPending: Bool) throws -> RecordView {
-    hasPending ? try RecordView(record, in: session.store) : RecordView(record, state: "synced")
+    hasPending ? try RecordView(record, in: session.store) : RecordView(synced: record, in: session.store)
   }
 
   private func jsonLines(_ pages: RecordPages<AnyRecord>, _ session: Session) async throws {
@@ -62,7 +62,8 @@ struct ExportCommand: AsyncParsableCommand {
     let names = type.fields.map(\.name)
     try StandardStreams.write((["id", "container"] + names).map(Self.cell).joined(separator: ","))
     for try await record in pages {
-      let cells = [record.id, record.container].map(Self.cell) + names.map { Self.cell(record[$0]) }
+      let shown = type.written(record)
+      let cells = [record.id, record.container].map(Self.cell) + names.map { Self.cell(shown[$0]) }
       try StandardStreams.write(cells.joined(separator: ","))
     }
   }

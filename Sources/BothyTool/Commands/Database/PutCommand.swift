@@ -116,7 +116,11 @@ extension Session {
     guard let loss = decisions.first(where: { !$0.lostFields.isEmpty }) else {
       return "both changes were merged."
     }
-    let lost = loss.lostFields.map { "\($0.name) (yours was \($0.local.canonicalText))" }
+    let type = store.store.schema[record.type]
+    let lost = loss.lostFields.map { field in
+      let yours = type?[field.name]?.written(json: field.local) ?? field.local
+      return "\(field.name) (yours was \(yours.canonicalText))"
+    }
     return "the server's side stayed in \(lost.joined(separator: ", ")), and the rest was merged. "
       + "`bothy journal restore` with the number \(loss.number) brings yours back."
   }

@@ -69,7 +69,8 @@ struct PackColumns {
           fields[name] = field
         }
         switch (value, field.schema) {
-        case (.string(let cell), let schema?) where schema.kind == .text: record[field.name] = .text(cell)
+        case (.string(let cell), let schema?) where schema.kind == .text && !schema.isDecimal:
+          record[field.name] = .text(cell)
         case (.string(let cell), let schema?) where isText:
           record[field.name] = try records.value(CSVRecordReader.json(cell, schema), of: field.name)
         default: record[field.name] = try records.value(value, of: field.name)

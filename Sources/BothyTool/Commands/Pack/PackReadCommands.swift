@@ -63,7 +63,7 @@ struct PackQueryCommand: AsyncParsableCommand {
       throw ToolError("This pack has no type '\(query.type)'. Known: \(known).")
     }
     let asked = try order.ordered(query.query(limit: limit, offset: offset), type)
-    let records = try await pack.fetch(asked)
+    let records = try await pack.fetch(asked).map { type.written($0) }
     try output.print {
       var table = TextTable(["id"] + type.fields.map(\.name))
       for record in records { table.add([record.id] + type.fields.map { record[$0.name].shown }) }

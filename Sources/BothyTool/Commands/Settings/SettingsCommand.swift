@@ -54,7 +54,7 @@ extension SettingsRow {
     let width = fields.map(\.name.count).max() ?? 0
     let lines = fields.map { field in
       let padding = String(repeating: " ", count: width - field.name.count)
-      return "  \(field.name)\(padding)  \((values[field.name] ?? .null).plainText)"
+      return "  \(field.name)\(padding)  \(field.written(values[field.name] ?? .null).plainText)"
     }
     return (["\(name) (version \(version))"] + lines).joined(separator: "\n")
   }

@@ -30,7 +30,8 @@ struct SettingsGetCommand: AsyncParsableCommand {
           row.write(to: &$0)
         }
       }
-      let value = row.values[try row.field(key).name] ?? .null
+      let field = try row.field(key)
+      let value = field.written(row.values[field.name] ?? .null)
       try output.print {
         value.plainText
       } json: { writer in

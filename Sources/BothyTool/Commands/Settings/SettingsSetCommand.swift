@@ -30,7 +30,10 @@ struct SettingsSetCommand: AsyncParsableCommand {
             + "'{\"id\":\"\(SettingsStorage.recordID)\",\"\(key)\":…}'`.")
       }
       let (old, new) = try StoredSettings(in: store).set(group, key) { try value.map(Self.read($0)) }
-      let (before, after) = (old.values[key] ?? .null, new.values[key] ?? .null)
+      let field = try new.field(key)
+      let (before, after) = (
+        field.written(old.values[key] ?? .null), field.written(new.values[key] ?? .null)
+      )
       try output.print {
         before == after
           ? "\(group).\(key) is \(after.plainText) already."
@@ -54,8 +57,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
         .invalidValue, "'\(text)' does not fit: \(field.name) must be \(field.kind.phrase).")
       do {
         switch field.kind {
-        case .text: return .text(text)
-        case .uuid, .data: return try FieldValue(json: .string(text), kind: field.kind)
+        case .text, .uuid, .data: return try field.value(written: .string(text))
         case .date where Int64(text) == nil && text != "null":
           return try FieldValue(json: .string(text), kind: field.kind)
         default: return try FieldValue(json: JSONValue(parsing: text), kind: field.kind)

@@ -47,7 +47,7 @@ struct SettingsWatchCommand: AsyncParsableCommand {
   private static func print(
     _ row: SettingsRow, _ key: String?, _ changed: [String], _ output: OutputOptions
   ) throws {
-    let value = key.map { row.values[$0] ?? .null }
+    let value = try key.map { try row.field($0).written(row.values[$0] ?? .null) }
     try output.print {
       value?.plainText ?? row.text + "\n"
     } json: { writer in

@@ -40,7 +40,7 @@ struct JournalShowCommand: AsyncParsableCommand {
       if let record { _ = try session.type(record.type) }
       let entries = try session.store.journal.entries(of: record, losing: lost, limit: limit)
       try output.print {
-        let texts = entries.map(\.text)
+        let texts = entries.map { $0.text(session.store.store.schema[$0.record.type]) }
         return texts.isEmpty ? "The journal has nothing of this." : texts.joined(separator: "\n")
       } json: { writer in
         writer.list("entries", entries) { $1.writeMembers(to: &$0) }
@@ -83,14 +83,16 @@ struct JournalRestoreCommand: AsyncParsableCommand {
 
 extension JournalEntry {
   /// The decision on one line, and a line for each field that it replaced.
-  fileprivate var text: String {
+  fileprivate func text(_ type: TypeSchema?) -> String {
     let time = Timestamp(milliseconds: decided).rfc3339
     let reason = if case .rejected(let reason) = outcome { " \(reason.message)" } else { "" }
     var lines = ["\(number)  \(time)  \(record)  \(change.rawValue) \(word): \(sentence)\(reason)"]
     let when = replaced.map { " (written at \(Timestamp(milliseconds: $0).rfc3339))" } ?? ""
     lines += lostFields.map { field in
-      let now = isGone ? "the record is gone" : "is \(field.now.canonicalText) now\(when)"
-      return "    \(field.name) was \(field.local.canonicalText), \(now)"
+      let schema = type?[field.name]
+      func text(_ value: JSONValue) -> String { (schema?.written(json: value) ?? value).canonicalText }
+      let now = isGone ? "the record is gone" : "is \(text(field.now)) now\(when)"
+      return "    \(field.name) was \(text(field.local)), \(now)"
     }
     if let restored { lines.append("    restored at \(Timestamp(milliseconds: restored).rfc3339)") }
     return lines.joined(separator: "\n")
