@@ -20,6 +20,7 @@ final class InspectedDevice: Sendable {
     fields: [
       FieldSchema("title", .text, indexed: true), FieldSchema("country", .text, optional: true),
       FieldSchema("nights", .int, default: 0), FieldSchema("place", .coordinate, optional: true),
+      .field("cost", Decimal?.self),
     ])
   static let stop = TypeSchema(
     "Stop",

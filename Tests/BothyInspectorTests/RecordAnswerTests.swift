@@ -119,6 +119,24 @@ struct RecordAnswerTests {
     #expect(try device.store.store.record(RecordID(type: "Trip", id: id))?["title"] == "Rum")
   }
 
+  @Test("Decimals are shown, edited and compared as numbers")
+  func decimals() async throws {
+    let device = try InspectedDevice()
+    let visitor = try await device.visitor()
+    let body = #"{"type":"Trip","fields":{"title":"Rum","cost":"-12.50"}}"#
+    let id = try #require(try await visitor.post("/api/put", body).json["id"]?.stringValue)
+    #expect(try device.store.store.record(RecordID(type: "Trip", id: id))?["cost"] == "-y87.4~")
+    let found = try await visitor.json("/api/records?type=Trip&where=cost+%3C+-12")
+    #expect(found["records"]?.arrayValue?.first?["fields"]?["cost"] == "-12.5")
+    let shown = try await visitor.json("/api/record?type=Trip&id=\(id)")
+    let compared = shown["pending"]?.first("comparison", where: "field", is: "cost")
+    #expect(compared?["here"] == "-12.5")
+    let trip = try await visitor.json("/api/overview").first("types", where: "name", is: "Trip")
+    #expect(trip?.first("fields", where: "name", is: "cost")?["kind"] == "decimal")
+    let refused = await visitor.post("/api/put", #"{"type":"Trip","fields":{"title":"Rum","cost":"12,5"}}"#)
+    #expect(refused.status == .badRequest && refused.text.contains("cost"))
+  }
+
   @Test("A record that can't be saved is refused with its reason, and nothing changes")
   func badPut() async throws {
     let device = try InspectedDevice()

@@ -3,7 +3,7 @@
 import { parsed } from "./api.js";
 import { acts, focusOn, h } from "./dom.js";
 
-const numeric = ["int", "double", "date"];
+const numeric = ["int", "double", "decimal", "date"];
 const asText = {
   date: (value) => new Date(value).toISOString(),
   coordinate: (value) => `${value.lat}, ${value.lon}`,

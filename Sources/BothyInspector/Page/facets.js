@@ -5,11 +5,14 @@ import { plain } from "./format.js";
 
 /** Fields with more values than this have no facet. */
 const MOST = 6;
-const KINDS = ["bool", "string", "int", "reference"];
+const KINDS = ["bool", "string", "int", "decimal", "reference"];
+
+/** True for text in quotes. A decimal is text that conditions take as a number. */
+const isQuoted = (field, value) => typeof value === "string" && !(field.kind === "decimal" && /^-?\d+(\.\d+)?$/.test(value));
 
 /** The condition for a value, as the box for conditions takes it. */
 const condition = (field, value) =>
-  `${field.name} = ${typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value)}`;
+  `${field.name} = ${isQuoted(field, value) ? `'${value.replaceAll("'", "''")}'` : String(value)}`;
 
 /** The values of each field that the records of a page have, where they are few and come again. */
 export function facetsOf(type, records) {

@@ -77,7 +77,7 @@ export function value(given, kind) {
 export const kindOf = (summary, type, field) =>
   summary?.types.find((each) => each.name === type)?.fields.find((each) => each.name === field)?.kind;
 
-export const isNumeric = (kind) => ["int", "double"].includes(kind);
+export const isNumeric = (kind) => ["int", "double", "decimal"].includes(kind);
 
 /** An id, shortened in the middle; the whole of it stays in the title. */
 export function shortID(id) {
