@@ -309,7 +309,12 @@ final class ProxyResponder: Sendable {
     else { return answer }
     let whole = try await cache.keep(target.key) { () async throws(LoadFailure) -> Answer in
       var body = Data()
-      do { for try await piece in answer.body { body.append(piece) } } catch { throw LoadFailure.of(error) }
+      do {
+        for try await piece in answer.body {
+          body.append(piece)
+          if body.count > length { break }
+        }
+      } catch { throw LoadFailure.of(error) }
       guard body.count == length else {
         throw LoadFailure(.truncated, "\(target.url) sent \(body.count) of \(length) bytes.")
       }

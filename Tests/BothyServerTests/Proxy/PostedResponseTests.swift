@@ -1,5 +1,6 @@
 import BothyCache
 import BothyServer
+import BothyTestSupport
 import Foundation
 import HTTPTypes
 import Testing
@@ -53,6 +54,20 @@ struct PostedResponseTests {
     proxy.origin.answers(200, fields, "ne")
     proxy.origin.answers(200, [.cacheControl: "max-age=3600"], "got")
     #expect(try await proxy.send(.post, "/a", [.contentType: "text/x"], body: "12345").status == 502)
+    #expect(try await proxy.get("/a").text == "got")
+  }
+
+  @Test("A response to POST is read no further than its stated length")
+  func endless() async throws {
+    let proxy = try ProxyUnderTest()
+    let pieces = Calls()
+    let endless = AsyncThrowingStream<Data, any Error>(unfolding: {
+      pieces.add() <= 10_000 ? Data("more".utf8) : nil
+    })
+    proxy.origin.answers(200, fields, endless)
+    proxy.origin.answers(200, [.cacheControl: "max-age=3600"], "got")
+    #expect(try await proxy.send(.post, "/a", [.contentType: "text/x"], body: "12345").status == 502)
+    #expect(pieces.count == 1)
     #expect(try await proxy.get("/a").text == "got")
   }
 
