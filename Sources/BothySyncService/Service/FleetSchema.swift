@@ -129,10 +129,10 @@ extension AccessRules {
       operation.fields = Self.canonical(operation.fields, names)
     }
     guard let declared = schema?[operation.record.type] else { return operation }
-    for field in declared.fields where field.kind.hasManyForms {
+    for field in declared.fields where field.kind.hasManyForms || field.isDecimal {
       guard let value = operation.fields[field.name], !field.kind.isWritten(as: value),
         // The rules reject a value that does not fit.
-        let read = try? FieldValue(json: value, kind: field.kind)
+        let read = try? field.value(written: value)
       else { continue }
       operation.fields[field.name] = read.json
     }

@@ -73,6 +73,25 @@ struct DecimalSyncTests {
     #expect(try await ids(.compare(field: "total", .less, amount("-1"))) == ["1"])
   }
 
+  @Test(
+    "A server with the schema keeps numbers of other clients as decimals",
+    arguments: ["12.50", "12.5", "b12.5"])
+  func otherClient(text: String) async throws {
+    let world = try SimulatedWorld(rules: AccessRules(schema: Self.schema))
+    let (ann, id) = (Principal("ann"), RecordID(type: "Bill", id: "B1"))
+    for value: JSONValue in [.string(text), .double(12.5)] {
+      let number = value == .double(12.5) ? "2" : "1"
+      let record = RecordID(type: id.type, id: id.id + number)
+      let verdict = try await world.service.perform(
+        space: "test", principal: ann,
+        SyncOperation(id: number, kind: .insert, record: record, fields: ["title": "hut", "total": value]))
+      #expect(verdict.isApplied)
+    }
+    let query = AnyQuery("Bill", where: try WhereParser.parse("total = 12.50"))
+    let found = try await world.service.query(space: "test", principal: ann, query)
+    #expect(try found.compactMap { try $0.fields.members()["total"] } == ["b12.5", "b12.5"])
+  }
+
   @Test("A record as tools show it has its decimals as numbers, pending ones too")
   func shown() throws {
     let world = try SimulatedWorld(rules: AccessRules())
