@@ -20,9 +20,9 @@ struct Settings {
         writer.member("generation", group.generation)
         writer.list("fields", group.fields) { writer, field in
           writer.member("name", field.name)
-          writer.member("kind", field.kind.name)
+          writer.member("kind", field.isDecimal ? "decimal" : field.kind.name)
           writer.key("default")
-          (field.defaultValue ?? .null).write(to: &writer)
+          field.written(field.defaultValue ?? .null).write(to: &writer)
         }
       }
     }
