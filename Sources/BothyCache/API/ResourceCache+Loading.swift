@@ -176,10 +176,12 @@ extension ResourceCache {
   /// Returns the entry that a conditional request compares with: the one stored for this request, with its bytes.
   private func storedForCondition(_ demand: Demand) async -> StoredEntry? {
     let (key, typed, request) = (demand.key, demand.options.typed, demand.requestFields)
-    for place in key.variants {
-      if let stored = memory.look(place), stored.answers(request), isAcceptable(stored, key, typed) {
-        return stored
+    let known = key.variants.compactMap { memory.look($0) }
+    for exactly in [true, false] {
+      let stored = known.first {
+        $0.answers(request, exactly: exactly) && isAcceptable($0, key, typed)
       }
+      if let stored { return stored }
     }
     // A disk that fails here causes an unconditional request.
     if let answer = try? await disk?.read({ try VariantSearch(key, for: request, in: $0).answer }),

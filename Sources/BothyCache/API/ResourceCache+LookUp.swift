@@ -59,8 +59,8 @@ extension ResourceCache {
     _ demand: Demand, at now: Int64, if suffices: (EntryState) -> Bool = { _ in true }
   ) -> Found? {
     var use: EntryState?
-    let stored = readInMemory(demand.key, at: now) { stored in
-      guard stored.answers(demand.requestFields) else { return false }
+    let stored = readInMemory(demand.key, at: now) { stored, exactly in
+      guard stored.answers(demand.requestFields, exactly: exactly) else { return false }
       let found = self.use(of: stored.entry.metadata, demand, at: now)
       use = found
       return suffices(found)
@@ -70,18 +70,27 @@ extension ResourceCache {
     return Found(stored: stored, origin: .memory, use: use)
   }
 
-  /// Returns the first accepted response in memory under the key.
+  /// Returns an accepted response in memory under the key: one to an equal request, else the newest in the language that
+  /// the request prefers.
   func readInMemory(
-    _ key: ResourceKey, at now: Int64, if accepts: (StoredEntry) -> Bool
+    _ key: ResourceKey, at now: Int64, if accepts: (_ stored: StoredEntry, _ exactly: Bool) -> Bool
   ) -> StoredEntry? {
     let group = key.source.index
-    if let stored = memory.read(key, now: now, group: group, if: accepts) { return stored }
-    guard hasVariants.load(ordering: .relaxed) else { return nil }
-    for variant in 1..<ResourceKey.variantCount {
+    if let stored = memory.read(key, now: now, group: group, if: { accepts($0, true) }) { return stored }
+    let count = hasVariants.load(ordering: .relaxed) ? ResourceKey.variantCount : 1
+    for variant in 1..<count {
       let place = key.of(variant: variant)
-      if let stored = memory.read(place, now: now, group: group, if: accepts) { return stored }
+      if let stored = memory.read(place, now: now, group: group, if: { accepts($0, true) }) { return stored }
     }
-    return nil
+    var newest: (place: ResourceKey, time: Int64)?
+    for variant in 0..<count {
+      let place = key.of(variant: variant)
+      guard let stored = memory.look(place), stored.isVaried, accepts(stored, false) else { continue }
+      let time = stored.entry.metadata.validatedAt
+      if newest.map({ $0.time < time }) ?? true { newest = (place, time) }
+    }
+    guard let newest else { return nil }
+    return memory.read(newest.place, now: now, group: group, if: { accepts($0, false) })
   }
 
   /// Looks in memory, on disk and in the bundle. An entry from a slow place is copied into memory.

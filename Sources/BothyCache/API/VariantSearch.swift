@@ -8,25 +8,34 @@ struct VariantSearch: Sendable {
     var stored: StoredEntry
   }
 
-  /// The response to the request. Of several, which another version of the store may have written, the newest.
-  var answer: Found?
+  /// The response to the request. Of several, the newest of those that answer it exactly, else the newest.
+  private(set) var answer: Found?
   /// The first response under the key, if it is for other requests.
-  var other: Found?
+  private(set) var other: Found?
 
   /// Searches with one read if the resource does not vary, and with four at most.
   init(_ key: ResourceKey, for request: HTTPFields, in reader: any BlobReader) throws {
+    var similar: Found?
     for variant in 0..<ResourceKey.variantCount {
       let place = key.of(variant: variant)
       guard let entry = try reader.entry(place) else { continue }
       let found = Found(key: place, stored: StoredEntry(entry))
-      if !found.stored.answers(request) {
+      if found.stored.answers(request, exactly: true) {
+        if found.isNewer(than: answer) { answer = found }
+        if variant == 0 { return }
+      } else {
         if variant == 0 { other = found }
-        continue
+        if found.isNewer(than: similar), found.stored.answers(request) { similar = found }
       }
-      if answer.map({ $0.stored.entry.metadata.validatedAt < entry.metadata.validatedAt }) ?? true {
-        answer = found
-      }
-      if variant == 0 { return }
     }
+    guard answer == nil, let similar else { return }
+    answer = similar
+    if similar.key.variant == 0 { other = nil }
+  }
+}
+
+extension VariantSearch.Found {
+  fileprivate func isNewer(than earlier: VariantSearch.Found?) -> Bool {
+    earlier.map { $0.stored.entry.metadata.validatedAt < stored.entry.metadata.validatedAt } ?? true
   }
 }

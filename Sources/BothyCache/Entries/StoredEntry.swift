@@ -20,9 +20,14 @@ package final class StoredEntry: Sendable {
   }
 
   /// True if the entry is a response to a request with these fields (RFC 9111 §4.1).
-  package func answers(_ request: @autoclosure () -> HTTPFields) -> Bool {
+  ///
+  /// - Parameter exactly: true if the values must be those of the entry's own request. The language that a request
+  ///   prefers doesn't count then. Several entries may answer a request, and the one that does so exactly goes first.
+  package func answers(_ request: @autoclosure () -> HTTPFields, exactly: Bool = false) -> Bool {
     !isVaried
-      || Vary.matches(entry.metadata.variedOn, request(), language: entry.metadata.fields[.contentLanguage])
+      || Vary.matches(
+        entry.metadata.variedOn, request(),
+        language: exactly ? nil : entry.metadata.fields[.contentLanguage])
   }
 
   package var isAbsent: Bool { AnswerKind.isNegative(entry.metadata.status) }

@@ -51,6 +51,26 @@ struct VariantTests {
     #expect(inspected.map(\.key) == Array(repeating: tile, count: 4))
   }
 
+  @Test("A response to an equal request goes before one in the preferred language")
+  func preferredLanguage() async throws {
+    let rig = try CacheRig(freshness: .fixed(.days(7))) { request in
+      let fields: HTTPFields = [.vary: "Accept-Language", .contentLanguage: "de"]
+      return .init(200, fields: fields, request.fields[.acceptLanguage] ?? "none")
+    }
+    #expect(try await read(rig, "en, de") == "en, de")
+    #expect(try await read(rig, "de", .local) == "en, de")
+    rig.pass(.minutes(1))
+    #expect(try await read(rig, "de", .remote, reloads: true) == "de")
+    for _ in 0..<2 {
+      #expect(try await read(rig, "de", .local) == "de")
+      #expect(try await read(rig, "en, de", .local) == "en, de")
+      #expect(try await read(rig, "de, en;q=0.5", .local) == "de", "the newest in the language")
+      rig.cache.relieve(.warning)
+      #expect(try await read(rig, "de, en;q=0.5", .local) == "de", "from the disk")
+    }
+    #expect(rig.loader.requests.count == 2)
+  }
+
   @Test("A fifth response replaces the one with the oldest confirmation")
   func bound() async throws {
     let rig = try rig()
