@@ -19,6 +19,8 @@ struct PullProgress: Sendable {
   private(set) var hasMore = false
   /// True if the last answer's pages are shown.
   private(set) var isShowing = true
+  /// True if a page has arrived. The file then knows if the server's history is another than the one it follows.
+  private(set) var hasArrived = false
   /// The last pages that are staged, by their cursors.
   private var held: [SyncScope: String] = [:]
   /// The scopes whose pages wait for a push that the sync couldn't make.
@@ -52,6 +54,7 @@ struct PullProgress: Sendable {
     _ response: SyncResponse, _ states: [SyncScope: PullState], hasSent: Bool
   ) {
     let pages = response.pages
+    if !pages.isEmpty { hasArrived = true }
     if hasSent {
       open += waiting.filter { !open.contains($0) }
       waiting = []

@@ -206,8 +206,10 @@ extension SyncRunner {
       let isFilling = states.contains { $0.staged != nil }
       let isWaiting = request.waitsForPages && states.contains { $0.staged != nil && open.contains($0.scope) }
       let isDeciding = try ServerBinding.isAdopting(in: transaction)
+      // Pages of the history that the file follows may wait for the outcome of an operation.
+      let isUndecided = isDeciding && !(isFilling && pulling.hasArrived)
       let isReading =
-        isBeginning || request.isComparing || isDeciding || states.contains(where: \.isOtherHistory)
+        isBeginning || request.isComparing || isUndecided || states.contains(where: \.isOtherHistory)
       var batch = PushBatch()
       if request.scope != .pull && !isReading && !isWaiting {
         var builder = PushBatchBuilder(

@@ -306,12 +306,15 @@ extension Intent.State {
       || places.contains { $0.deeds > deed.number && $0.container == container }
   }
 
-  /// True if a move returns the record to its container before a move that the server never received.
+  /// True if a move returns the record to its container before a move that the server never received, or before a local
+  /// creation over an online save of the device, which counts as a change of that save.
   private func isBack(_ deed: Intent.Deed) -> Bool {
-    deeds[..<deed.number].contains {
-      $0.record == deed.record && $0.device == deed.device && $0.container != nil && !$0.isReached
-        && $0.from == deed.container
+    let before = deeds[..<deed.number].filter {
+      $0.record == deed.record && $0.device == deed.device && $0.container != nil
     }
+    if before.contains(where: { !$0.isReached && $0.from == deed.container }) { return true }
+    return before.last?.isCreation == true
+      && before.dropLast().contains { $0.isReached && $0.container == deed.container }
   }
 
   private func isCleared(_ field: String, of record: String) -> Bool {

@@ -221,4 +221,22 @@ struct WidePinnedPlaceTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A move back to where the device had created the record changes nothing")
+  func backOverOnlineSave() async throws {
+    let found = try await WideRunner.problems(
+      seed: 64,
+      [
+        .init(policy: .throwing, refusals: .quarantine, batch: 5, page: 3, scopes: [""]),
+        .init(policy: .remoteWins, batch: 5, page: 1, skew: 68_648_085, scopes: ["Sheet"]),
+      ],
+      [
+        .online(0, .init(what: .own, record: 1, place: 0), only: true, []),
+        .write(0, .init(what: .create, record: 1, place: 2)),
+        .sync(1, .both, [], during: nil),
+        .beside(1, .init(what: .move, record: 1, place: 2), syncs: true, [.lostAnswer, .lostAnswer]),
+        .write(0, .init(what: .move, record: 1, place: 0)),
+      ])
+    #expect(found == [])
+  }
 }

@@ -170,4 +170,55 @@ struct WidePinnedTransactionTests {
       ])
     #expect(found == [])
   }
+
+  @Test("An upload is decided although a transaction waits for an operation in doubt")
+  func uploadBesideDoubt() async throws {
+    let found = try await WideRunner.problems(
+      seed: 444,
+      [
+        .init(policy: .localWins, refusals: .quarantine, batch: 6, page: 1, scopes: ["box"]),
+        .init(
+          policy: .changedFields, refusals: .quarantine, batch: 5, page: 6, skew: 35_659_163, scopes: [""]),
+        .init(policy: .remoteWins, refusals: .discard, batch: 5, page: 4, skew: 1_890_709, scopes: [""]),
+      ],
+      [
+        .sync(2, .both, [], during: nil),
+        .write(2, .init(what: .title, record: 4, place: 0)),
+        .sync(2, .both, [.lostAnswer, .busy, .lostAnswer], during: nil),
+        .atomic(
+          2,
+          [
+            .init(what: .pen, record: 4, place: 0), .init(what: .count, record: 2, place: 2),
+            .init(what: .count, record: 0, place: 0),
+          ]),
+        .adopt(2, .uploadMine, []),
+      ])
+    #expect(found == [])
+  }
+
+  @Test("An upload is decided although a transaction has a conflict")
+  func uploadBesideConflict() async throws {
+    let found = try await WideRunner.problems(
+      seed: 418,
+      [
+        .init(policy: .latestWins, refusals: .discard, batch: 1, page: 3, scopes: ["box"]),
+        .init(policy: .latestWins, refusals: .discard, batch: 5, page: 2, skew: 65_922_555, scopes: [""]),
+        .init(policy: .latestWins, refusals: .discard, batch: 5, page: 5, skew: -26_654_669, scopes: [""]),
+        .init(policy: .latestWins, batch: 2, page: 4, skew: 16_476_592, scopes: [""]),
+      ],
+      [
+        .sync(3, .both, [], during: nil),
+        .online(2, .init(what: .own, record: 4, place: 0), only: false, []),
+        .atomic(
+          3,
+          [
+            .init(what: .own, record: 3, place: 2), .init(what: .count, record: 2, place: 2),
+            .init(what: .note, record: 4, place: 0),
+          ]),
+        .adopt(3, .keepApart, []),
+        .sync(3, .both, [.none, .lostRequest, .late], during: nil),
+        .adopt(3, .uploadMine, []),
+      ])
+    #expect(found == [])
+  }
 }
