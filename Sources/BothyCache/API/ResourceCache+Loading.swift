@@ -32,14 +32,14 @@ extension ResourceCache {
       throw BothyError(.offline, "The cache has no network to load \(demand.key) from.")
     }
     let key = demand.key
-    board.count(key.source) { $0.coalesced += 1 }
     let name = FlightKey(key: key, fields: demand.options.fields)
     let reader = readers.enter(name, demand.options.typed)
     defer { readers.leave(name, reader) }
     let outcome: FetchOutcome
     do throws(LoadFailure) {
       outcome = try await flights.value(
-        for: name, priority: demand.options.priority, progress: demand.options.progress
+        for: name, priority: demand.options.priority, progress: demand.options.progress,
+        joined: { [board] in board.count(key.source) { $0.coalesced += 1 } }
       ) { flight async throws(LoadFailure) in
         try await self.load(demand, fetcher, flight)
       }
@@ -66,8 +66,6 @@ extension ResourceCache {
     _ demand: Demand, _ fetcher: Fetcher, _ flight: InFlightRequest
   ) async throws(LoadFailure) -> FetchOutcome {
     let key = demand.key
-    // The reader that starts the work has not joined another request.
-    board.count(key.source) { $0.coalesced -= 1 }
     hub.send(.requested(key))
     do throws(LoadFailure) {
       let outcome = try await exchange(demand, fetcher, flight)

@@ -38,14 +38,15 @@ struct TableUpgrade {
       arguments: [Self.key, state])
   }
 
-  /// The statements, as a hash, and SQLite's number of the tables, which every change of any table raises.
+  /// A hash of the statements, and of the SQL of all tables and indexes of the file.
   private func state() throws -> String {
-    let number = try Int64.fetchOne(database, sql: "PRAGMA schema_version") ?? 0
+    let present = try String.fetchOne(
+      database, sql: "SELECT group_concat(coalesce(sql, name), ';') FROM sqlite_master")
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for statement in recorder.tables {
-      for byte in statement.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    for text in recorder.tables + [present ?? ""] {
+      for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     }
-    return "\(number) \(hash)"
+    return String(hash, radix: 16)
   }
 
   private func noted() throws -> String? {

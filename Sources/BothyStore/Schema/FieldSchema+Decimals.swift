@@ -46,7 +46,9 @@ extension TypeSchema {
   /// Returns a record with its decimals as people write them, for tools that show it.
   package func written(_ record: AnyRecord) -> AnyRecord {
     var shown = record
-    for field in fields where field.isDecimal { shown[field.name] = field.written(record[field.name]) }
+    for field in fields where field.isDecimal {
+      if let value = record.fields[field.name] { shown[field.name] = field.written(value) }
+    }
     return shown
   }
 }

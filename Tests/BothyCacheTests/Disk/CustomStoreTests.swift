@@ -100,7 +100,7 @@ struct CustomStoreTests {
     let path = folder.file("cache.sqlite")
     let tier = DiskTier { options in
       var options = options
-      options.busyTimeout = .seconds(20)
+      options.busyTimeout = .seconds(60)
       return try DiskStore(path: path, options: options)
     }
     let store = try tier.open()
@@ -113,7 +113,7 @@ struct CustomStoreTests {
     #expect(isLocked)
     let file = folder.url("shipped.sqlite")
     let export = Task { try await cache.export(to: file) }
-    for _ in 0..<500 {
+    for _ in 0..<100 {
       let found = try await cache.stored([tile(1)])
       #expect(found[0] != nil)
       await Task.yield()

@@ -13,6 +13,7 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
     var key: Key
     var work: Work
     var progress: (@Sendable (LoadProgress) -> Void)?
+    var joined: (@Sendable () -> Void)?
     var continuation: Continuation
   }
 
@@ -40,10 +41,11 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
   /// - Parameters:
   ///   - priority: raises the priority of a running load, until this caller leaves.
   ///   - progress: called from the load's task.
+  ///   - joined: called once this caller waits for a load that another one began. It must not call this table.
   /// - Throws: the error of the work, or `.cancelled` if the calling task is cancelled.
   package func value(
     for key: Key, priority: LoadPriority = .normal, progress: (@Sendable (LoadProgress) -> Void)? = nil,
-    _ work: @escaping Work
+    joined: (@Sendable () -> Void)? = nil, _ work: @escaping Work
   ) async throws(LoadFailure) -> Value {
     let id = state.withLock { state in
       state.nextWaiter += 1
@@ -51,7 +53,9 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
     }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { (continuation: Continuation) in
-        enter(id, Waiter(key: key, work: work, progress: progress, continuation: continuation), priority)
+        let waiter = Waiter(
+          key: key, work: work, progress: progress, joined: joined, continuation: continuation)
+        enter(id, waiter, priority)
       }
     } onCancel: {
       leave(id)
@@ -70,6 +74,7 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
         return (false, nil)
       case .join(let flight, let highest):
         state.requests[flight]?.flight.set(highest)
+        waiter.joined?()
         return (false, state.requests[flight]?.flight)
       case .queue: return (false, nil)
       }
@@ -104,6 +109,7 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
     _ number: Int, _ waiter: Waiter, _ priority: LoadPriority, _ ids: [Int], _ state: inout State
   ) {
     let flight = InFlightRequest(priority)
+    for id in ids.dropFirst() { state.waiters[id]?.joined?() }
     for id in ids {
       if let progress = state.waiters[id]?.progress { flight.watch(id, progress) }
     }
