@@ -15,7 +15,7 @@ extension SyncedStore {
   @available(
     *, unavailable,
     message:
-      "Name the record: `update(todo) { … }`. To change all: `write { try $0.update(Todo.all) { … } }`."
+      "Name the record: `update(Todo.self, id: id) { … }`. To change all: `write { try $0.update(Todo.all) { … } }`."
   )
   public func update<E: Entity>(_ type: E.Type, _ change: (inout E) throws -> Void) async throws {}
   @available(
