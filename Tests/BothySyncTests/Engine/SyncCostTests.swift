@@ -126,12 +126,18 @@ struct SyncCostTests {
         try await scene.store.save(edited, options: RequestOptions(writePolicy: .local))
       }
     }
+    /// The smallest number of several saves. A notice of a commit that arrives during one may add statements.
+    func least() async throws -> Int? {
+      var counts: [Int] = []
+      for number in 0..<4 { counts.append(try await save("least \(number)")) }
+      return counts.min()
+    }
     // The first finds the commits of the other store's opening.
     _ = try await save("one")
-    let alone = try await save("two")
+    let alone = try #require(try await least())
     try await other.store.write { _ = try $0.update(Note.self, id: "first") { $0.note = "theirs" } }
     #expect(try await save("three") > alone)
-    #expect(try await save("four") == alone)
+    #expect(try await least() == alone)
   }
 
   @Test("An unchanged container counts as pulled now, and in the file within an hour")
