@@ -24,7 +24,7 @@ final class SharedBudget: Sendable {
   /// Takes `amount`, or returns false.
   ///
   /// - Parameter isWhole: true if the amount fits beyond a share when its user holds nothing, and beyond the budget when
-  ///   nobody does.
+  ///   no user holds anything.
   private func take(_ amount: Int, for principal: String, isWhole: Bool) -> Bool {
     state.withLock { state in
       let held = state.held[principal] ?? 0
@@ -58,7 +58,7 @@ final class SharedBudget: Sendable {
     /// Takes `more` of the budget. Returns false, and takes nothing, if the budget or the user's share has no room.
     func grow(by more: Int) -> Bool { take(more, isWhole: false) }
 
-    /// Takes the size of something that can't come in parts. It fits in any case if nobody holds anything, so that each
+    /// Takes the size of something that can't come in parts. It fits in any case if no user holds anything, so that each
     /// has its turn. Within the budget it fits beyond the user's share if the user holds nothing.
     func takeWhole(_ size: Int) -> Bool { take(size, isWhole: true) }
 

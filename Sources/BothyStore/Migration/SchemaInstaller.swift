@@ -28,8 +28,7 @@ struct SchemaInstaller {
         "INSERT INTO bothy_meta VALUES ('schema', ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
       arguments: [schema.json.canonicalText])
     // Raises SQLite's number of the tables, by which open stores notice a schema that changes none. Only a change of the
-    // tables does that. Setting `PRAGMA schema_version` is no substitute, because SQLite warns that it can corrupt a
-    // file, and `user_version` is the number of the format, by which older versions of Bothy refuse a file.
+    // tables does that. SQLite warns that setting `PRAGMA schema_version` can corrupt a file, and `user_version` is the number of the format, by which older versions of Bothy refuse a file.
     try database.execute(sql: "CREATE VIEW bothy_saved AS SELECT 1; DROP VIEW bothy_saved")
   }
 

@@ -42,11 +42,7 @@ struct TableUpgrade {
   private func state() throws -> String {
     let present = try String.fetchOne(
       database, sql: "SELECT group_concat(coalesce(sql, name), ';') FROM sqlite_master")
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for text in recorder.tables + [present ?? ""] {
-      for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    }
-    return String(hash, radix: 16)
+    return String(ReplacedFields.hash(of: .list(recorder.tables + [present ?? ""])))
   }
 
   private func noted() throws -> String? {
