@@ -32,8 +32,6 @@ package struct FileAssembly {
 
   /// Writes one entry of the file's metadata.
   package func note(_ text: String, as key: String) throws {
-    try database.execute(
-      sql: "INSERT INTO bothy_meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-      arguments: [key, text])
+    try Format.note(text, as: key, in: database)
   }
 }

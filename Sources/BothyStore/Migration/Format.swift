@@ -1,3 +1,5 @@
+import GRDB
+
 /// The file format's marks and its history.
 ///
 /// - 1: first format. `bothy_meta(key, value)`, one STRICT table a type, `bothy_link` for lists of references.
@@ -16,4 +18,17 @@ enum Format {
       target_type TEXT NOT NULL, target TEXT NOT NULL, owner_type TEXT NOT NULL, field TEXT NOT NULL,
       owner TEXT NOT NULL, PRIMARY KEY (target_type, target, owner_type, field, owner)) STRICT, WITHOUT ROWID
     """
+
+  /// Returns one entry of the file's metadata, or nil if the file or the entry isn't there yet.
+  static func noted(_ key: String, in database: Database) throws -> String? {
+    guard try database.tableExists("bothy_meta") else { return nil }
+    return try String.fetchOne(database, sql: "SELECT value FROM bothy_meta WHERE key = ?", arguments: [key])
+  }
+
+  /// Writes one entry of the file's metadata, over an earlier one.
+  static func note(_ text: String, as key: String, in database: Database) throws {
+    try database.execute(
+      sql: "INSERT INTO bothy_meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+      arguments: [key, text])
+  }
 }

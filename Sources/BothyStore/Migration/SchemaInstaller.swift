@@ -8,11 +8,7 @@ struct SchemaInstaller {
 
   /// Returns the schema stored in the file, or nil for an empty file.
   static func stored(in database: Database) throws -> StoreSchema? {
-    guard try database.tableExists("bothy_meta") else { return nil }
-    guard
-      let text = try String.fetchOne(database, sql: "SELECT value FROM bothy_meta WHERE key = 'schema'")
-    else { return nil }
-    return try StoreSchema(json: text)
+    try Format.noted("schema", in: database).map { try StoreSchema(json: $0) }
   }
 
   func installFormat() throws {
@@ -23,12 +19,10 @@ struct SchemaInstaller {
   }
 
   func save(_ schema: StoreSchema) throws {
-    try database.execute(
-      sql:
-        "INSERT INTO bothy_meta VALUES ('schema', ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-      arguments: [schema.json.canonicalText])
+    try Format.note(schema.json.canonicalText, as: "schema", in: database)
     // Raises SQLite's number of the tables, by which open stores notice a schema that changes none. Only a change of the
-    // tables does that. SQLite warns that setting `PRAGMA schema_version` can corrupt a file, and `user_version` is the number of the format, by which older versions of Bothy refuse a file.
+    // tables does that. SQLite warns that setting `PRAGMA schema_version` can corrupt a file, and `user_version` is the
+    // number of the format, by which older versions of Bothy refuse a file.
     try database.execute(sql: "CREATE VIEW bothy_saved AS SELECT 1; DROP VIEW bothy_saved")
   }
 

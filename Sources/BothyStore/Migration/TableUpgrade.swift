@@ -33,9 +33,7 @@ struct TableUpgrade {
   func note() throws {
     let state = try state()
     guard try noted() != state else { return }
-    try database.execute(
-      sql: "INSERT INTO bothy_meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-      arguments: [Self.key, state])
+    try Format.note(state, as: Self.key, in: database)
   }
 
   /// A hash of the statements, and of the SQL of all tables and indexes of the file.
@@ -45,11 +43,7 @@ struct TableUpgrade {
     return String(ReplacedFields.hash(of: .list(recorder.tables + [present ?? ""])))
   }
 
-  private func noted() throws -> String? {
-    guard try database.tableExists("bothy_meta") else { return nil }
-    return try String.fetchOne(
-      database, sql: "SELECT value FROM bothy_meta WHERE key = ?", arguments: [Self.key])
-  }
+  private func noted() throws -> String? { try Format.noted(Self.key, in: database) }
 
   private struct Column: Equatable, Sendable {
     var name: String

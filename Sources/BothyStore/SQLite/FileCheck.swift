@@ -34,9 +34,7 @@ final class FileCheck: Sendable {
     let last = try Int64.fetchOne(
       database, sql: "SELECT CAST(value AS INTEGER) FROM bothy_meta WHERE key = ?", arguments: [key])
     if let last, last <= now, now - last < interval { return false }
-    try database.execute(
-      sql: "INSERT INTO bothy_meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-      arguments: [key, "\(now)"])
+    try Format.note("\(now)", as: key, in: database)
     return true
   }
 
