@@ -1,4 +1,4 @@
-// Asks the program of the page, and tells failures with their remedy.
+// Sends requests to the program of the page, and turns failures into messages with a remedy.
 
 export class Failure extends Error {
   constructor(code, message, isLost = false) {
@@ -21,7 +21,7 @@ export class Whole {
 
 const isLong = (source) => /^-?\d{16,}$/.test(source) && !Number.isSafeInteger(Number(source));
 
-/** JSON with each digit of its whole numbers, where the browser tells them. */
+/** JSON with each digit of its whole numbers, where the browser gives them. */
 export function parsed(text) {
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   return JSON.parse(text, (key, value, context) => typeof value === "number" && isLong(context?.source ?? "") ? new Whole(context.source) : value);

@@ -1,4 +1,4 @@
-// The inspector's page: its sections, and what is around each of them.
+// The inspector's page: its sections and their surroundings.
 
 import { post } from "./api.js";
 import { acts, h, patch } from "./dom.js";

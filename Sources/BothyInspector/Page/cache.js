@@ -1,4 +1,4 @@
-// Copies that may be deleted at any time: how much of what, how fresh, what is pinned.
+// Copies that may be deleted at any time: their sizes, ages and pins.
 
 import { h } from "./dom.js";
 import { badge, bytes, clock, empty, facts, number, plural, span, table } from "./format.js";
@@ -101,11 +101,11 @@ export default {
   },
   render(context, data) {
     return [
-      h("p", { class: "lead" }, "Copies of what is on the network. All of it may go at any time; what is pinned stays, and counts against no limit."),
+      h("p", { class: "lead" }, "Copies of data from the network. Any may be deleted at any time; pinned ones stay, and count against no limit."),
       data.caches.length
         ? [h("p", { class: "legend", "aria-hidden": "true" }, states.map(([name, words]) => h("span", null, h("i", { class: name }), words))),
           data.caches.map((cache, index) => section(context, cache, index, data.open))]
-        : empty("No cache was named.", "Start the inspector with --cache DIR, and what that folder keeps is shown here: entries and bytes of each source, how fresh they are, what is pinned, and hit rates."),
+        : empty("No cache was named.", "Start the inspector with --cache DIR, and this page shows the folder's entries and bytes by source, with their ages, pins and hit rates."),
     ];
   },
 };

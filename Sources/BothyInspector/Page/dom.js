@@ -3,7 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Describes an element; `key` tells siblings apart, functions are listeners (`onclick`). */
+/** Describes an element; `key` distinguishes siblings, functions are listeners (`onclick`). */
 export function h(tag, props, ...children) {
   const { key, ...rest } = props ?? {};
   return { tag, key, props: rest, children: flat(children) };
@@ -76,7 +76,7 @@ function update(real, node) {
   for (const name of new Set([...Object.keys(old), ...Object.keys(node.props)])) {
     if (old[name] !== node.props[name]) set(real, name, node.props[name], old[name]);
   }
-  // Whoever clicks a box changes it without being asked.
+  // A click changes a box by itself.
   if ("checked" in node.props) real.checked = Boolean(node.props.checked);
   real.bothy = { key: node.key, props: node.props };
   arrange(real, node.children);
@@ -105,7 +105,7 @@ export function announce(text) {
   live.textContent = live.textContent === text ? text + "\u00a0" : text;
 }
 
-/** Moves the focus to what is new, so that the next key goes on from there. */
+/** Moves the focus to the new element, so that the next key continues there. */
 export function focusOn(selector) {
   const real = document.querySelector(selector);
   if (!real) return;

@@ -17,7 +17,7 @@ function written(value, kind) {
   return asText[kind]?.(value) ?? (typeof value === "object" && !value.digits ? JSON.stringify(value, null, 1) : String(value));
 }
 
-/** Returns the value of a field's text as JSON. Throws an `Error` whose message tells how to write it. */
+/** Returns the value of a field's text as JSON. Throws an `Error` whose message says how to write it. */
 function read(text, field) {
   const bare = text.trim();
   switch (field.kind) {

@@ -52,7 +52,7 @@ const code = (character) => `⟨U+${character.codePointAt(0).toString(16).toUppe
 /** A text in which everything can be seen, and nothing changes how the rest is read. */
 export const plain = (text) => String(text).replace(HIDDEN, code);
 
-/** A text in its own direction, which leaves what is around it as it was. */
+/** A text in its own direction, which leaves the text around it as it was. */
 export const words = (text) => h("bdi", null, plain(text));
 
 /** A field's value by its kind. */
@@ -121,7 +121,7 @@ export function pager(context, range, next) {
 export const facts = (pairs) => h("dl", { class: "facts inline" },
   pairs.map(([name, what]) => h("div", { key: name }, h("dt", null, name), h("dd", null, what))));
 
-/** A list that has nothing in it: what it would show. */
+/** A list without entries, with what it shows otherwise. */
 export const empty = (title, text) => h("div", { class: "empty" }, h("strong", null, title), h("p", null, text));
 
 /** A table with a name, heads for columns, and rows of cells. */

@@ -8,20 +8,20 @@ const decisions = [
   { name: "retry", text: "Retry", done: "It is sent again with the next sync.",
     note: "Send it again with the next sync, as it is here now." },
   { name: "keepLocal", text: "Keep local", done: "It stays as it is here, and is not sent.",
-    note: "Keep what is here and stop sending it. The next pull brings the server's again.",
-    ask: "What is here stays and counts as synced. The change is not sent any more, and the next pull, which brings everything, puts the server's state in its place." },
+    note: "Keep the record as it is here and stop sending it. The next pull brings the server's again.",
+    ask: "What is here stays and counts as synced. The change is no longer sent. The next full pull puts the server's state in its place." },
   { name: "revert", text: "Revert", done: "It is what the server has.",
-    note: "Undo the change: the record becomes what the server last told, or goes if it was made here.",
-    ask: "The change made here is undone: the record becomes what the server last told, or goes if it was made on this device. The journal keeps the change for a while, and can restore it." },
+    note: "Undo the change: the record becomes what the server last sent. One that was made here is removed.",
+    ask: "The change made here is undone: the record becomes what the server last sent. One that was made on this device is removed. The journal keeps the change for a while, and can restore it." },
   { name: "removeLocal", text: "Remove local", done: "It is gone from this device.",
     note: "Remove the record from this device only. The server keeps what it has.",
-    ask: "The record goes from this device with the change that was made here. The server keeps what it has, and the next pull brings that. The journal keeps the change for a while." },
+    ask: "The record is removed from this device with the change that was made here. The server keeps what it has, and the next pull brings that. The journal keeps the change for a while." },
 ];
 
 /** The page on which a decision can be taken back. */
 const JOURNAL = { href: "#/journal", text: "See the journal" };
 
-/** The server's reason, with what is wrong with which field. */
+/** The server's reason, with the fault of each field. */
 export function reason(entry, isFillable = false) {
   if (!entry.reason) return null;
   return h("div", { class: "reason" },
@@ -38,7 +38,7 @@ export function comparison(entry, summary) {
   const same = entry.comparison.length - shown.length;
   if (!shown.length) return entry.kind === "delete" ? h("p", { class: "dim" }, "The record was deleted here.") : null;
   return [
-    table(`How ${entry.type} ${entry.id} differs`, ["Field", "Here", "On the server, as last told"], shown.map((field) =>
+    table(`How ${entry.type} ${entry.id} differs`, ["Field", "Here", "On the server, as last sent"], shown.map((field) =>
       h("tr", { key: field.field }, h("th", { scope: "row" }, field.field),
         h("td", { class: "here" }, value(field.here, kindOf(summary, entry.type, field.field))), h("td", { class: "there" }, value(field.server, kindOf(summary, entry.type, field.field)))))),
     same ? h("p", { class: "dim small" }, `${plural(same, "other field")} ${same === 1 ? "is" : "are"} the same.`) : null,
@@ -118,7 +118,7 @@ function askMany(context, entries, decision) {
   document.querySelector("dialog")?.showModal();
 }
 
-/** Closes the question, and goes back to the button that asked it. */
+/** Closes the question, and returns to the button that opened it. */
 function close(context, button) {
   document.querySelector("dialog")?.close();
   context.memory.asking = null;
@@ -212,7 +212,7 @@ export default {
     const there = new Set(found.entries.map(keyOf));
     const gone = memory.asking && [memory.asking.key ?? memory.asking.many.map(keyOf)].flat().find((key) => !there.has(key));
     if (gone) {
-      decided(`${gone} waits for no decision any more: it was edited or decided about elsewhere.`);
+      decided(`${gone} no longer waits for a decision: it was edited or decided about elsewhere.`);
       memory.asking = null;
     }
     if (memory.chosen) memory.chosen = new Set([...memory.chosen].filter((key) => there.has(key)));

@@ -75,7 +75,7 @@ function pressed(context, event) {
   keys[event.key]();
 }
 
-/** Drags the map with the pointer that went down; one that hardly moved has pointed at something. */
+/** Drags the map with the pressed pointer; one that hardly moved has pointed at something. */
 function grabbed(context, event) {
   if (event.button !== 0 || context.memory.pointer !== undefined) return;
   const svg = event.currentTarget, begin = [event.clientX, event.clientY];

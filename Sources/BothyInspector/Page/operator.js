@@ -1,4 +1,4 @@
-// The operator's page: its sections, and what is around each of them.
+// The operator's page: its sections and their surroundings.
 
 import { h, patch } from "./dom.js";
 import { when } from "./format.js";

@@ -9,11 +9,11 @@ const count = (value) => value === null || value === undefined ? unknown() : num
 const rate = (value) => value === null ? unknown("not yet known") : `${value < 10 ? value.toFixed(1) : number(Math.round(value))}/s`;
 const seconds = (value) => value === null ? unknown("none lately") : value < 1 ? `${(value * 1000).toFixed(value < 0.01 ? 1 : 0)} ms` : `${value.toFixed(1)} s`;
 
-/** A page without servers: what would be here, and how. */
+/** A page without servers: what it shows, and how to see it. */
 const noServers = (what) => empty("No server was named.",
   `${what} Start the page with --server http://host:port for each process, as near to it as no proxy is between.`);
 
-/** Tells if a process answers, or since when it doesn't. */
+/** Says if a process answers, or since when it doesn't. */
 export function state(server, now) {
   if (server.awaySince !== null) return [badge("away", "bad"), " since ", when(server.awaySince, now)];
   if (server.answeredAt === null) return badge("not asked yet", "plain");
@@ -35,7 +35,7 @@ export const servers = {
   title: () => "Servers",
   load: ({ get, signal }) => get("/api/operator/servers", {}, signal),
   render(context, data) {
-    if (!data.servers.length) return [noServers("Its processes would be side by side here."), asJSON("servers")];
+    if (!data.servers.length) return [noServers("Its processes appear here side by side."), asJSON("servers")];
     const line = (server, kind) => {
       const found = server.lines.find((entry) => entry.kind === kind);
       return found.running === null ? unknown() : `${number(found.running)}${found.waiting ? `, ${number(found.waiting)} wait` : ""}`;
@@ -77,7 +77,7 @@ export const refusals = {
   title: () => "Refusals",
   load: ({ get, signal }) => get("/api/operator/refusals", {}, signal),
   render(context, data) {
-    if (!data.servers.length) return [noServers("What it refuses would be counted here, by reason and by route."), asJSON("refusals")];
+    if (!data.servers.length) return [noServers("Refusals are counted here, by reason and by route."), asJSON("refusals")];
     return [
       h("p", { class: "lead" }, "Lately means since this page first looked, ten minutes at most. Who was refused is in the server's log, in the lines labelled bothy.audit: servers keep no such list in memory."),
       data.servers.map((server, index) => section(server, index, data.now,
@@ -85,13 +85,13 @@ export const refusals = {
           `Rejected changes of devices: ${number(server.rejected ?? 0)}, of which your back end refused ${number(server.decided ?? 0)}.`),
         h("h3", null, "By reason"),
         byLately(server.reasons).length ? counted(`Reasons at ${server.url}`, ["Reason"], ["reason"], byLately(server.reasons))
-          : empty("Nothing was refused.", "Reasons such as expired, space, principalRate or unavailable would be counted here."),
+          : empty("Nothing was refused.", "Reasons such as expired, space, principalRate or unavailable are counted here."),
         h("h3", null, "By route"),
         byLately(server.routes).length ? counted(`Routes at ${server.url}`, ["Route", "Method", "Status"], ["route", "method", "status"], byLately(server.routes))
-          : empty("No route refused a request.", "Routes with answers such as 401, 403, 429 and 503 would be counted here."),
+          : empty("No route refused a request.", "Routes with answers such as 401, 403, 429 and 503 are counted here."),
         h("h3", null, "Ended connections"),
         byLately(server.endings).length ? counted(`Ended connections at ${server.url}`, ["Reason"], ["reason"], byLately(server.endings))
-          : empty("The server ended no connection.", "Connections beyond the limit, and slow ones, would be counted here."))),
+          : empty("The server ended no connection.", "Connections beyond the limit, and slow ones, are counted here."))),
       asJSON("refusals"),
     ];
   },
@@ -128,7 +128,7 @@ export const limits = {
       limit.option && entry.applies && server.answeredAt !== null ? h("div", { class: "small" }, use(entry, data.now)) : null);
     return [
       h("p", { class: "lead" }, "The most that was seen is by this page's looks, every few seconds since it was opened. A server that came to a limit in between counts it: how often is beside the reason of the refusals. Some reasons belong to several limits."),
-      data.servers.length ? null : noServers("The values in force, and how near each process came to them, would be here. These are the defaults of this program."),
+      data.servers.length ? null : noServers("The values in force, and how near each process came to them, appear here. These are the defaults of this program."),
       subjects.map((subject, index) => h("section", { key: subject, "aria-labelledby": `subject-${index}` },
         h("h2", { id: `subject-${index}` }, subject),
         table(`Limits: ${subject}`, ["Limit", ...(columns.length ? columns : ["Default"])],
@@ -149,7 +149,7 @@ function files(entry, id) {
     ...entry.disks.map((disk) => [PLACES[disk.of] ?? disk.of, `${bytes(disk.free)} free`])];
   return rows.length ? table(id, ["What", { text: "Bytes", class: "num" }],
     rows.map(([name, text]) => h("tr", { key: name }, h("th", { scope: "row" }, name), h("td", { class: "num" }, text))), { class: "narrow" })
-    : empty("No file is known.", "PostgreSQL keeps its own files. With --blobs the disk of the blobs would be here.");
+    : empty("No file is known.", "PostgreSQL keeps its own files. With --blobs the disk of the blobs appears here.");
 }
 
 export const storage = {
@@ -157,7 +157,7 @@ export const storage = {
   title: () => "Storage",
   load: ({ get, signal }) => get("/api/operator/storage", {}, signal),
   render: (context, data) => [
-    data.database === null ? empty("No database was named.", "Its files, as this machine sees them, would be here. Start the page with --database.")
+    data.database === null ? empty("No database was named.", "Its files, as this machine sees them, appear here. Start the page with --database.")
       : h("section", { "aria-labelledby": "here" }, h("h2", { id: "here" }, "As this machine sees it"), files(data, "Files of the database")),
     data.servers.length ? data.servers.map((server, index) => section(server, index, data.now,
       files(server, `Files at ${server.url}`),
@@ -167,7 +167,7 @@ export const storage = {
       server.pools.map((pool) => h("tr", { key: pool.kind }, h("th", { scope: "row" }, POOLS[pool.kind]),
         h("td", { class: "num" }, count(pool.running)), h("td", { class: "num" }, count(pool.connections)), h("td", { class: "num" }, rate(pool.rate)),
         h("td", { class: "num" }, seconds(pool.meanTime)), h("td", { class: "num" }, count(pool.failed)))))))
-      : noServers("Each process's transactions, and the connections for them, would be here."),
+      : noServers("Each process's transactions, and the connections for them, appear here."),
     data.servers.length ? h("p", { class: "dim" }, "More transactions than connections means that some wait. A log that grows without end has a reader that does not end.") : null,
     asJSON("storage"),
   ],

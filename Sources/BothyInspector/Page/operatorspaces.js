@@ -9,11 +9,11 @@ const unknown = (words = "not known") => sign("–", words);
 const count = (value, words) => value === null ? unknown(words) : number(value);
 const size = (value, words) => value === null ? unknown(words) : bytes(value);
 
-/** The same data for programs. It opens with the page's own cookie. */
+/** A link to the data as JSON. It opens with the page's own cookie. */
 export const asJSON = (path) => h("p", { key: "json", class: "small" },
   h("a", { href: `/api/operator/${path}`, target: "_blank", rel: "noopener" }, "This page as JSON"));
 
-/** A page without a database: what would be here, and how. */
+/** A page without a database: what it shows, and how to see it. */
 export const noDatabase = (what) => empty("No database was named.",
   `${what} Start the page with --database, as you give it to bothy serve.`);
 
@@ -68,7 +68,7 @@ function range({ memory, route }, data) {
 }
 
 function list(context, data) {
-  if (data.database === null) return noDatabase("Its spaces would be listed here.");
+  if (data.database === null) return noDatabase("Its spaces are listed here.");
   const waits = data.spaces.some((space) => space.countedAt === null);
   const part = context.route.query.get("part");
   return [
@@ -157,7 +157,7 @@ function rejections(data) {
 /** The commands that set where a webhook continues. */
 export const mends = (entry) => entry.skip === null ? null : h("ul", { class: "commands" },
   h("li", null, "Deliver again from the start: ", h("code", null, entry.rewind)),
-  h("li", null, "Leave out what is undelivered: ", h("code", null, entry.skip)));
+  h("li", null, "Leave out undelivered changes: ", h("code", null, entry.skip)));
 
 function hooks(data) {
   return h("section", { "aria-labelledby": "hooks" },

@@ -47,20 +47,20 @@ export const overview = {
         tile("Spaces", count(data.spaces), data.database === null ? "no database was named" : "in the database", "#/spaces"),
         tile("Servers", data.servers.length ? `${answering.length} of ${data.servers.length}` : "none", data.servers.length ? "answer" : "none was named", "#/servers",
           data.servers.some((server) => server.awaySince !== null) ? "bad" : ""),
-        tile("Refused lately", answering.length ? number(refused) : sign("–", "not known"), answering.length ? "requests" : "no server tells it", "#/refusals", refused ? "wait" : ""),
-        tile("Due for upkeep", count(data.due), data.due === null ? "no database tells it" : data.due ? "spaces" : "nothing waits", "#/upkeep"),
+        tile("Refused lately", answering.length ? number(refused) : sign("–", "not known"), answering.length ? "requests" : "no server reports it", "#/refusals", refused ? "wait" : ""),
+        tile("Due for upkeep", count(data.due), data.due === null ? "no database reports it" : data.due ? "spaces" : "nothing waits", "#/upkeep"),
         tile("Webhooks", data.webhooks.length ? number(behind) : "none", data.webhooks.length ? (behind ? "spaces behind" : "everything is delivered") : "have progress", "#/webhooks", failing ? "bad" : behind ? "wait" : "")),
       h("section", { "aria-labelledby": "needs" },
         h("h2", { id: "needs" }, "What needs you"),
         attention.length
           ? h("ul", { class: "needs" }, attention.map(([text, action, href]) => h("li", null, h("span", null, text), " ", h("a", { href }, action))))
-          : empty("Nothing.", "Servers that don't answer, failing webhooks, late upkeep and full disks would be told of here.")),
+          : empty("Nothing.", "Servers that don't answer, failing webhooks, late upkeep and full disks are reported here.")),
       h("section", { "aria-labelledby": "looked" },
-        h("h2", { id: "looked" }, "What is looked at"),
+        h("h2", { id: "looked" }, "Checks"),
         facts([["Database", data.database === null ? "none" : h("code", null, data.database)]]),
         data.servers.length
           ? h("ul", { class: "plainlist", id: "states" }, data.servers.map((server) => h("li", { key: server.url }, h("code", null, server.url), " ", state(server, data.now))))
-          : noServers("Its state would be here.")),
+          : noServers("Its state appears here.")),
       asJSON("overview"),
     ];
   },
@@ -77,7 +77,7 @@ function hook(line, index, now) {
         line.worst.map((entry) => h("tr", { key: entry.space }, h("th", { scope: "row", class: "nowrap" }, h("a", { href: `#/spaces/${encodeURIComponent(entry.space)}` }, entry.space)),
           h("td", { class: "num" }, number(entry.behind)), h("td", { class: "num" }, entry.failures ? badge(number(entry.failures), "bad") : "0"),
           h("td", { class: "nowrap" }, when(entry.delivered, now)), h("td", null, mends(entry)))))
-      : empty("Nothing is behind.", "Spaces with undelivered changes would be listed here, those with the most failures first."),
+      : empty("Nothing is behind.", "Spaces with undelivered changes are listed here, those with the most failures first."),
     line.behind > line.worst.length ? h("p", { class: "dim" }, `${plural(line.worst.length, "space")} of ${number(line.behind)}. All of them: `, h("code", null, line.list)) : null);
 }
 
@@ -86,10 +86,10 @@ export const webhooks = {
   title: () => "Feed and webhooks",
   load: ({ get, signal }) => get("/api/operator/webhooks", {}, signal),
   render: (context, data) => [
-    h("p", { class: "lead" }, "A webhook's progress is in the database, in each space. A webhook that fails goes on by itself when its receiver answers with 2xx again. After an answer of 410 a process leaves it alone until the process is started again."),
-    data.database === null ? noDatabase("The progress of webhooks would be here.")
+    h("p", { class: "lead" }, "A webhook's progress is in the database, in each space. A webhook that fails continues by itself when its receiver answers with 2xx again. After an answer of 410 a process leaves it alone until the process is started again."),
+    data.database === null ? noDatabase("The progress of webhooks appears here.")
       : data.webhooks.length ? data.webhooks.map((line, index) => hook(line, index, data.now))
-        : empty("No webhook has delivered anything.", "With bothy serve --webhook its progress would be here, from the first delivery on."),
+        : empty("No webhook has delivered anything.", "With bothy serve --webhook its progress appears here, from the first delivery on."),
     data.servers.map((server, index) => section(server, index, data.now,
       server.webhooks.length
         ? table(`Webhooks at ${server.url}`, ["Webhook", "State", { text: "Failing spaces", class: "num" }, { text: "Lag", class: "num" }, { text: "Delivered changes", class: "num" },
@@ -98,13 +98,13 @@ export const webhooks = {
           h("td", null, entry.disabled ? [badge("switched off", "bad"), " Start the process again when the receiver is back."] : badge("on", "good")),
           h("td", { class: "num" }, count(entry.failing)), h("td", { class: "num" }, entry.lag === null ? sign("–", "not known") : entry.lag ? span(entry.lag * 1000) : "none"),
           h("td", { class: "num" }, count(entry.changes ?? 0)), h("td", { class: "num" }, seconds(entry.meanTime)))))
-        : h("p", { class: "dim" }, "This process tells of no webhook. It has none, or has not delivered yet."),
+        : h("p", { class: "dim" }, "This process reports no webhook. It has none, or has not delivered yet."),
       h("h3", null, "Feed"),
       server.feed.length
         ? table(`Reads of the feed at ${server.url}`, ["Status", { text: "Requests since its start", class: "num" }],
           server.feed.map((entry) => h("tr", { key: entry.status }, h("th", { scope: "row" }, entry.status), h("td", { class: "num" }, number(entry.total)))), { class: "narrow" })
-        : h("p", { class: "dim" }, "Nobody has read the feed from this process. Its readers keep their own places, so the server knows no lag of theirs."))),
-    data.servers.length ? null : noServers("What each process delivers, its lag and what it has switched off would be here."),
+        : h("p", { class: "dim" }, "No reader has used the feed of this process. Its readers keep their own places, so the server knows no lag of theirs."))),
+    data.servers.length ? null : noServers("What each process delivers, its lag and what it has switched off appear here."),
     asJSON("webhooks"),
   ],
 };
@@ -115,7 +115,7 @@ export const upkeep = {
   load: ({ get, signal }) => get("/api/operator/upkeep", { limit: 50 }, signal),
   render: (context, data) => [
     h("p", { class: "lead" }, "A space is due when something in it gets too old, and after a change when its rest is over. Servers look after due spaces by themselves, a few at a time. A space that fails is put off, and the log says why."),
-    data.database === null ? noDatabase("The spaces that are due would be here.") : [
+    data.database === null ? noDatabase("The spaces that are due appear here.") : [
       h("p", null, data.due ? [badge("due", "wait"), ` ${data.due >= data.dueLimit ? "at least " : ""}${plural(data.due, "space")} now.`] : [badge("nothing is due", "good"), " Those below come next."]),
       data.spaces.length
         ? table("Spaces by the time of their upkeep", ["Space", "Due", "To do it now"], data.spaces.map((space) => h("tr", { key: space.space },
@@ -129,7 +129,7 @@ export const upkeep = {
           data.servers.map((server) => h("tr", { key: server.url }, h("th", { scope: "row" }, server.url, server.awaySince === null ? null : [" ", badge("away", "bad")]),
             h("td", { class: "nowrap" }, server.age === null ? sign("–", "not known") : `${span(server.age * 1000)} ago`), h("td", { class: "num" }, count(server.due)),
             h("td", { class: "num" }, server.lag === null ? sign("–", "not known") : span(server.lag * 1000)), h("td", { class: "num" }, count(server.done)), h("td", { class: "num" }, count(server.failed))))))
-      : noServers("When each process last looked, and what it did, would be here."),
+      : noServers("When each process last looked, and what it did, appear here."),
     asJSON("upkeep"),
   ],
 };

@@ -51,7 +51,7 @@ export default {
         attention.length
           ? h("ul", { class: "needs" }, attention.map(([text, action, href]) =>
             h("li", null, h("span", null, text), action ? [" ", h("a", { href }, action)] : null)))
-          : empty("Nothing.", "Refused changes, a server that does not answer and paused syncing would be told of here.")),
+          : empty("Nothing.", "Refused changes, a server that does not answer and paused syncing are reported here.")),
       h("div", { class: "columns" },
         h("section", { "aria-labelledby": "types" },
           h("h2", { id: "types" }, "Types"),
@@ -61,7 +61,7 @@ export default {
               h("td", { class: "num" }, number(type.count)),
               h("td", null, type.synced ? "synced" : "on this device only"),
               h("td", { class: "dim names" }, type.fields.map((field) => field.name).join(", ")))))
-            : empty("No types.", "The types that the app declares would stand here, with how many records of each there are.")),
+            : empty("No types.", "The types that the app declares are listed here with their numbers of records.")),
         h("section", { "aria-labelledby": "facts" },
           h("h2", { id: "facts" }, "The file"),
           h("dl", { class: "facts" },

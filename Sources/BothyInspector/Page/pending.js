@@ -20,14 +20,14 @@ export function why(entry, summary) {
     default:
       if (!summary?.server) return "This database has no server. Give it one, then sync.";
       if (summary.paused) return "Syncing is paused. Resume it, or sync from here.";
-      if (summary.server.reachable === false) return "The server does not answer. It goes as soon as it does.";
+      if (summary.server.reachable === false) return "The server does not answer. It is sent when the server answers again.";
       if (entry.reason) return ["Refused before; tried again with the next sync. ", h("a", { href: "#/inbox" }, "Decide in the inbox"), "."];
-      return "Goes with the next sync.";
+      return "It is sent with the next sync.";
   }
 }
 
 /** Explains an empty list. */
-export const isEmpty = (summary) => !summary?.server ? "Nothing that would be sent was changed here."
+export const isEmpty = (summary) => !summary?.server ? "No synced record was changed here."
   : summary.lastEndedWell ? "The server has everything that was done here." : "Nothing was changed here since the file was made. It was not synced yet.";
 
 /** The entries that wait only for a sync that ends well. */
@@ -66,7 +66,7 @@ export default {
       blobs?.waiting ? h("p", null, `${plural(blobs.waiting, "file")} to upload: ${bytes(blobs.sent)} of ${bytes(blobs.bytes)} are there.`) : null,
       data.entries.length
         ? table("Pending changes", ["What", "Record", "Why it waits", "Fields", "Since"], data.entries.map((entry) => row(entry, context)))
-        : empty("Nothing waits.", "Each record with changes that the server does not have would be listed here, with the reason why it waits."),
+        : empty("Nothing waits.", "Each record with changes that the server does not have is listed here, with the reason why it waits."),
       data.total > SIZE || memory.marks.length ? pager(context,
         data.entries.length ? `${number(first + 1)}–${number(first + data.entries.length)} of ${number(data.total)}` : "", data.next) : null,
     ];

@@ -53,7 +53,7 @@ function field(device, trip, name, label) {
     class: name, title: label, onchange: (event) => put(device.name, trip.id, { [name]: event.target.value.trim() || null }) });
 }
 
-/** Notes of several lines, which a field of one line would lose. Shift and Enter begin another. */
+/** Notes of several lines, which a field of one line loses. Shift and Enter begin another. */
 function notes(device, trip) {
   const text = trip.fields.notes ?? "";
   const write = (event) => {

@@ -75,7 +75,7 @@ function form(context) {
       ": = != < <= > >= IN CONTAINS BEGINSWITH MATCHES WITHIN INSIDE IS NULL, joined by AND, OR, NOT."));
 }
 
-/** How SQLite read the page; open where a scan visited many records. */
+/** The way in which SQLite read the page, open where a scan visited many records. */
 function plan(statements) {
   const scanned = statements.reduce((sum, each) => sum + each.scanned, 0);
   if (!statements.length) return null;
@@ -109,7 +109,7 @@ function compare(memory, page) {
 function list(context, data) {
   const type = typeOf(context);
   const types = (context.summary ?? context.memory.summary)?.types ?? [];
-  if (!type) return empty("No types.", "The records of each type that the app declares would be listed here.");
+  if (!type) return empty("No types.", "The records of each type that the app declares are listed here.");
   const rows = data.records.map((record) => {
     return h("tr", { key: record.id, class: context.memory.changed?.has(record.id) ? "changed" : "" },
       h("th", { scope: "row", class: "id" }, recordLink(type.name, record.id)),
@@ -134,8 +134,8 @@ function list(context, data) {
       ? table(`Records of the type ${type.name}`, ["Id", "State", measured && { text: "Metres", class: "num" },
         ...type.fields.map((field) => head(context, type, field))].filter(Boolean), rows, { class: "records" })
       : empty("No records.", context.route.query.get("where")
-        ? "Records for which the condition holds would be listed here. Change the condition, or leave it out."
-        : `Records of the type ${type.name} would be listed here: bothy db put makes one, a sync brings others.`),
+        ? "Records for which the condition holds are listed here. Change the condition, or leave it out."
+        : `Records of the type ${type.name} are listed here: bothy db put makes one, a sync brings others.`),
     pager(context, range(context, data), data.next),
   ];
 }

@@ -28,7 +28,7 @@ export default {
       h("p", { class: "lead" }, "Groups of settings that apps share. A value that differs from its default is marked; changes by any process show at once."),
       files.length ? files.map((file) => h("section", { key: file.path, "aria-label": file.path },
         h("h2", null, h("code", null, file.path)),
-        file.groups.length ? file.groups.map(group) : empty("No groups yet.", "An app makes a group when it first reads it; it would stand here with its values.")))
+        file.groups.length ? file.groups.map(group) : empty("No groups yet.", "An app makes a group when it first reads it; it is listed here with its values.")))
         : empty("No settings.", "This database holds none. Name a file that does with --settings FILE, and its groups and values are shown here."),
     ];
   },

@@ -6,7 +6,7 @@ import { clock, number } from "./format.js";
 import { follow } from "./live.js";
 
 const main = document.getElementById("main");
-/** How often times such as "2 min ago" are drawn anew, in milliseconds. */
+/** The time after which ages such as "2 min ago" are drawn again, in milliseconds. */
 const TICK = 15_000;
 
 /** The name of the page, as a link to its first view where it has views. */
@@ -32,14 +32,14 @@ function decoded(text) {
   try { return decodeURIComponent(text); } catch { return text; }
 }
 
-/** Draws; where that takes the focused element away, the next key goes on from the title. */
+/** Draws; where that takes the focused element away, the next key continues from the title. */
 export function keepingFocus(draw) {
   const focused = document.activeElement;
   draw();
   if (focused && !focused.isConnected) focusOn("#main h1");
 }
 
-/** The sections as a list of links, with what is counted in them. */
+/** The sections as a list of links, with their counts. */
 export const navigation = (sections, first, current, counts, bad) => h("ul", null, sections.map(([name, text]) => h("li", { key: name },
   h("a", { href: `#/${name === first ? "" : name}`, "aria-current": current === name ? "page" : null },
     h("span", null, text),
@@ -48,7 +48,7 @@ export const navigation = (sections, first, current, counts, bad) => h("ul", nul
 /**
  * Shows views, and reads them again when their events come.
  *
- * `first` is the view without a name in the address, `summary` the address of what is read with every view, and
+ * `first` is the view without a name in the address, `summary` the address that is read with every view, and
  * `summaryEvents` are the events after which it is read again. `draw(shell)` draws what is around the view.
  */
 export class Shell {
@@ -89,7 +89,7 @@ export class Shell {
     const route = this.readRoute();
     const before = this.current;
     route.isFirst = isFirst;
-    // The same page with other parameters keeps what it remembers and where the focus is.
+    // A page with other parameters keeps its memory and the focus.
     const isSamePage = before?.route.name === route.name && before.route.parts.join("/") === route.parts.join("/");
     route.isSamePage = isSamePage;
     before?.abort.abort();
@@ -127,13 +127,13 @@ export class Shell {
         this.clockOffset = this.summary.now - Date.now();
         this.drawFrame();
         if (isFirst) this.showSection();
-        // Views tell of what is in the summary too.
+        // Views show parts of the summary too.
         if (this.current.data) this.current.draw();
       } catch { /* the stream of events says that the page's program is lost */ }
     }
   }
 
-  /** How long ago something was goes on by itself. */
+  /** Ages such as "2 min ago" grow by themselves. */
   tick() {
     const now = Date.now() + this.clockOffset, { data } = this.current;
     if (!this.summary || !this.isLive || document.hidden) return;
@@ -186,7 +186,7 @@ class Shown {
 
   get isCurrent() { return this.shell.current === this; }
 
-  /** What views work with. */
+  /** The context of views. */
   get context() {
     return {
       route: this.route, summary: this.shell.summary, memory: this.memory, signal: this.abort.signal, get, post,
@@ -194,7 +194,7 @@ class Shown {
     };
   }
 
-  /** Reads and draws. Who asks while it reads gets what is read after that. */
+  /** Reads and draws. A call during a read gets the result of the next one. */
   load(isFirst = false) {
     this.isStale = true;
     this.loading ??= this.read(isFirst).finally(() => { this.loading = null; });

@@ -11,7 +11,7 @@ const names = {
 const PAGE = 25;
 const tones = { cancelled: "plain", paused: "wait", expensiveNetwork: "wait", constrainedNetwork: "wait", lowPower: "wait" };
 
-/** What a sync moved, in words; null when nothing. */
+/** The rows that a sync moved, in words; null for none. */
 function moved(sync) {
   const parts = [];
   if (sync.pushed) parts.push(`${number(sync.pushed)} sent`);
@@ -65,7 +65,7 @@ export default {
         h("h2", { id: "past" }, "Syncs"),
         data.syncs.length
           ? h("ol", { class: "moments", id: "syncs" }, data.syncs.map(past))
-          : empty("Nothing was synced yet.", "Each sync that moved something, or did not end well, would be here with what it did and why it ended."),
+          : empty("Nothing was synced yet.", "Each sync that moved something, or did not end well, is listed here with what it did and why it ended."),
         data.moreSyncs ? h("button", { type: "button", id: "older", onclick: () => { memory.limit = (memory.limit ?? PAGE) + 75; context.reload(); } }, "Show older syncs") : null),
       h("section", { "aria-labelledby": "pulls" },
         h("h2", { id: "pulls" }, "Last pulls"),
@@ -90,7 +90,7 @@ export default {
             h("tr", { key: entry.position }, h("td", { class: "nowrap" }, when(entry.time)), h("td", null, entry.principal ?? "somebody"),
               h("td", null, badge(entry.kind)), h("th", { scope: "row" }, h("span", { class: "dim" }, entry.type, " "), recordLink(entry.type, entry.id)),
               h("td", { class: "dim" }, entry.fields.join(", ")))))
-          : memory.history ? empty("The server remembers no changes.", "Who changed what would be listed here, the newest first.") : null,
+          : memory.history ? empty("The server remembers no changes.", "Changes and their authors are listed here, the newest first.") : null,
         summary?.server
           ? (!memory.history || memory.next) && h("button", { type: "button", id: "ask", ...acts(!memory.asking, () => askServer(context)) },
             memory.history ? "Show older changes" : "Ask the server who changed what")

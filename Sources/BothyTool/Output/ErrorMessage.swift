@@ -16,8 +16,16 @@ struct ErrorMessage {
       case let error as BothyError: Self.sentence(of: error)
       case let error as RemoteError: error.message
       case let error as CocoaError: Self.sentence(of: error)
-      default: "\(error)"
+      case is CancellationError: "The command was interrupted."
+      default: Self.sentence(ofOther: error)
       }
+  }
+
+  /// Returns the text of an error of these modules, which is a sentence. Quotes any other.
+  private static func sentence(ofOther error: any Error) -> String {
+    let isOurs = String(reflecting: type(of: error)).hasPrefix("Bothy")
+    if isOurs, let sentence = error as? any CustomStringConvertible { return sentence.description }
+    return "The command ended for a reason without a message. Please report it with this text: \(error)"
   }
 
   /// Returns the error's message. Adds a remedy for a missing token or network.
@@ -48,7 +56,7 @@ struct ErrorMessage {
     case .fileReadNoPermission: return "\(path) may not be read. Check its permissions."
     case .fileWriteNoPermission: return "\(path) may not be written. Check the permissions of its folder."
     case .fileWriteOutOfSpace: return "The disk is full, so \(path) was not written. Free some space."
-    default: return error.localizedDescription
+    default: return "\(path) can't be used: \(error.localizedDescription)"
     }
   }
 }
