@@ -30,17 +30,20 @@ enum LocalChange: Sendable {
     }
   }
 
-  /// - Parameter time: the time of the deletion of a record that was never seen here, which is queued for the server;
-  ///   `nil` to queue none.
-  func apply(in transaction: WriteTransaction, assumedAt time: Int64? = nil) throws {
+  /// - Parameters:
+  ///   - time: the time of the deletion of a record that isn't here, which is queued for the server; `nil` to queue none.
+  ///   - content: the content that such a deletion is of, or `nil` for whatever the server has.
+  func apply(
+    in transaction: WriteTransaction, assumedAt time: Int64? = nil, of content: FieldsDocument? = nil
+  ) throws {
     switch self {
     case .save(let record, let container): try transaction.save(record, in: container)
     case .move(let id, let container): try transaction.move(id, to: container)
     case .delete(let id):
       if try !transaction.delete(id), let time, try OutboxQueue.mark(id, in: transaction) == nil {
         try OutboxQueue.begin(
-          id, .delete, at: SyncClock.Reading(time: time, isReliable: true), group: transaction.group,
-          in: transaction)
+          id, .delete, at: SyncClock.Reading(time: time, isReliable: true), last: content,
+          group: transaction.group, in: transaction)
       }
     case .share(let id, let change, let edited):
       try OutboxQueue.share(id, change, edited: edited, in: transaction)

@@ -160,8 +160,9 @@ extension JournalEntry {
 extension DecisionJournal {
   /// Restores the content that a decision took from the user, as a new local write. An existing record gets the lost
   /// fields alone, on top of its present state: counts are added, and texts and lists keep what others wrote since. A
-  /// missing record is created again, and a deletion that was undone is
-  /// made again. Sensitive fields aren't kept, so they stay as they are.
+  /// missing record is created again, and a deletion that was undone is made again. If its record isn't on this device,
+  /// it applies to the deleted content, and the merge policy decides about any other that the server has. Sensitive
+  /// fields aren't kept, so they stay as they are.
   ///
   /// An entry of an atomic transaction is restored with all others of it that lost something, as one such transaction.
   ///
@@ -248,7 +249,9 @@ extension DecisionJournal {
         record: entry.record)
     }
     guard let lost = entry.lost else {
-      return try LocalChange.delete(entry.record).apply(in: transaction, assumedAt: now)
+      // Of an unknown content no version of the server is deleted unasked.
+      return try LocalChange.delete(entry.record).apply(
+        in: transaction, assumedAt: now, of: entry.deleted ?? .empty)
     }
     let content = JournalContent(entry, table.schema)
     guard let here = try transaction.record(entry.record) else {

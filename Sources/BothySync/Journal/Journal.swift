@@ -225,8 +225,7 @@ enum Journal {
 
   /// Removes the content of a record. The verdicts on its writes stay known.
   static func forgetContent(of id: RecordID, in transaction: WriteTransaction) throws {
-    try transaction.run(
-      "UPDATE bothy_journal SET \(emptied) WHERE type = ? AND id = ? AND lost IS NOT NULL", id)
+    try transaction.run("UPDATE bothy_journal SET \(emptied) WHERE type = ? AND id = ?", id)
   }
 
   // MARK: migrations
@@ -256,7 +255,8 @@ enum Journal {
     _ change: (inout [String: JSONValue]) -> Void
   ) throws {
     let rows = try transaction.rows(
-      "SELECT number, lost, base, now, names FROM bothy_journal WHERE type = ? AND lost IS NOT NULL", type
+      "SELECT number, lost, base, now, names FROM bothy_journal WHERE type = ? AND ifnull(lost, base) NOTNULL",
+      type
     ) { (number: $0.int(at: 0), documents: (1...3).map($0.document), names: $0.text(at: 4)) }
     for row in rows {
       var gone: Set<String> = []
@@ -355,14 +355,13 @@ extension Journal {
     let verdict = Verdict(rawValue: row.int(at: 3))
     let cause = JournalEntry.Cause(rawValue: row.int(at: 8)) ?? .acknowledged
     let reason = try row.text(at: 6).map { try Rejection(json: $0) }
-    let (lost, now) = (row.document(at: 7), row.document(at: 12))
+    let (lost, base, now) = (row.document(at: 7), row.document(at: 11), row.document(at: 12))
     var entry = JournalEntry(
-      number: row.int(at: 0), record: row.record(at: 1),
-      change: ChangeKind(number: row.int(at: 9)),
+      number: row.int(at: 0), record: row.record(at: 1), change: ChangeKind(number: row.int(at: 9)),
       outcome: verdict?.outcome(row.text(at: 5), reason) ?? .unknown, cause: cause,
-      isFinal: verdict?.isFinal ?? true, decided: row.int(at: 4), lost: lost)
+      isFinal: verdict?.isFinal ?? true, decided: row.int(at: 4), lost: lost,
+      deleted: lost == nil ? base : nil)
     if let lost {
-      let base = row.document(at: 11)
       entry.listsFields = row.text(at: 10) != nil
       entry.isGone = now == nil && entry.listsFields
       entry.lostFields = try fields(Loss.names(row.text(at: 10)), lost, base, now)

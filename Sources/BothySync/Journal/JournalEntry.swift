@@ -113,6 +113,9 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   package var lostContainer: String?
   /// True if the record no longer existed when this was decided.
   package var isGone = false
+  /// The content that a deletion removed here, without sensitive fields, or `nil` if it isn't known. The deletion is made
+  /// again of this content alone.
+  var deleted: FieldsDocument?
   /// The time of the other side's write, in milliseconds since 1970, as far as the server reported it.
   package var replaced: Int64?
   /// The time at which this was restored, or `nil`.
@@ -305,7 +308,8 @@ extension Journal {
     var local: FieldsDocument?
     /// The fields that were changed here and have another value now.
     private(set) var names: [String] = []
-    /// The values of these fields before the change, or `nil` if the server didn't know the record.
+    /// The values of these fields before the change, or `nil` if the server didn't know the record. Of a deletion, the
+    /// content that it removed.
     private(set) var base: FieldsDocument?
     /// The present values of these fields, or `nil` if the record no longer exists.
     private(set) var now: FieldsDocument?
@@ -346,7 +350,10 @@ extension Journal {
       try self.init(
         row.map { table.document($0) }, since: entry.base?.fields, now: current, fields: fields, place: place,
         in: table.schema)
-      guard let local else { return }
+      guard let local else {
+        base = try Self.deleted(by: entry, table.schema, in: transaction)
+        return
+      }
       let kept = try Self.kept(local, since: entry.base?.fields, live?.fields, now: fields ?? live?.fields)
       names.removeAll { table.schema[$0].map(kept) ?? false }
       base = try base.map { FieldsDocument(try $0.members().filter { names.contains($0.key) }) }

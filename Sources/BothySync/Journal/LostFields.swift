@@ -1,6 +1,6 @@
 import BothyStore
 
-/// The rule of which fields a decision has taken.
+/// The rules of which fields a decision has taken, and of what a deletion has removed.
 extension Journal.Loss {
   /// Returns a function that is true for fields which a decision didn't take, although they have another value now. The
   /// value of a new record may be a default that its caller didn't give. Other values may have both sides' changes.
@@ -27,6 +27,18 @@ extension Journal.Loss {
         return sum?.canonicalText == (now[name] ?? .null).canonicalText
       }
     }
+  }
+
+  /// Returns the content that a deletion removed, as the server had it or else as it was shown. Returns `nil` for a
+  /// record that wasn't here, and for other changes.
+  static func deleted(
+    by entry: Outbox.Entry, _ schema: TypeSchema, in transaction: ReadTransaction
+  ) throws -> FieldsDocument? {
+    guard entry.change == .delete,
+      var members = try (entry.base?.fields ?? OutboxQueue.last(entry.id, in: transaction))?.members()
+    else { return nil }
+    for field in schema.fields where field.isSensitive { members[field.name] = nil }
+    return FieldsDocument(members)
   }
 }
 

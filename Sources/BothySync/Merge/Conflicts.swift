@@ -112,10 +112,10 @@ struct Conflicts: Sendable {
     if let server = context.serverFields, let base = context.base, server == base, !context.isMovedByBoth {
       return .client
     }
-    if context.operation == .delete && context.base == nil && context.deleted == nil
-      && context.serverFields != nil
+    // A deletion without a base is of the content that was seen here, or of any version if none was.
+    if context.operation == .delete, context.base == nil, let server = context.serverFields,
+      context.deleted ?? server == server
     {
-      // Deleted without having been seen here: the deletion applies to whatever version the server has.
       return .client
     }
     // Only the audience was changed here, which doesn't concern fields.

@@ -221,4 +221,25 @@ struct WidePinnedTransactionTests {
       ])
     #expect(found == [])
   }
+
+  @Test("A restored deletion deletes no record that another device made since")
+  func restoredDeletion() async throws {
+    let found = try await WideRunner.problems(
+      seed: 994,
+      [
+        .init(policy: .remoteWins, refusals: .discard, batch: 1, page: 4, scopes: [""]),
+        .init(
+          policy: .remoteWins, refusals: .quarantine, batch: 4, page: 4, skew: -47_631_919,
+          scopes: ["Sheet", "box/1"]),
+      ],
+      [
+        .atomic(0, [.init(what: .note, record: 0, place: 1)]),
+        .sync(0, .pull, [], during: .init(what: .delete, record: 0, place: 0)),
+        .decide(0, 4, .removeLocal),
+        .write(1, .init(what: .clear, record: 0, place: 1)),
+        .sync(1, .both, [], during: nil),
+        .restore(0, 57),
+      ])
+    #expect(found == [])
+  }
 }

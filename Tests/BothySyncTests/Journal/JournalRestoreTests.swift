@@ -108,6 +108,61 @@ struct JournalRestoreTests {
     #expect(try await pair.server("T1") == nil)
   }
 
+  /// Returns a pair on which A has withdrawn its deletion of a note that both have, and doesn't have the note.
+  private func withdrawn() async throws -> Pair {
+    let pair = try await Pair.sharing(policy: .fieldByField)
+    try pair.a.remove()
+    try pair.a.store.resolve(.note(), .removeLocal)
+    return pair
+  }
+
+  @Test("A withdrawn deletion is made again of the content that it removed")
+  func withdrawnDeletion() async throws {
+    let pair = try await withdrawn()
+    try await pair.a.store.journal.restore(entry(pair))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == nil)
+  }
+
+  @Test("A restored deletion gives way to another device's record of its id")
+  func deletionOfAnother() async throws {
+    let pair = try Pair(policy: .fieldByField)
+    let store = pair.a.store
+    try pair.a.atomic { try $0.insert(Note(id: "T1", "mine")) }
+    try pair.a.remove()
+    try store.resolve(.note(), .removeLocal)
+    try pair.b.insert("T1", "theirs")
+    await pair.b.store.sync()
+    let entry = try #require(try store.journal.entries(losing: true).first { $0.isUndoneDeletion })
+    try await store.journal.restore(entry)
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == "theirs")
+    let told = try #require(try store.journal.entries(losing: true).first)
+    #expect(told.isUndoneDeletion && told.isRestorable && told.number > entry.number)
+    #expect(told.policy == "fieldByField")
+  }
+
+  @Test("A withdrawn deletion is made again after a field was renamed")
+  func renamedDeletion() async throws {
+    let pair = try await withdrawn()
+    var schema = StoreSchema(version: 2, types: [Note.schema])
+    schema.types[0].fields[0] = FieldSchema("name", .text)
+    try pair.a.restart(
+      schema: schema, migrations: [Migration(to: 2, .renameField(type: "Note", from: "title", to: "name"))])
+    try await pair.a.store.journal.restore(entry(pair))
+    await pair.a.store.sync()
+    #expect(try await pair.server("T1") == nil)
+  }
+
+  @Test("A withdrawn deletion whose content was purged deletes nothing unasked")
+  func purgedDeletion() async throws {
+    let pair = try await withdrawn()
+    try pair.a.store.purge(.note())
+    try await pair.a.store.journal.restore(entry(pair))
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == "start")
+  }
+
   @Test("A change that a person reverted by mistake is restored")
   func reverted() async throws {
     let pair = try await Pair.sharing()
