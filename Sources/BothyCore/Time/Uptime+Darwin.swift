@@ -3,16 +3,16 @@
   import Foundation
 
   extension Uptime {
-    /// Returns the uptime of this machine.
-    package static func now() -> Uptime {
+    /// The nanoseconds since this machine started, which never fall.
+    package static var nanoseconds: Int64 {
       var time = timespec()
       clock_gettime(CLOCK_MONOTONIC, &time)
-      return Uptime(boot: boot, milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+      return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
     /// The id of the machine's present run. If the system has none, the id is the process's own, and a relaunch counts
     /// as a restart.
-    private static let boot: String = {
+    package static let boot: String = {
       let name = "kern.bootsessionuuid"
       var size = 0
       guard sysctlbyname(name, nil, &size, nil, 0) == 0, size > 1 else { return UUID().uuidString }

@@ -11,4 +11,7 @@ package struct Uptime: Sendable, Hashable {
     self.boot = boot
     self.milliseconds = milliseconds
   }
+
+  /// Returns the uptime of this machine.
+  package static func now() -> Uptime { Uptime(boot: boot, milliseconds: nanoseconds / 1_000_000) }
 }

@@ -101,7 +101,7 @@ public final class LocalStore: Sendable {
       CommitSignals(path: path, options: options, writer: connections.writer)
     }
     do {
-      let (known, hasConcealed, isCheckDue, kept) = try connections.writer.write { database in
+      let (known, hasConcealed, isCheckDue, kept, lead) = try connections.writer.write { database in
         try recorder?.admit(database)
         let tables = recorder.map { TableUpgrade(database: database, recorder: $0) }
         try tables?.run()
@@ -110,8 +110,9 @@ public final class LocalStore: Sendable {
         let (known, hasConcealed) = try Migrator(database: database, recorder: recorder, secrets: secrets)
           .migrate(to: named, steps: migrations, path: path ?? ":memory:")
         try tables?.note()
+        let lead = try tables == nil ? 0 : DeviceTime.lead(in: database)
         let isCheckDue = try fileCheck != nil && FileCheck.claim(in: database) && !isNew
-        return (known, hasConcealed, isCheckDue, recorder)
+        return (known, hasConcealed, isCheckDue, recorder, lead)
       }
       self.recorder = kept
       file = OpenedFile(path)
@@ -119,6 +120,7 @@ public final class LocalStore: Sendable {
       notices = CommitNotices(
         catalog: catalog, connections: connections, running: running, signals: signals,
         known: { [path = self.path] in Self.known($0, path, fileCheck) })
+      ownChanges.others.setLead(lead)
       if hasConcealed {
         // Empties the log. If another process that reads prevents it, a later checkpoint empties the log.
         try? connections.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }

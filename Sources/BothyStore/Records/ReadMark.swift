@@ -1,4 +1,3 @@
-internal import Foundation
 internal import Synchronization
 
 /// The state of a record that a value refers to: the state that was read, or that at the value's creation.
@@ -23,13 +22,13 @@ public struct ReadMark: Sendable, Hashable {
   }
 
   private let state: State
-  /// A version from 0 on, where 0 is a record that the server had not acknowledged. Below 0 it is a time in negative
-  /// nanoseconds since 1970; changes up to that time don't count.
+  /// A version from 0 on, where 0 is a record that the server had not acknowledged. Below 0 it is a negative
+  /// `DeviceTime`; changes up to that time don't count.
   package var number: Int64 { state.number }
   /// The reading in this process, 0 for a value that counts as a whole. Below 0 the time of the reading isn't known.
   package var reading: Int64 { state.reading }
 
-  /// The time of the reading or creation in this process, in nanoseconds since 1970, or nil.
+  /// The `DeviceTime` of the reading or creation in this process, or nil.
   var time: Int64? { reading > 0 ? (number < 0 ? -number : reading) : nil }
 
   /// The mark before any read.
@@ -37,9 +36,9 @@ public struct ReadMark: Sendable, Hashable {
 
   /// Creates the mark of a value that is created now rather than read.
   ///
-  /// A save of the value compares with changes that others make from now on. It takes the time of the device's clock,
-  /// which never runs back within a process.
-  public init() { self.init(number: -Self.now(), reading: Reading.next()) }
+  /// A save of the value compares with changes that others make from now on. Its time is that of the device's clock when
+  /// the process began, and the time since. Setting the clock changes nothing.
+  public init() { self.init(number: -DeviceTime.now(), reading: Reading.next()) }
 
   init(number: Int64, reading: Int64) { state = State(number: number, reading: reading) }
 
@@ -57,12 +56,6 @@ public struct ReadMark: Sendable, Hashable {
   /// try await store.save(old)
   /// ```
   public static var whole: ReadMark { ReadMark(number: .min, reading: 0) }
-
-  /// Returns the present time. It never goes back while the process runs, even if the clock does.
-  static func now() -> Int64 {
-    let now = Int64(clamping: Int(Date().timeIntervalSince1970 * 1_000_000) &* 1000)
-    return max(now, Reading.latest.max(now, ordering: .relaxed).oldValue)
-  }
 
   /// Returns the number at the end of a version's text. Returns 0 without a number, or for a negative one. Ignores text
   /// before the number.
@@ -104,18 +97,16 @@ extension KeyedDecodingContainer {
   }
 }
 
-/// The numbers of readings and changes in this process, in their order. Each is about the time in nanoseconds since
-/// 1970, so that the changes of another process of the device can be compared with it.
+/// The numbers of readings and changes in this process, in their order. Each is about the time of the process, see
+/// `DeviceTime`, so that the changes of another process of the device can be compared with it.
 enum Reading {
   private static let last = Atomic<Int64>(0)
-  /// The latest time that a mark or change has had.
-  static let latest = Atomic<Int64>(0)
 
   /// Returns the next number. It must be taken before the snapshot of the reading.
   ///
   /// - Parameter inWrite: true inside a write transaction, which sees its own changes before the commit.
   static func next(inWrite: Bool = false) -> Int64 {
-    _ = last.max(ReadMark.now(), ordering: .sequentiallyConsistent)
+    _ = last.max(DeviceTime.now(), ordering: .sequentiallyConsistent)
     return last.add(2, ordering: .sequentiallyConsistent).newValue | (inWrite ? 1 : 0)
   }
 

@@ -3,7 +3,7 @@
 ///
 /// A process knows its own changes from memory (`OwnChanges`), and `ReplacedFields` has those of other devices. As JSON,
 /// an object has a list for each field with its changes, the oldest first. A change is a list of the number of its
-/// store, its time in nanoseconds since 1970, the reading of the value that was saved, and the field's value before.
+/// store, its time by the file's `DeviceTime`, the reading of the value that was saved, and the field's value before.
 package struct FormerValues: Sendable {
   /// The most changes of one field that are kept: the first and the newest.
   static let limit = 4
@@ -35,8 +35,8 @@ package struct FormerValues: Sendable {
     _ before: [FieldValue], _ now: [FieldValue], reading: Int64, _ table: TypeTable,
     in transaction: WriteTransaction
   ) {
-    guard let store = transaction.ownChanges?.others.own else { return }
-    let time = Reading.next()
+    guard let others = transaction.ownChanges?.others else { return }
+    let (store, time) = (others.own, others.fileTime(of: Reading.next()))
     for position in now.indices where now[position] != before[position] {
       changes[table.schema.fields[position].name] = [
         .array([.int(store), .int(time), .int(reading), before[position].json])
@@ -73,7 +73,7 @@ package struct FormerValues: Sendable {
   /// The changes to look for: those that other stores than this one made after a time.
   struct Wanted {
     var besides: Int64
-    /// In nanoseconds since 1970.
+    /// By the file's `DeviceTime`.
     var after: Int64
     /// The reading of the value. Another store of this process may have saved it.
     var reading: Int64

@@ -6,8 +6,8 @@ package struct OwnChange: Sendable {
   var made = Reading.next()
   /// When it was committed, in numbers of `Reading`.
   var committed = Int64.max
-  /// When it was made, in nanoseconds since 1970.
-  var time = ReadMark.now()
+  /// When it was made, by `DeviceTime`.
+  var time = DeviceTime.now()
   /// The reading of the value that was saved, or 0 if the change saved none.
   var reading: Int64 = 0
   /// All fields of the saved value, as the app gave them.
@@ -45,7 +45,7 @@ package struct OwnChange: Sendable {
     guard !given.isEmpty else { return nil }
     var change = self
     if isWhole { change.reading = 0 }
-    (change.made, change.time) = (Reading.next(), ReadMark.now())
+    (change.made, change.time) = (Reading.next(), DeviceTime.now())
     change.committed = change.made
     return change
   }
@@ -108,6 +108,11 @@ struct OwnChangesSince {
   var others: [OwnChange]
   /// True if the last save of the value is under way, and no row shows it.
   var isHidden = false
+
+  /// Gives the changes of other values the times of the file in place of those of this process.
+  mutating func convertTimes(by stores: OtherStores) {
+    for index in others.indices { others[index].time = stores.fileTime(of: others[index].time) }
+  }
 
   /// Returns the values that a field had before, the oldest first, each with the time of the change that replaced it.
   func replaced(at position: Int) -> [(value: FieldValue, time: Int64)] {

@@ -55,7 +55,7 @@ package enum ReplacedFields {
     /// The hashes of the old values, if the values themselves are no longer kept.
     var hashes: [Int: Int64] = [:]
     var number: Int64 = 0
-    /// The time at which it was noted, in nanoseconds since 1970.
+    /// The time at which it was noted, by the file's `DeviceTime`.
     var noted: Int64 = 0
 
     /// True if a field had this value before.
@@ -130,7 +130,7 @@ package enum ReplacedFields {
     insert.bind(version, at: 3)
     // Without the prefix that a snapshot adds while it is applied.
     insert.bind(before.version?.split(separator: ":").last.map(String.init), at: 4)
-    insert.bind(ReadMark.now(), at: 5)
+    insert.bind(transaction.fileTime, at: 5)
     insert.bind(kind.rawValue, at: 6)
     insert.bind(utf8: fields, at: 7)
     insert.bind(before.container, at: 8)
@@ -187,7 +187,7 @@ package enum ReplacedFields {
     try insert(former, StoredRow(values: []), 0, .former, table, id, in: transaction)
   }
 
-  /// Returns the values that ended entries of a record have kept since a time, in nanoseconds since 1970.
+  /// Returns the values that ended entries of a record have kept since a time of the file.
   static func former(
     since time: Int64, _ table: TypeTable, id: String, in transaction: ReadTransaction
   ) throws -> [FormerValues] {
@@ -210,7 +210,7 @@ package enum ReplacedFields {
 
   // MARK: what came since
 
-  /// Returns the replaced values of a record since a mark, the oldest first.
+  /// Returns the replaced values of a record since a mark with a time of the file, the oldest first.
   static func entries(
     since mark: ReadMark, _ table: TypeTable, id: String, in transaction: ReadTransaction
   ) throws -> [Entry] {
@@ -237,7 +237,7 @@ package enum ReplacedFields {
     return entries
   }
 
-  /// True if values replaced since a mark may be deleted from the table, for a record that has `version` now.
+  /// True if values replaced since such a mark may be deleted from the table, for a record that has `version` now.
   static func isPast(_ mark: ReadMark, version: String?, in transaction: ReadTransaction) throws -> Bool {
     let now = ReadMark.number(of: version)
     if mark.number >= 0 && now <= mark.number { return now < mark.number }

@@ -29,7 +29,8 @@ extension WriteTransaction {
         || table.schema.fields.contains(where: { $0.merge == .counter })
     else { return (nil, [], false) }
     let former = wanted(since: mark, savedAt: own.saved?.time)
-    let mark = own.saved.map { ReadMark(number: -$0.time, reading: mark.reading) } ?? mark
+    let mark = converted(own.saved.map { ReadMark(number: -$0.time, reading: mark.reading) } ?? mark)
+    if let others = ownChanges?.others { own.convertTimes(by: others) }
     guard
       own.saved != nil || !own.others.isEmpty || mark.number < 0 || former != nil
         || mark.number != ReadMark.number(of: before.version)
@@ -70,8 +71,17 @@ extension WriteTransaction {
   private func wanted(since mark: ReadMark, savedAt time: Int64?) -> FormerValues.Wanted? {
     guard let others = ownChanges?.others, others.mayHaveChanged(since: mark), let time = time ?? mark.time
     else { return nil }
-    return FormerValues.Wanted(besides: others.own, after: time, reading: mark.reading)
+    return FormerValues.Wanted(
+      besides: others.own, after: others.fileTime(of: time), reading: mark.reading)
   }
+
+  /// The present time of the file.
+  var fileTime: Int64 {
+    let now = DeviceTime.now()
+    return ownChanges?.others.fileTime(of: now) ?? now
+  }
+
+  private func converted(_ mark: ReadMark) -> ReadMark { ownChanges?.others.converted(mark) ?? mark }
 
   /// Returns what others and other processes have changed since, the oldest first.
   private func changes(
@@ -88,7 +98,7 @@ extension WriteTransaction {
   /// Returns the deletion by others of a record that existed when a value was read.
   func deletion(since mark: ReadMark, _ table: TypeTable, id: String) throws -> ReplacedFields.Entry? {
     guard tells(of: table, since: mark) else { return nil }
-    return try ReplacedFields.entries(since: mark, table, id: id, in: self).last { $0.isGone }
+    return try ReplacedFields.entries(since: converted(mark), table, id: id, in: self).last { $0.isGone }
   }
 
   /// Edits a record in the state before others deleted it.

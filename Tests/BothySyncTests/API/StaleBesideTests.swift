@@ -2,6 +2,7 @@ import BothyStore
 import BothySync
 import BothyTestSupport
 import BothyTesting
+import Foundation
 import Testing
 
 /// Values that one process of a device read before another process changed their records, and that it saves afterwards.
@@ -12,8 +13,21 @@ struct StaleBesideTests {
     let pair: Pair
     let other: SyncedStore
 
-    init() async throws {
+    /// - Parameter lead: the nanoseconds by which the first process that opened the file had another clock.
+    init(lead: Int64? = nil) async throws {
       pair = try await Pair.sharing(policy: .fieldByField)
+      if let lead {
+        try await pair.a.store.store.write(origin: .remote) { transaction in
+          let update = try PreparedStatement(
+            """
+            UPDATE bothy_meta SET value = substr(value, 1, instr(value, ' '))
+              || (CAST(substr(value, instr(value, ' ') + 1) AS INTEGER) + ?) WHERE key = 'time'
+            """, in: transaction.database)
+          update.bind(lead, at: 1)
+          try update.run()
+        }
+        try pair.a.restart()
+      }
       other = try pair.a.openBeside()
     }
 
@@ -109,6 +123,40 @@ struct StaleBesideTests {
     try await scene.pair.a.store.save(note, options: .saving(.local))
     #expect(try scene.pair.a.store.outboxEntries() == pending)
     try await scene.verify(["title": "theirs", "note": "theirs", "score": 0])
+  }
+
+  private static let day: Int64 = 86_400_000_000_000
+
+  @Test(
+    "A process sees another's edits by the file's time, not its own", arguments: [-day, day], [false, true])
+  func otherClock(lead: Int64, isSent: Bool) async throws {
+    let scene = try await Scene(lead: lead)
+    var note = try scene.read()
+    try await scene.beside { ($0.note, $0.own[0]) = ("theirs", 1) }
+    let time = try await scene.other.store.read { transaction -> Int64 in
+      let select = try PreparedStatement(
+        "SELECT json_extract(former, '$.note[0][1]') FROM bothy_outbox", in: transaction.database)
+      defer { select.reset() }
+      return try select.step() ? select.int(at: 0) : 0
+    }
+    let ahead = time - Int64(Date().timeIntervalSince1970 * 1_000_000_000)
+    #expect(abs(ahead - lead) < Self.day / 2)
+    if isSent { await scene.other.sync() }
+    note.title = "mine"
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    try await scene.verify(["title": "mine", "note": "theirs", "a": 1, "score": 0])
+  }
+
+  @Test("A value created before another process's pull reverts nothing by any clock", arguments: [-day, day])
+  func otherClockOfPull(lead: Int64) async throws {
+    let scene = try await Scene(lead: lead)
+    var note = Note(id: "T1", "start")
+    try scene.pair.b.retitle("theirs")
+    await scene.pair.b.store.sync()
+    await scene.other.sync()
+    note.note = "mine"
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    try await scene.verify(["title": "theirs", "note": "mine", "score": 0])
   }
 
   // The second count of the same value is 2 more, also for another store that saves it.
