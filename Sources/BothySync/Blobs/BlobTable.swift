@@ -28,6 +28,9 @@ enum BlobTable {
     /// The number of uploads without progress. Such blobs are tried after the others.
     var attempts: Int64
     var isPinned: Bool
+
+    /// True if the server is known to have the blob at a time.
+    func isTrusted(at now: Int64) -> Bool { state == .onServer && now - confirmed < BlobTable.trust }
   }
 
   /// The time for which a confirmation of the server is valid: an hour. A server keeps blobs without a record for at
@@ -186,7 +189,7 @@ struct BlobNeed: Sendable {
     try table.blobFields.compactMap { name in
       guard let blob = fields[name].flatMap({ Blob($0) }) else { return nil }
       let row = try BlobTable.row(blob.sha256, in: transaction)
-      if let row, row.state == .onServer, now - row.confirmed < BlobTable.trust { return nil }
+      if row?.isTrusted(at: now) ?? false { return nil }
       return (blob, row?.attempts ?? 0)
     }
   }

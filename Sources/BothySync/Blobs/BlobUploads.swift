@@ -1,9 +1,17 @@
 import BothyStore
 
 /// The blobs of one sync. It uploads those that records wait for, and marks the records whose blobs cannot be uploaded.
+///
+/// An exchange reads a waiting record once, and again when one of its blobs has arrived. Its needs are kept here.
 struct BlobUploads {
   private let runner: SyncRunner
   private let request: SyncRunner.Request
+  /// The changes that wait for each blob, by its name.
+  private var waits: [String: Wait] = [:]
+  /// The names of these blobs, in the order of uploading.
+  private var queue: [String] = []
+  /// The records with a blob that has arrived, or was given up, since they were last taken.
+  private var arrived: Set<RecordID> = []
   private var uploads: [String: BlobUpload] = [:]
   private var refused: [String: Rejection] = [:]
   private var uploadedBytes: Int64 = 0
@@ -13,57 +21,115 @@ struct BlobUploads {
   /// The number of requests that are made before the sync does other work.
   private static let slice = 32
 
+  /// The changes that wait for one blob.
+  private struct Wait {
+    var blob: Blob
+    /// The number of failed tries before this sync.
+    var attempts: Int64
+    private(set) var needs: [BlobNeed] = []
+    private var records: Set<RecordID> = []
+
+    init(_ need: BlobNeed) { (blob, attempts) = (need.blob, need.attempts) }
+
+    /// Adds a need, in place of an earlier one of its record.
+    mutating func add(_ need: BlobNeed) {
+      if records.insert(need.record).inserted { return needs.append(need) }
+      for index in needs.indices where needs[index].record == need.record { needs[index] = need }
+    }
+  }
+
   init(_ runner: SyncRunner, _ request: SyncRunner.Request) {
     self.runner = runner
     self.request = request
   }
 
+  /// Adds the needs that an exchange has found.
+  mutating func add(_ needs: [BlobNeed]) {
+    if needs.isEmpty { return }
+    for need in needs {
+      let name = need.blob.sha256
+      if waits[name] == nil { queue.append(name) }
+      waits[name, default: Wait(need)].add(need)
+    }
+    // Blobs that failed before don't delay the others.
+    let known = waits
+    queue.sort { known[$0]?.attempts ?? 0 < known[$1]?.attempts ?? 0 }
+  }
+
+  /// Returns the records that the next exchange has to read again.
+  mutating func takeArrived() -> Set<RecordID> {
+    defer { arrived = [] }
+    return arrived
+  }
+
   /// Makes a few requests for the needed blobs. Returns true if they had an effect and the sync must continue.
   ///
   /// Throws `RemoteError` if blobs can't be uploaded now, and if the sync may not continue.
-  mutating func advance(_ needs: [BlobNeed], _ report: inout SyncReport) async throws -> Bool {
-    if needs.isEmpty {
+  mutating func advance(_ report: inout SyncReport) async throws -> Bool {
+    if queue.isEmpty {
       if report.uploadedBlobs > 0 { try await BlobEviction(runner).run() }
       return false
     }
     if let failure { throw failure }
-    // Blobs that failed before don't delay the others.
-    var ordered = needs.sorted { $0.attempts < $1.attempts }[...]
-    var requests = 0
-    var bytes: Int64 = 0
-    var finished = 0
-    while let need = ordered.first, requests < Self.slice,
+    var (requests, finished, bytes) = (0, 0, Int64(0))
+    var current: String?
+    while let name = queue.first, requests < Self.slice,
       bytes < Int64(runner.configuration.blobs.partSize) * 4
     {
       try runner.checkMayGoOn(request)
-      let before = uploads[need.blob.sha256]?.offset ?? 0
+      let before = uploads[name]?.offset ?? 0
       let done = report.uploadedBlobs
       let isDecided: Bool
-      do { isDecided = try await advance(need, &report, &requests) } catch {
+      do {
+        if name != current, try await !isNeeded(name) {
+          isDecided = true
+        } else {
+          isDecided = try await advance(name, &report, &requests)
+        }
+      } catch {
         guard finished > 0 else { throw error }
         failure = error
         return true
       }
+      current = name
       finished += report.uploadedBlobs - done
-      bytes += max(0, (uploads[need.blob.sha256]?.offset ?? 0) - before)
-      tell(needs, report)
-      if isDecided { ordered.removeFirst() }
+      bytes += max(0, (uploads[name]?.offset ?? 0) - before)
+      tell(report)
+      if isDecided { end(name) }
     }
     return true
   }
 
-  /// Makes one step for one need. Returns true if this sync has finished with it.
-  private mutating func advance(
-    _ need: BlobNeed, _ report: inout SyncReport, _ requests: inout Int
-  ) async throws -> Bool {
-    let name = need.blob.sha256
-    if let rejection = refused[name] { return try await postpone(need, rejection, &report) }
-    guard let remote = runner.remote.blobs else {
-      return try await postpone(need, .blobsUnsupported, &report)
+  /// Ends the waits for the first blob of the queue.
+  private mutating func end(_ name: String) {
+    queue.removeFirst()
+    arrived.formUnion(waits.removeValue(forKey: name)?.needs.map(\.record) ?? [])
+  }
+
+  /// True if a change waits for the blob as before. It doesn't if the change was edited since, or if another sync has
+  /// uploaded the blob.
+  private func isNeeded(_ name: String) async throws -> Bool {
+    guard let needs = waits[name]?.needs else { return false }
+    let now = runner.clock.now()
+    return try await runner.store.read { transaction in
+      if try BlobTable.row(name, in: transaction)?.isTrusted(at: now) ?? false { return false }
+      return try needs.contains {
+        try OutboxQueue.change(of: $0.record, at: $0.revision, in: transaction) != nil
+      }
     }
-    // Two records may name one blob.
+  }
+
+  /// Makes one step for one blob. Returns true if this sync has finished with it.
+  private mutating func advance(
+    _ name: String, _ report: inout SyncReport, _ requests: inout Int
+  ) async throws -> Bool {
+    guard let wait = waits[name] else { return true }
+    if let rejection = refused[name] { return try await postpone(wait.needs, rejection, &report) }
+    guard let remote = runner.remote.blobs else {
+      return try await postpone(wait.needs, .blobsUnsupported, &report)
+    }
     if let known = uploads[name], known.isDone { return true }
-    var upload = uploads[name] ?? BlobUpload(need.blob, runner, attempts: need.attempts)
+    var upload = uploads[name] ?? BlobUpload(wait.blob, runner, attempts: wait.attempts)
     defer { uploads[name] = upload }
     let before = upload.offset ?? 0
     requests += 1
@@ -78,7 +144,7 @@ struct BlobUploads {
         return true
       case .refused(let rejection):
         refused[name] = rejection
-        return try await postpone(need, rejection, &report)
+        return try await postpone(wait.needs, rejection, &report)
       }
     } catch {
       try await runner.store.write(origin: .remote) { try BlobTable.countFailure(name, in: $0) }
@@ -86,35 +152,34 @@ struct BlobUploads {
     }
   }
 
-  private func tell(_ needs: [BlobNeed], _ report: SyncReport) {
-    var left: [String: Int64] = [:]
-    for need in needs where refused[need.blob.sha256] == nil {
-      let upload = uploads[need.blob.sha256]
-      left[need.blob.sha256] =
-        upload?.isDone ?? false ? 0 : Int64(need.blob.size).subtractingClamped(upload?.offset ?? 0)
-    }
+  private func tell(_ report: SyncReport) {
     var progress = SyncStatus.Progress(
       pushed: report.pushed, pulled: report.pulled, requests: report.requests)
     progress.uploadedBytes = uploadedBytes
-    progress.bytesToUpload = left.values.reduce(0) { $0.addingClamped($1) }
+    for (name, wait) in waits where refused[name] == nil && uploads[name]?.isDone != true {
+      let left = Int64(clamping: wait.blob.size).subtractingClamped(uploads[name]?.offset ?? 0)
+      progress.bytesToUpload = progress.bytesToUpload.addingClamped(left)
+    }
     runner.progress(progress)
   }
 
-  /// Marks the record as rejected, unless it was changed since.
-  private func postpone(_ need: BlobNeed, _ rejection: Rejection, _ report: inout SyncReport) async throws
-    -> Bool
-  {
-    let found = try await runner.store.write(origin: .remote) { transaction -> SyncReport in
-      var applier = PushResultApplier(
-        transaction: transaction, clock: runner.clock, configuration: runner.configuration)
-      guard let entry = try OutboxQueue.entry(need.record, in: transaction), entry.revision == need.revision
-      else {
+  /// Marks the records as rejected, unless they were changed since. Returns true.
+  private func postpone(
+    _ needs: [BlobNeed], _ rejection: Rejection, _ report: inout SyncReport
+  ) async throws -> Bool {
+    for need in needs {
+      let found = try await runner.store.write(origin: .remote) { transaction -> SyncReport in
+        var applier = PushResultApplier(
+          transaction: transaction, clock: runner.clock, configuration: runner.configuration)
+        guard let entry = try OutboxQueue.entry(need.record, in: transaction), entry.revision == need.revision
+        else {
+          return applier.report
+        }
+        try applier.refuse(unsent: entry, rejection)
         return applier.report
       }
-      try applier.refuse(unsent: entry, rejection)
-      return applier.report
+      report.add(found)
     }
-    report.add(found)
     return true
   }
 }

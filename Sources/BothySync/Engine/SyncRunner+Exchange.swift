@@ -211,6 +211,9 @@ extension SyncRunner {
       let isReading =
         isBeginning || request.isComparing || isUndecided || states.contains(where: \.isOtherHistory)
       var batch = PushBatch()
+      if request.scope != .pull && request.records == nil {
+        try OutboxQueue.endWaits(of: request.arrived, in: transaction)
+      }
       if request.scope != .pull && !isReading && !isWaiting {
         var builder = PushBatchBuilder(
           transaction, limit: configuration.batchSize, now: due, heldTypes: request.heldTypes,

@@ -48,6 +48,8 @@ struct SyncRunner: Sendable {
     var waitsForPages = false
     /// The records whose conflicts were put off.
     var putOff: Set<RecordID> = []
+    /// The records that no longer wait for blobs, or `nil` if it isn't known which wait.
+    var arrived: Set<RecordID>?
 
     /// - Parameter isWhole: true if no page is missing.
     mutating func goOn(after step: Step, isWhole: Bool) {
@@ -151,10 +153,14 @@ struct SyncRunner: Sendable {
     report.stop = await clearRetryTimes(for: request)
     if report.stop == nil { report.stop = await reasonToStayApart(&report) }
     if report.stop != nil { return [] }
+    // All waits for blobs have ended with the retry times.
+    if request.ignoresRetryTimes { request.arrived = [] }
     while true {
       do {
         try checkMayGoOn(request)
         let step = try await exchange(request, &pulling, due: due, &report, run)
+        uploads.add(step.blobs)
+        request.arrived = []
         if !step.lacking.isEmpty { return step.lacking }
         request.goOn(after: step, isWhole: pulling.open.isEmpty)
         wanted.formUnion(step.wantedBlobs)
@@ -167,20 +173,21 @@ struct SyncRunner: Sendable {
           continue
         }
         let requests = report.requests
-        guard try await uploads.advance(step.blobs, &report) else {
+        guard try await uploads.advance(&report) else {
           try await BlobHealing(runner: self).run(wanted, request, &report)
           for scope in report.rebased { try await verify(scope, &report) }
           return []
         }
+        request.arrived = uploads.takeArrived()
         if report.requests > requests { fruitless = 0 }
       } catch let error as RemoteError
         where error.code == BoundRemote.otherHistory && !request.isComparing && comparisons < 3
       {
-        (request.isComparing, comparisons) = (true, comparisons + 1)
+        (request.isComparing, request.arrived, comparisons) = (true, nil, comparisons + 1)
         pulling = PullProgress(await pulls(for: request))
       } catch {
         if let error = error as? RemoteError, error.isUnknownCursor, !startedOver, !pulling.scopes.isEmpty {
-          startedOver = true
+          (startedOver, request.arrived) = (true, nil)
           if await startOver(pulling.scopes) {
             pulling.reopen()
             continue

@@ -83,7 +83,7 @@ extension OutboxQueue {
           metadata: row.metadata(at: 23))
       },
       stage: Outbox.Entry.Stage(rawValue: Int(row.int(at: 5))) ?? .pending, attempts: Int(row.int(at: 6)),
-      retryAt: row.int(at: 7) == 1 ? 0 : row.int(at: 7),
+      retryAt: retryTime(row.int(at: 7)),
       reason: try row.text(at: 12).map(Rejection.init(json:)),
       operationID: row.text(at: 10), sentRevision: row.optionalInt(at: 22),
       remoteVersion: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } },

@@ -1,7 +1,7 @@
 import BothyStore
 
 /// Reading the work that is left to send. Each look costs the same whatever the size of the outbox, unless it says
-/// otherwise.
+/// otherwise. Changes that wait for blobs are left out while a sync uploads these.
 extension OutboxQueue {
   /// A position among the changes of a type and a kind, in the order of sending.
   struct ReadyPlace {
@@ -33,11 +33,60 @@ extension OutboxQueue {
   static func group(after group: String, in transaction: ReadTransaction) throws -> String? {
     try transaction.first(
       """
-      SELECT together FROM bothy_outbox INDEXED BY bothy_outbox_together
-      WHERE together > ? ORDER BY together LIMIT 1
+      SELECT together FROM bothy_outbox INDEXED BY bothy_outbox_group
+      WHERE together > ? AND retry_at < \(waitingForBlobs) ORDER BY together LIMIT 1
       """, group
     ) { $0.text(at: 0) }
   }
+
+  /// Allows entries that wait after a rejection or for blobs to be sent at once. Those in doubt are sent after the others
+  /// in doubt.
+  ///
+  /// - Parameter records: the records whose entries are meant, or `nil` for all.
+  static func clearRetryTimes(of records: [RecordID]?, in transaction: WriteTransaction) throws {
+    let sql = "UPDATE bothy_outbox SET retry_at = 1 WHERE retry_at > 1 AND state = 0"
+    guard let records else { return try transaction.run(sql) }
+    for record in records { try transaction.run(sql + " AND type = ? AND id = ?", record) }
+  }
+
+  /// The retry time of changes that wait for blobs. Only the sync that uploads these reads them again, or the next one.
+  /// Readers of an entry don't see it, and each edit clears it.
+  static let waitingForBlobs: Int64 = 1 << 53
+
+  /// Has a change wait for its blobs, with all of its transaction.
+  static func waitForBlobs(_ entry: Outbox.Entry, in transaction: WriteTransaction) throws {
+    let sql = "UPDATE bothy_outbox SET retry_at = \(waitingForBlobs) WHERE retry_at < \(waitingForBlobs)"
+    if let group = entry.group {
+      try transaction.run(sql + " AND together = ?", group)
+    } else {
+      try transaction.run(sql + " AND type = ? AND id = ?", entry.id)
+    }
+  }
+
+  /// Has the next exchange read waiting changes again, with those of their transactions.
+  ///
+  /// - Parameter records: the records that wait no longer, or `nil` for all.
+  static func endWaits(of records: Set<RecordID>?, in transaction: WriteTransaction) throws {
+    guard let records else {
+      return try transaction.run(
+        """
+        UPDATE bothy_outbox INDEXED BY bothy_outbox_waiting SET retry_at = 0
+        WHERE retry_at = \(waitingForBlobs)
+        """)
+    }
+    let sql = "UPDATE bothy_outbox SET retry_at = 0 WHERE retry_at = \(waitingForBlobs)"
+    for record in records {
+      if let group = try mark(record, in: transaction)?.last.group {
+        try transaction.run(sql + " AND together = ?", group)
+      } else {
+        try transaction.run(sql + " AND type = ? AND id = ?", record)
+      }
+    }
+  }
+
+  /// Returns the time before which a change isn't sent, of its retry time as the file has it. A 1 there says that a change
+  /// in doubt is sent after the others, and `waitingForBlobs` that it waits for blobs.
+  static func retryTime(_ stored: Int64) -> Int64 { stored == 1 || stored == waitingForBlobs ? 0 : stored }
 
   /// True if any entry can be sent, now or later. Drafts and quarantined entries don't count, and are read until one is
   /// found.

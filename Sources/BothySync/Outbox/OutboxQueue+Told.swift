@@ -219,8 +219,11 @@ extension OutboxQueue {
     var writer = JSONWriter(reserving: 256)
     operation.write(to: &writer)
     try update(
-      entry, "SET operation = ?4, sent_revision = ?5, sent = ?6, sent_together = ?7, together = NULL",
-      operation.id, revision, writer.bytes, operation.group?.id, in: transaction)
+      entry,
+      """
+      SET operation = ?4, sent_revision = ?5, sent = ?6, sent_together = ?7, together = NULL,
+        retry_at = CASE retry_at WHEN \(waitingForBlobs) THEN 0 ELSE retry_at END
+      """, operation.id, revision, writer.bytes, operation.group?.id, in: transaction)
   }
 
   /// Keeps the entry in the inbox, and retries it after `time` unless its state says otherwise.
@@ -243,15 +246,6 @@ extension OutboxQueue {
   static func putLast(_ id: RecordID, in transaction: WriteTransaction) throws {
     try transaction.run(
       "UPDATE bothy_outbox SET retry_at = max(retry_at, 1) WHERE type = ?1 AND id = ?2", id)
-  }
-
-  /// Allows entries that wait after a rejection to be sent at once. Those in doubt are sent after the others in doubt.
-  ///
-  /// - Parameter records: the records whose entries are meant, or `nil` for all.
-  static func clearRetryTimes(of records: [RecordID]?, in transaction: WriteTransaction) throws {
-    let sql = "UPDATE bothy_outbox SET retry_at = 1 WHERE retry_at > 1 AND state = 0"
-    guard let records else { return try transaction.run(sql) }
-    for record in records { try transaction.run(sql + " AND type = ? AND id = ?", record) }
   }
 
   /// Returns the operation that was sent for a change and whose outcome is unknown. Also returns `nil` if it is nested

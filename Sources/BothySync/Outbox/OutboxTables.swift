@@ -6,7 +6,8 @@ import BothyStore
 ///   time are appended. `together` names the transaction whose changes wait in the row. `sent_together` names the one
 ///   that was sent and whose outcome is unknown. `awaiting`, `awaited` and `awaited_in` belong to changes that readers
 ///   don't see yet, see `OutboxQueue+Awaited`, and to those with others stacked on them. `former` has what the changes
-///   replaced, see `FormerValues`.
+///   replaced, see `FormerValues`. `retry_at` is the time before which it isn't sent, with two numbers of another meaning,
+///   see `OutboxQueue.retryTime(_:)`.
 /// - `bothy_later`: changes that are stacked on others of their record, with the columns of the outbox, see
 ///   `OutboxQueue+Later`.
 /// - `bothy_doubt`: saves without an answer that are undone here, with the columns of the outbox, see `OutboxQueue+Doubt`.
@@ -73,6 +74,14 @@ enum OutboxTables {
       """,
       """
       CREATE INDEX IF NOT EXISTS bothy_outbox_together ON bothy_outbox (together) WHERE together IS NOT NULL
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS bothy_outbox_group ON bothy_outbox (together)
+      WHERE together IS NOT NULL AND retry_at < \(OutboxQueue.waitingForBlobs)
+      """,
+      """
+      CREATE INDEX IF NOT EXISTS bothy_outbox_waiting ON bothy_outbox (type, id)
+      WHERE retry_at = \(OutboxQueue.waitingForBlobs)
       """,
       """
       CREATE INDEX IF NOT EXISTS bothy_outbox_refused ON bothy_outbox (together) WHERE reason IS NOT NULL

@@ -56,7 +56,10 @@ extension PushBatchBuilder {
         return isFull ? reopen(group, records) : block(members, by: target)
       }
     }
-    if let waiting { return wait(records, for: waiting) }
+    if let waiting {
+      if marksWaiting, let first = members.first { try OutboxQueue.waitForBlobs(first, in: transaction) }
+      return wait(records, for: waiting)
+    }
     guard batch.items.isEmpty || batch.items.count + contents.count <= limit else {
       // A group that is larger than a batch has a request to itself.
       isFull = true

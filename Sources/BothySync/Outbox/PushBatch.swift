@@ -65,6 +65,8 @@ struct PushBatchBuilder {
   /// Records that need a record which waits for them. They follow when that is sent.
   var deferred: Set<RecordID> = []
   var depth = 0
+  /// True if the next exchanges leave out the changes that wait for blobs.
+  private(set) var marksWaiting = false
   /// True if any record is being returned to a server that lost it.
   private var givesBack = false
   /// The groups that were already looked at.
@@ -106,6 +108,7 @@ struct PushBatchBuilder {
   mutating func build(
     only records: [RecordID]? = nil, thenBut held: Set<String>? = nil
   ) throws -> PushBatch {
+    marksWaiting = records == nil
     try fill(only: records, thenBut: held)
     batch.isFull = isFull || batch.items.count >= limit
     return batch
@@ -210,7 +213,10 @@ struct PushBatchBuilder {
     }
     guard let (row, all) = try content(of: entry, table) else { return }
     var fields = all
-    if try needsBlobs(entry.id, entry.change, entry.revision, fields, table) { return }
+    if try needsBlobs(entry.id, entry.change, entry.revision, fields, table) {
+      if marksWaiting { try OutboxQueue.waitForBlobs(entry, in: transaction) }
+      return
+    }
     var isPartial = false
     for field in table.schema.fields where field.kind.target != nil {
       guard let value = fields[field.name], let blocker = try firstUnsent(value, field, entry.id) else {

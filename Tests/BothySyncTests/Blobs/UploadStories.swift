@@ -229,6 +229,61 @@ struct UploadStories {
     #expect(try pair.a.store.blobs.backlog() == BlobStorage.Backlog(count: 1, bytes: 45, sent: 30))
   }
 
+  @Test("A transaction is sent whole, once the blobs of all its records have arrived")
+  func together() async throws {
+    let pair = try SnapPair()
+    let first = try await pair.a.store.blobs.add(picture(45, 1))
+    let second = try await pair.a.store.blobs.add(picture(15, 2))
+    try await pair.a.store.write(.atomic) { transaction in
+      try transaction.insert(Snap("1", "t", first))
+      try transaction.insert(Snap("2", "t", second))
+      try transaction.insert(Note(id: "N", "with them"))
+    }
+    #expect(await pair.a.store.sync().pushed == 3)
+    let sent = pair.a.remote.requests.map(\.operations).filter { !$0.isEmpty }
+    #expect(sent.map { Set($0.map(\.record.id)) } == [["1", "2", "N"]])
+  }
+
+  @Test("A run sends the records that wait since a sync was interrupted")
+  func interrupted() async throws {
+    let pair = try SnapPair { $0.triggers = [.start] }
+    await pair.a.store.sync()
+    for id in 1...2 { try await pair.a.snap("\(id)", picture(15, UInt8(id))) }
+    pair.a.remote.setBlobScript { _ in .lostRequest }
+    #expect(await pair.a.store.sync().stop?.name == "unreachable")
+    pair.a.remote.setBlobScript { _ in .none }
+    try pair.a.restart()
+    let store = pair.a.store
+    #expect(try store.outboxEntries().map(\.retryAt) == [0, 0])
+    let run = Task { await store.run(clock: VirtualClock()) }
+    try await until { try store.outboxEntries().isEmpty }
+    run.cancel()
+    await run.value
+    #expect(try await pair.world.serverRecords().count == 2)
+  }
+
+  @Test("A sync makes no request about a blob that another sync has uploaded meanwhile")
+  func uploadedMeanwhile() async throws {
+    let pair = try SnapPair()
+    await pair.a.store.sync()
+    try await pair.a.snap("1", picture(15, 1))
+    let second = try await pair.a.snap("2", picture(15, 2))
+    let (other, calls) = (try pair.a.openBeside(), Calls())
+    pair.a.remote.setAfterBlobs { request in
+      if case .upload(_, 0) = request, calls.add() == 1 { await other.sync() }
+    }
+    #expect(await pair.a.store.sync().obstacle == nil)
+    let about = pair.a.remote.blobRequests.filter { request in
+      switch request {
+      case .holding(let name), .upload(let name, _), .download(let name, _): name == second.sha256
+      }
+    }
+    let name = second.sha256
+    #expect(about == [.holding(name), .upload(name, offset: 0), .upload(name, offset: 10)])
+    #expect(pair.a.sentSnaps.sorted() == ["1", "2"])
+    try other.store.close()
+  }
+
   @Test("An empty blob is uploaded too")
   func empty() async throws {
     let pair = try SnapPair()

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothyTesting
+import Foundation
 import Testing
 
 /// The cost of a long outbox, in the steps of SQLite's virtual machine for statements that name its table. Four times
@@ -36,6 +37,33 @@ struct OutboxCostTests {
     let report = await device.store.sync()
     #expect(report.pushed == 50 && report.requests == 3)
     #expect(statements.number(of: "DELETE FROM bothy_given") == 1)
+  }
+
+  // An upload takes several exchanges, so each must leave out the records whose blobs haven't arrived.
+  @Test("Records that wait for blobs cost steps in proportion to their number", arguments: [false, true])
+  func waiting(isTogether: Bool) async throws {
+    let few = try await stepsOfUploads(60, isTogether)
+    let many = try await stepsOfUploads(240, isTogether)
+    #expect(many < few * 6, "\(few) and \(many) steps")
+  }
+
+  /// Returns the steps of the searches for changes in a sync that uploads this many blobs, each for a record of its own
+  /// or for one of a transaction of its own.
+  private func stepsOfUploads(_ count: Int, _ isTogether: Bool) async throws -> Int {
+    let device = try SnapPair().a
+    await device.store.sync()
+    for number in 0..<count {
+      let blob = try await device.store.blobs.add(Data("bytes \(number)".utf8))
+      try await device.store.write(isTogether ? .atomic : .independent) { transaction in
+        try transaction.insert(Snap("\(number)", "t", blob))
+        if isTogether { try transaction.insert(Note(id: "\(number)", "with it")) }
+      }
+    }
+    let part = "INDEXED BY bothy_outbox_"
+    _ = try StatementCount.takeSteps(on: part, of: device.store.store)
+    let report = await device.store.sync()
+    #expect(report.pushed == (isTogether ? 2 : 1) * count && report.uploadedBlobs == count)
+    return try StatementCount.takeSteps(on: part, of: device.store.store)
   }
 
   /// Returns a device that sends this many changes in a request.
