@@ -41,6 +41,10 @@ public struct ReadOptions: Sendable {
   ///
   /// The source's limits set how long it waits. A caller that tries again later anyway does not need this.
   package var waitsForHost = true
+  /// True if a read that can return a stored copy waits for the end of the request, however long it takes.
+  ///
+  /// It is for work in the background that no user waits for, and for callers that keep HTTP's rules to the letter.
+  package var waitsForEnd = false
   /// Called with the progress of the download that this read waits for, even if another reader began it.
   ///
   /// Called from any thread.

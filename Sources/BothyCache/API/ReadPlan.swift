@@ -1,4 +1,16 @@
 /// The decision about the steps of a read, from the stored entry and the state of the network.
+///
+/// A stale entry under `localElseRemote`, with a network:
+///
+/// | by its rule and server | pinned, or a tile on the screen | else on the screen | else |
+/// |---|---|---|---|
+/// | usable during a refresh | at once | at once | at once |
+/// | usable instead of a failed response | at once | at once | after the patience of the source |
+/// | not usable (`must-revalidate`, `no-cache`, `staleUse`) | at once | never | never |
+///
+/// HTTP forbids the use in the last row (RFC 9111 §4.2.4). Pinned entries and tiles on the screen are exceptions, and
+/// `EntryState` never calls them unusable. A request with `no-cache` is none. What is used at once is refreshed in the
+/// background, and so is what is used after a wait. Without a network the same entries are used, and nothing is sent.
 package enum ReadPlan: Equatable, Sendable {
   /// Return the stored entry, as fresh for `nil`, else as stale for this reason. Sends no request.
   case serve(StaleReason?)
@@ -8,7 +20,7 @@ package enum ReadPlan: Equatable, Sendable {
   case serveAndRefresh
   /// Request the resource from the server.
   ///
-  /// With `mayFallBack` the stored entry replaces a failed response, and the request is tried once.
+  /// With `mayFallBack` the stored entry replaces a failed or late response, and the request is tried once.
   case request(isConditional: Bool, mayFallBack: Bool)
   case fail(BothyError.Code)
 
@@ -16,7 +28,8 @@ package enum ReadPlan: Equatable, Sendable {
   /// - Parameters:
   ///   - stored: the permitted use of the stored entry, or `nil` if the cache has none.
   ///   - hasNetwork: false if the network is suspended, known to be offline, or missing.
-  ///   - isAtOnce: true if an entry that may replace a failed response is returned before the request.
+  ///   - isAtOnce: true if the entry is pinned or on the screen. One that may replace a failed response is then returned
+  ///     before the request.
   ///   - ignoresStored: true if the request carries no condition, and no stored entry answers the read.
   package init(
     _ policy: ReadPolicy, stored: EntryState?, hasNetwork: Bool, isAtOnce: Bool = false,

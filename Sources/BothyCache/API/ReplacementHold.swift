@@ -60,7 +60,7 @@ extension ResourceCache {
       let replaced = demand.replaced, !replaced.isAbsent, replaced.entry.body != entry.body,
       demand.order([:]).urls.contains(where: { Origin($0)?.scheme == "http" })
     else { return false }
-    if demand.isBehind { return true }
+    if demand.isBehind() { return true }
     guard let disk else { return false }
     let key = demand.key
     // If the disk can't say whether the tile is pinned, it counts as pinned.

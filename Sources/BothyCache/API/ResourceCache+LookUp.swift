@@ -26,16 +26,27 @@ extension ResourceCache {
     var isConditional = true
     /// True if a look-up just found no entry.
     var isKnownMissing = false
-    /// True if another entry can be returned if the server does not respond. The request then does not wait for the
+    /// True if a stored entry can be returned if the server does not respond. The request then does not wait for the
     /// host.
     var hasFallback = false
     /// The stored entry that the response would replace, also if the request carried no condition.
     var replaced: StoredEntry?
-    /// True if the reader has already received the stored entry.
-    var isBehind = false
+    /// Returns true if the reader has already received the stored entry.
+    var isBehind: @Sendable () -> Bool = { false }
 
     var source: ResourceSource { box.source }
     var rule: FreshnessRule { options.freshness ?? box.source.freshness }
+
+    /// True if a screen shows the resource.
+    var isOnScreen: Bool { options.priority >= .visible }
+
+    /// True for a tile of a map on the screen. Like a pinned entry it is used at any age, whatever its server demands.
+    ///
+    /// That departs from RFC 9111 §4.2.4 on purpose. An old tile is better than a hole in the map, and the reader learns
+    /// that it is stale.
+    var isTileOnScreen: Bool {
+      if case .tile = key.name { isOnScreen } else { false }
+    }
 
     var requestFields: HTTPFields {
       if options.fields.isEmpty { return source.headers }
@@ -178,7 +189,8 @@ extension ResourceCache {
   private func use(
     of metadata: EntryMetadata, _ demand: Demand, at now: Int64, isPinned: Bool = false
   ) -> EntryState {
-    let use = EntryState(of: metadata, under: demand.rule, at: now, isPinned: isPinned)
+    let use = EntryState(
+      of: metadata, under: demand.rule, at: now, isPinned: isPinned || demand.isTileOnScreen)
     guard demand.options.fields.contains(.cacheControl) else { return use }
     return RequestDirectives(demand.options.fields).restrict(use, age: metadata.age(at: now))
   }
@@ -187,7 +199,7 @@ extension ResourceCache {
   func allowingForPins(_ found: Found?, _ demand: Demand) async -> Found? {
     let policy = demand.options.policy
     guard var found, !found.use.isUsableAtOnce, policy != .local, let disk else { return found }
-    let decides = policy == .localElseRemote && demand.options.priority != .visible
+    let decides = policy == .localElseRemote && !demand.isOnScreen
     guard decides || !found.use.isUsableOnError else { return found }
     let key = demand.key
     // If the disk can't say whether the entry is pinned, the server's limits apply.

@@ -11,7 +11,8 @@ extension ResourceCache {
   ///
   /// A read from memory costs less than a microsecond and does not suspend. A read from disk runs on a thread of the
   /// cache's. Otherwise the cache sends one request, which all simultaneous readers of the resource share. A cancelled
-  /// reader leaves, and the last one cancels the request.
+  /// reader leaves, and the last one cancels the request. If a stored copy may be used instead, a reader waits for as
+  /// long as the limits of the source say (`patienceWithCopy`), and then receives the copy.
   ///
   /// - Returns: exactly one result. It may say that the resource does not exist (`isAbsent`), and says if it is fresh.
   /// - Throws: `BothyError`: `.notCached` under `.local` without an entry, `.offline` without a network, `.unreachable`
@@ -107,7 +108,7 @@ extension ResourceCache {
     found = await allowingForPins(found, demand)
     // Without a stored entry the request is sent anyway, because a loader can be wrong about the network.
     let isAway = network.isKnownAway && found?.use.isUsableOnError == true
-    let isAtOnce = found?.isPinned == true || demand.options.priority == .visible
+    let isAtOnce = found?.isPinned == true || demand.isOnScreen
     let plan = ReadPlan(
       policy, stored: found?.use,
       hasNetwork: fetcher != nil && !isSuspended && !isAway && demand.source.container?.reader == nil,
@@ -125,13 +126,47 @@ extension ResourceCache {
       var demand = demand
       demand.isConditional = isConditional
       demand.isKnownMissing = !ignoresStored && found == nil && failure == nil
-      demand.hasFallback = mayFallBack && found != nil
-      do throws(BothyError) {
-        return Reading(resource: try await request(demand))
-      } catch {
-        guard mayFallBack, let found, error.code != .cancelled else { throw error }
-        return Reading(resource: serve(demand.key, found, found.use.isFresh ? nil : .refreshFailed(error)))
+      guard mayFallBack, let found else { return Reading(resource: try await request(demand)) }
+      return try await request(demand, besides: found)
+    }
+  }
+
+  /// Requests the resource, and returns the stored entry if the request fails or takes too long. The request then goes
+  /// on in the background.
+  private func request(_ demand: Demand, besides found: Found) async throws(BothyError) -> Reading {
+    let wait = Wait<Result<CachedResource, BothyError>?>()
+    var demand = demand
+    demand.hasFallback = true
+    demand.isBehind = { wait.hasEnded }
+    let limits = demand.source.limits
+    let patience = demand.options.waitsForEnd ? nil : limits.patienceWithCopy
+    let deadline = patience.map { $0 + limits.timeout * Self.refreshDeadline }
+    let (key, work) = (demand.key, demand)
+    let task = Task<Result<CachedResource, BothyError>, Never> {
+      let result = await self.request(work, within: deadline)
+      wait.end(with: .success(result))
+      return result
+    }
+    let timer = patience.map { patience in
+      Task { [clock] in
+        // The sleep is cancelled when the response comes first.
+        if (try? await clock.sleep(patience)) != nil { wait.end(with: .success(nil)) }
       }
+    }
+    defer { timer?.cancel() }
+    let result: Result<CachedResource, BothyError>?
+    do { result = try await wait.value { task.cancel() } } catch {
+      throw BothyError(LoadFailure.cancelled, key)
+    }
+    switch result {
+    case .success(let resource)?: return Reading(resource: resource)
+    case .failure(let error)?:
+      if error.code == .cancelled { throw error }
+      return Reading(resource: serve(key, found, found.use.isFresh ? nil : .refreshFailed(error)))
+    case nil:
+      follow(task)
+      return Reading(
+        resource: serve(key, found, found.use.isFresh ? nil : .refreshing), refresh: task)
     }
   }
 
@@ -163,7 +198,7 @@ extension ResourceCache {
     var demand = demand
     demand.isConditional = true
     demand.hasFallback = true
-    demand.isBehind = true
+    demand.isBehind = { true }
     var deadline: Duration?
     if demand.options.policy != .localThenRemote {
       demand.options.priority = .background
@@ -171,7 +206,14 @@ extension ResourceCache {
     }
     let (work, limit) = (demand, deadline)
     let task = Task { await self.request(work, within: limit) }
-    state.withLock { state in
+    follow(task)
+    return task
+  }
+
+  /// Notes a request that no reader waits for, so that `close` ends it and waits for it.
+  private func follow(_ task: Task<Result<CachedResource, BothyError>, Never>) {
+    let isClosed = state.withLock { state -> Bool in
+      if state.isClosed { return true }
       state.nextRefresh += 1
       let id = state.nextRefresh
       // The task starts under the lock, so that it can't end before its entry exists.
@@ -183,8 +225,9 @@ extension ResourceCache {
         }
         self.state.withLock { _ = $0.refreshes.removeValue(forKey: id) }
       }
+      return false
     }
-    return task
+    if isClosed { task.cancel() }
   }
 
   private func request(_ demand: Demand, within limit: Duration?) async -> Result<CachedResource, BothyError>

@@ -12,7 +12,7 @@ package struct EntryState: Sendable, Hashable {
     case staleWhileRevalidate
     /// The request comes first. If the server fails or is unreachable, the entry may be used, marked as stale.
     ///
-    /// A pinned entry is never worse than this.
+    /// A pinned entry, or a tile on the screen, is never worse than this.
     case staleIfError
     /// It is too stale for use, but good for a conditional request. `ReadPolicy.local` returns it nevertheless.
     case stale
@@ -57,8 +57,9 @@ extension EntryState {
   /// Determines the use of an entry.
   /// - Parameters:
   ///   - now: milliseconds since 1970 by the device's clock.
-  ///   - isPinned: true if the entry is pinned. It is then used without a network, whatever its fields say. That
-  ///     departs from RFC 9111 §4.2.4 on purpose, because users pin entries for places without a network.
+  ///   - isPinned: true if the entry is pinned, or a tile on the screen. It is then used without a network, whatever its
+  ///     fields say. That departs from RFC 9111 §4.2.4 on purpose, because users pin entries for places without a
+  ///     network.
   package init(
     of entry: EntryMetadata, under rule: FreshnessRule, at now: Int64, isPinned: Bool = false
   ) {

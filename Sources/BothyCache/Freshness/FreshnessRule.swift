@@ -33,8 +33,8 @@ public struct FreshnessRule: Sendable {
   /// The time after its end at which an entry is still used if the server fails or is unreachable.
   ///
   /// `nil`, the default, is any time. The response's `stale-if-error` may allow more. Responses with `must-revalidate`
-  /// or `no-cache` aren't used under `http` rules, unless they are pinned. `ReadPolicy.local` and `.localThenRemote`
-  /// return entries of any age.
+  /// or `no-cache` aren't used under `http` rules. Pinned entries, and tiles that are read as `LoadPriority.visible`,
+  /// are used in any case. `ReadPolicy.local` and `.localThenRemote` return entries of any age.
   public var staleUse: Duration?
   /// True if responses are stored even if they have `no-store`. The response to a request with it is never stored.
   package var ignoresNoStore = false
@@ -56,7 +56,7 @@ public struct FreshnessRule: Sendable {
   /// The lifetime by the response's fields (RFC 9111).
   ///
   /// Responses with `must-revalidate` or `no-cache` aren't used stale, even without a network (§5.2.2.2). Such reads
-  /// fail, unless the resource is pinned or the policy is limited to the cache.
+  /// fail, unless the resource is pinned, a tile on the screen, or the policy is limited to the cache.
   public static let http = FreshnessRule(.http(min: 0, max: .max, otherwise: 0))
 
   /// Returns a rule with the lifetime by the response's fields, within bounds.

@@ -24,6 +24,8 @@ public struct SourceLimits: Sendable, Hashable {
   package var longestDelay: Duration
   /// The longest time that a read waits for a host that requested a pause (`Retry-After`) or counts as down.
   package var patience: Duration
+  /// The longest time that a read waits for a response if it can return a stored copy instead.
+  package var patienceWithCopy: Duration
   /// The longest time until the head of a response, and the longest time without a byte of its body.
   package var timeout: Duration
 
@@ -45,11 +47,14 @@ public struct SourceLimits: Sendable, Hashable {
   ///   - longestDelay: the highest bound of a wait.
   ///   - patience: the longest wait of a read for a host that requested a pause (`Retry-After`) or counts as down. A
   ///     longer pause throws at once, with `retryAfter`.
+  ///   - patienceWithCopy: the longest wait of a read that can return a stored copy. It returns the copy after that, and
+  ///     the request goes on in the background.
   ///   - timeout: the longest time until the head of a response, and the longest time without a byte of its body.
   public init(
     requestsPerHost: Int = 6, requestsPerSecond: Double? = nil, burst: Int = 10, parallelHosts: Int = 2,
     bodyBytes: Int = 64 << 20, attempts: Int = 3, firstDelay: Duration = .milliseconds(500),
-    longestDelay: Duration = .seconds(30), patience: Duration = .seconds(10), timeout: Duration = .seconds(20)
+    longestDelay: Duration = .seconds(30), patience: Duration = .seconds(10),
+    patienceWithCopy: Duration = .seconds(2), timeout: Duration = .seconds(20)
   ) {
     self.requestsPerHost = requestsPerHost
     self.requestsPerSecond = requestsPerSecond
@@ -60,6 +65,7 @@ public struct SourceLimits: Sendable, Hashable {
     self.firstDelay = firstDelay
     self.longestDelay = longestDelay
     self.patience = patience
+    self.patienceWithCopy = patienceWithCopy
     self.timeout = timeout
   }
 

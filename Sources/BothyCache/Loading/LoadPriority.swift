@@ -12,9 +12,10 @@ public enum LoadPriority: Comparable, Hashable, Sendable, CaseIterable {
   case normal
   /// For resources on the screen.
   ///
-  /// Under `ReadPolicy.localElseRemote` a usable stale copy is returned at once and refreshed in the background.
+  /// Under `ReadPolicy.localElseRemote` a usable stale copy is returned at once and refreshed in the background. Any
+  /// copy of a map's tile is usable, whatever its server and `staleUse` say, unless the read itself forbids it.
   case visible
-  /// For the resource that the user looks at, before everything else.
+  /// For the resource that the user looks at, before everything else. Stale copies are used as for `visible`.
   case urgent
 
   /// True for prefetching, which waits for all other work.

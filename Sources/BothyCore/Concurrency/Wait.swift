@@ -11,6 +11,11 @@ package final class Wait<Value: Sendable>: Sendable {
 
   package init() {}
 
+  /// True if a value, an error or a cancellation has ended the wait.
+  package var hasEnded: Bool {
+    state.withLock { if case .ended = $0 { true } else { false } }
+  }
+
   /// Waits for the first `end(with:)`, which may come before. Throws `CancellationError` as soon as the task is
   /// cancelled, after `cancelled` has run. One task may wait.
   package func value(cancelled: @escaping @Sendable () -> Void = {}) async throws -> Value {

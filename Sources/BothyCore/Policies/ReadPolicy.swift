@@ -19,7 +19,8 @@ public enum ReadPolicy: String, Sendable, Hashable, CaseIterable {
   /// For records an empty result counts as missing. The read throws `.unreachable` then if the server can't be reached.
   ///
   /// A stale download that may replace a failed response is returned at once and refreshed in the background, if it is
-  /// pinned or the read is `visible`. A user therefore never sees a gap while a server hangs.
+  /// pinned or the read is `visible`. A user therefore never sees a gap while a server hangs. Other reads wait for the
+  /// response, for two seconds at most by default, and return the stale copy then.
   case localElseRemote
   /// The local copy at once, and a refresh that observers see.
   ///
@@ -30,8 +31,8 @@ public enum ReadPolicy: String, Sendable, Hashable, CaseIterable {
   /// The remote copy, or the local one if the server can't be reached.
   ///
   /// Costs a round trip even if the local copy is fresh. For records it falls back without an answer, or if another
-  /// server answers, and throws other errors. A download falls back after any failed request, unless its server forbids
-  /// to use a stale copy.
+  /// server answers, and throws other errors. A download falls back after any failed request, or after two seconds by
+  /// default, unless its server forbids to use a stale copy.
   case remoteElseLocal
   /// The remote copy. Without an answer the read throws.
   ///

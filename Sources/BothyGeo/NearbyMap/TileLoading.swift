@@ -30,6 +30,8 @@ struct TileLoading: Sendable {
       var options = ReadOptions(policy: isHeld ? .remoteElseLocal : .localElseRemote, priority: priority)
       if !hasNetwork { options.policy = .local }
       options.waitsForHost = waitsForHost
+      // Nobody waits for the newer version, and the map shows the old one.
+      options.waitsForEnd = isHeld
       return options
     }
   }

@@ -52,8 +52,10 @@ struct CacheSupply: PackSource {
   var name: String { source.id.name }
 
   func manifest() async throws -> PackManifest {
-    try PackManifest(
-      parsing: await bytes(PackManifest.fileName, ReadOptions(policy: .remoteElseLocal)), of: name)
+    var options = ReadOptions(policy: .remoteElseLocal)
+    // An installation by an old list would miss the new version.
+    options.waitsForEnd = true
+    return try PackManifest(parsing: await bytes(PackManifest.fileName, options), of: name)
   }
 
   /// Fetches one file. If the cache has another version of it, requests the current one from the server.

@@ -18,7 +18,10 @@ final class PlannedProxyRequest: Sendable {
     let plan = ProxyPlan(request.method, request.fields, isPlain: target.isPlain, isShared: target.isShared)
     // Responses of such a target are for one caller each, so requests for it aren't joined.
     self.plan = plan == .cached && target.passes(at: now) ? .pass : plan
-    options = ReadOptions(fields: ProxyFields.cached(request.fields))
+    var options = ReadOptions(fields: ProxyFields.cached(request.fields))
+    // A slow origin doesn't allow a stale response (RFC 9111 §4.2.4).
+    options.waitsForEnd = true
+    self.options = options
     isWhole =
       self.plan == .cached && !request.fields.contains(.ifNoneMatch)
       && !request.fields.contains(.ifModifiedSince)

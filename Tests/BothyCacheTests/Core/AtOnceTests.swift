@@ -1,4 +1,5 @@
 import BothyCache
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -91,6 +92,85 @@ struct AtOnceTests {
     while let event = await events.next() { if event == .requested(rig.key) { break } }
     let seen = try await listener.events(of: rig.cache)
     #expect(seen.count { $0 == .requested(rig.key) } == 2)
+  }
+
+  private static let new = ScriptedLoader.Answer(200, fields: [.contentType: "image/png"], "\u{7F}PNG new")
+
+  /// Begins a read, and returns when it waits for the server. Its patience then has a sleeper, unless it has none.
+  private func waiting(_ rig: Rig, _ options: ReadOptions) async throws -> Task<CachedResource, any Error> {
+    let read = Task { try await rig.cache.value(rig.key, options) }
+    let patience: Duration = options.waitsForEnd ? .seconds(20) : .seconds(2)
+    try await until { rig.clock.sleepers.contains(patience) }
+    return read
+  }
+
+  @Test(
+    "A read that can return a copy waits two seconds, even while bytes come",
+    arguments: [ReadPolicy.localElseRemote, .remoteElseLocal], [true, false])
+  func patience(policy: ReadPolicy, hangs: Bool) async throws {
+    let rig = try Rig()
+    try await rig.fill(isPinned: false)
+    rig.loader.set(hangs ? .hangs : .drips)
+    let read = try await waiting(rig, ReadOptions(policy: policy))
+    await rig.loader.stuck.reached()
+    rig.clock.advance(by: .seconds(2))
+    let answer = try await read.value
+    #expect(answer.freshness == .stale(.refreshing) && text(answer) == "\u{7F}PNG old")
+    try await rig.cache.close()
+  }
+
+  @Test("A late response is stored behind the reader, and is its second value")
+  func late() async throws {
+    let rig = try Rig()
+    try await rig.fill(isPinned: false)
+    let gate = Latch()
+    rig.loader.set(.late(gate, Self.new))
+    let readings = rig.cache.values(rig.key, ReadOptions())
+    let seen = Task {
+      var values: [String] = []
+      for try await reading in readings {
+        values.append("\(text(reading) ?? "") \(reading.isFresh)")
+        gate.open()
+      }
+      return values
+    }
+    try await until { rig.clock.sleepers.contains(.seconds(2)) }
+    await gate.reached()
+    rig.clock.advance(by: .seconds(2))
+    #expect(try await seen.value == ["\u{7F}PNG old false", "\u{7F}PNG new true"])
+    #expect(rig.store[rig.key].map { String(decoding: $0.body, as: UTF8.self) } == "\u{7F}PNG new")
+    try await rig.cache.close()
+  }
+
+  @Test("Work that no user waits for gets the late response itself")
+  func unhurried() async throws {
+    let rig = try Rig()
+    try await rig.fill(isPinned: false)
+    let gate = Latch()
+    rig.loader.set(.late(gate, Self.new))
+    var options = ReadOptions()
+    options.waitsForEnd = true
+    let read = try await waiting(rig, options)
+    await gate.reached()
+    rig.clock.advance(by: .seconds(3))
+    gate.open()
+    #expect(text(try await read.value) == "\u{7F}PNG new")
+    try await rig.cache.close()
+  }
+
+  @Test("A reader that leaves while it waits ends the request")
+  func leaving() async throws {
+    let rig = try Rig()
+    try await rig.fill(isPinned: false)
+    rig.loader.set(.hangs)
+    var events = rig.cache.events.makeAsyncIterator()
+    let read = try await waiting(rig, ReadOptions())
+    await rig.loader.stuck.reached()
+    read.cancel()
+    let error = await #expect(throws: BothyError.self) { try await read.value }
+    #expect(error?.code == .cancelled)
+    while let event = await events.next() { if event == .cancelled(rig.key) { break } }
+    try await rig.cache.close()
   }
 
   @Test("A picture that is neither pinned nor visible waits for the request")

@@ -9,6 +9,8 @@ import Synchronization
 final class FickleLoader: ResourceLoader {
   enum Mood: Sendable {
     case answers(ScriptedLoader.Answer)
+    /// Responds when a latch is open.
+    case late(Latch, ScriptedLoader.Answer)
     /// Redirects requests for other addresses to an address, and responds there.
     case redirects(String, ScriptedLoader.Answer)
     /// Accepts the request and sends nothing until the caller leaves.
@@ -41,11 +43,12 @@ final class FickleLoader: ResourceLoader {
       state.requests += 1
       return state.mood
     }
+    if case .late(let latch, _) = mood { await latch.pass() }
     switch mood {
     case .redirects(let target, _) where request.url != target:
       return ResourceResponse(
         status: 302, fields: [.location: target], body: AsyncThrowingStream { $0.finish() })
-    case .answers(let answer), .redirects(_, let answer):
+    case .answers(let answer), .late(_, let answer), .redirects(_, let answer):
       let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self, throwing: (any Error).self)
       for piece in answer.pieces { continuation.yield(piece) }
       continuation.finish()

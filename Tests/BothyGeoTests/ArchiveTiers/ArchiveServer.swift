@@ -123,7 +123,7 @@ struct ArchiveRig {
     self.scratch = try scratch ?? TemporaryFolder()
     var limits = SourceLimits()
     limits.attempts = 1
-    limits.timeout = .seconds(86_400)
+    (limits.timeout, limits.patienceWithCopy) = (.seconds(86_400), .seconds(86_400))
     source = try ResourceSource(
       "hills", archive: archive, freshness: freshness, userAgent: "Tests/1 (tests.test)", limits: limits,
       secrets: secrets, allowsBulkDownload: true)

@@ -176,7 +176,7 @@ struct RegionRig {
   static func source(allowsBulk: Bool = true, scheme: String = "https") throws -> ResourceSource {
     var limits = SourceLimits()
     limits.attempts = 1
-    limits.timeout = .seconds(86_400)
+    (limits.timeout, limits.patienceWithCopy) = (.seconds(86_400), .seconds(86_400))
     return try ResourceSource(
       "trails", template: "\(scheme)://trails.test/{z}/{x}/{y}", freshness: .fixed(.days(7)),
       userAgent: "Tests/1 (tests.test)", limits: limits, zooms: 0...20,

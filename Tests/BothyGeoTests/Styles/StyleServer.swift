@@ -86,7 +86,7 @@ struct StyleRig {
     (self.scratch, self.time, self.server) = (scratch, time, server)
     var limits = SourceLimits()
     limits.attempts = 1
-    limits.timeout = .seconds(86_400)
+    (limits.timeout, limits.patienceWithCopy) = (.seconds(86_400), .seconds(86_400))
     let bright = try ResourceSource(
       "bright", address: .anywhere, userAgent: "Tests/1 (tests.test)", limits: limits,
       allowsBulkDownload: true)

@@ -1,6 +1,8 @@
 import BothyCache
 import BothyCore
 import BothyServer
+import BothyTestSupport
+import BothyTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -140,6 +142,26 @@ struct CacheProxyTests {
       #expect(gone.status == (standsIn ? 200 : 502))
       if standsIn { #expect(gone.text == "old" && gone.fields[.age] == "10") }
     }
+  }
+
+  @Test("A slow origin is waited for, even if a stale response is stored")
+  func slow() async throws {
+    let clock = VirtualClock()
+    let proxy = try ProxyUnderTest(clock: clock)
+    proxy.origin.answers(200, [.cacheControl: "max-age=10"], "old")
+    _ = try await proxy.get("/a")
+    proxy.pass(seconds: 60)
+    let (pieces, continuation) = AsyncThrowingStream.makeStream(of: Data.self)
+    proxy.origin.answers(200, [:], pieces)
+    let reply = Task { try await proxy.get("/a") }
+    try await until { proxy.origin.requests.count == 2 && !clock.sleepers.isEmpty }
+    for _ in 0..<10 {
+      clock.advance(by: .seconds(1))
+      await Task.yield()
+    }
+    continuation.yield(Data("new".utf8))
+    continuation.finish()
+    #expect(try await reply.value.text == "new")
   }
 
   @Test("Errors and redirects pass unchanged, and are stored if HTTP allows it")

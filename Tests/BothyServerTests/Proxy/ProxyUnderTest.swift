@@ -1,5 +1,6 @@
 import BothyCache
 import BothyServer
+import BothyTesting
 import Foundation
 import HTTPTypes
 import Logging
@@ -14,9 +15,13 @@ final class ProxyUnderTest: Sendable {
   private let time = Mutex<Int64>(1_796_083_200_000)
   private let configuration: Mutex<CacheProxyConfiguration?> = Mutex(nil)
 
-  init(bodyBytes: Int? = nil, requestBytes: Int? = nil, isPrivate: Bool = false) throws {
+  /// - Parameter clock: the clock for waiting, by default that of the machine.
+  init(
+    bodyBytes: Int? = nil, requestBytes: Int? = nil, isPrivate: Bool = false, clock: VirtualClock? = nil
+  ) throws {
+    let wall: @Sendable () -> Int64 = { [weak self] in self?.now ?? 0 }
     let cache = try ResourceCache(
-      loader: origin, clock: LoadClock(ContinuousClock(), wall: { [weak self] in self?.now ?? 0 }))
+      loader: origin, clock: clock.map { LoadClock($0, wall: wall) } ?? LoadClock(wall: wall))
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     var source = try CacheProxyConfiguration.source(origin: "http://origin.example", isPrivate: isPrivate)

@@ -124,9 +124,11 @@ struct TileImporter {
         guard let tile = rest.next() else { return }
         let key = try source.key(tile)
         // A stored tile is validated, even if it is fresh in the cache.
-        let options = ReadOptions(policy: held[tile] == nil ? .localElseRemote : .remoteElseLocal)
+        var options = ReadOptions(policy: held[tile] == nil ? .localElseRemote : .remoteElseLocal)
+        options.waitsForEnd = true
+        let chosen = options
         group.addTask {
-          do { return (tile, .success(try await cache.value(key, options))) } catch {
+          do { return (tile, .success(try await cache.value(key, chosen))) } catch {
             return (tile, .failure(error))
           }
         }
