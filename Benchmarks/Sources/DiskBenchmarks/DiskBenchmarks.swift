@@ -14,7 +14,10 @@ struct DiskBenchmarks {
     if options.has("hits") { bars += try HitRun(folder.path, options).bars() }
     if options.has("gigabyte") { bars += try GigabyteRun(folder.path, options).bars() }
     if options.has("linear") { bars += try LinearRun(folder.path, options).bars() }
-    if options.has("size") { bars += try await SizeRun(folder.path, options).bars() }
+    if options.has("size") {
+      bars += try await SizeRun(folder.path, options).bars()
+      bars += try await RefreshRun(folder.path, options).bars()
+    }
     // The shape of the store isn't a promise, so it is measured only on request.
     if options.has("shape", isOffered: false) { try ShapeRun(folder.path, options).table() }
     printLoad("after")
@@ -45,7 +48,7 @@ struct Options: BenchmarkOptions {
   var megabytes = 1024
   /// The number of operations after which the cost of one is compared with that at the beginning.
   var operations = 1_000_000
-  /// The number of raster tiles of the region whose size is measured.
+  /// The number of raster tiles of the region whose size is measured. The one that is refreshed has as many at least.
   var tiles = 20_000
   /// A PMTiles archive whose tiles are stored too.
   var archive: String?

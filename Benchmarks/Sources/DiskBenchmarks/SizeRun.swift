@@ -99,14 +99,14 @@ struct SizeRun {
     try store.close()
     let size = try diskUse("\(folder)/\(name)")
     store = try tier.open(limits: BlobStoreLimits(bytes: nil))
-    let before = written()
+    let before = Self.written()
     try forEachBatch(of: region, at: Self.now + 86_400_000) { batch in
       guard try store.store(batch).unchanged.count == batch.count else {
         throw BenchmarkError("\(name): a tile has changed")
       }
     }
     try store.close()
-    return Result(size: size, written: written() - before)
+    return Result(size: size, written: Self.written() - before)
   }
 
   private func forEachBatch(
@@ -160,7 +160,7 @@ struct SizeRun {
   }
 
   /// Returns the bytes that this process has written so far, or 0 on systems that don't tell.
-  private func written() -> Int64 {
+  static func written() -> Int64 {
     guard let text = try? String(contentsOfFile: "/proc/self/io", encoding: .utf8) else { return 0 }
     let line = text.split(separator: "\n").first { $0.hasPrefix("wchar:") }
     return line.flatMap { Int64($0.dropFirst(7)) } ?? 0

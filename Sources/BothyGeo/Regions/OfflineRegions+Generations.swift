@@ -34,7 +34,7 @@ extension OfflineRegions {
         // The refresh may go on, for tiles that failed. It then knows the staged ones by this.
         let staged = try await cache.staged(keys, on: region.stage)
         let places = staged.indices.filter { staged[$0] != nil }
-        if region.run.isRefresh { try await file.confirm(places, of: region.id, part: part) }
+        if region.run.isRefresh, !places.isEmpty { try await file.confirm([part: places], of: region.id) }
         try await cache.unstage(keys, from: region.stage)
       }
       try await cache.dropStage(region.stage)

@@ -31,8 +31,8 @@ extension OfflineRegions {
   /// and listed in `failures`, and the region's reason mentions them. With `removingGone`, they are deleted, except those
   /// that another region or holder has pinned; this applies to this run alone.
   ///
-  /// If interrupted or paused, it continues with `resume`, and confirmed tiles aren't requested again. Costs a request
-  /// for each tile, and a transaction for each confirmed one. Throws like `resume`.
+  /// If interrupted or paused, it continues with `resume`, and confirmed tiles aren't requested again. After a crash, up
+  /// to 64 of them are. Costs a request for each tile, and a transaction of the list for 64. Throws like `resume`.
   ///
   /// ```swift
   /// let refreshed = try await regions.refresh(region.id)

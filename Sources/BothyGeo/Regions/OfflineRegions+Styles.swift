@@ -35,7 +35,7 @@ extension OfflineRegions {
     for (place, metadata) in staged.enumerated() where metadata == nil {
       places[place / RegionManifest.tilesOfPart, default: []].append(place % RegionManifest.tilesOfPart)
     }
-    for (part, places) in places { try await file.confirm(places, of: region.id, part: part) }
+    try await file.confirm(places, of: region.id)
     return region
   }
 

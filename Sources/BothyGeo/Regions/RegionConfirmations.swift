@@ -41,11 +41,15 @@ extension RegionDatabase {
     try await read { try Self.confirmed(id, part, $0) }
   }
 
-  /// Records that the current refresh has confirmed tiles, by their places in the part.
-  func confirm(_ places: [Int], of id: String, part: Int) async throws(BothyError) {
-    guard !places.isEmpty else { return }
-    try await write { database in
-      var known = try Self.confirmed(id, part, database)
+  /// Records that the current refresh has confirmed tiles, by their parts and their places in these.
+  func confirm(_ tiles: [Int: [Int]], of id: String) async throws(BothyError) {
+    guard !tiles.isEmpty else { return }
+    try await write { try Self.confirm(tiles, id, $0) }
+  }
+
+  static func confirm(_ tiles: [Int: [Int]], _ id: String, _ database: Database) throws {
+    for (part, places) in tiles {
+      var known = try confirmed(id, part, database)
       for place in places { known.add(place) }
       try database.execute(
         sql: "INSERT OR REPLACE INTO confirmed SELECT id, ?, ? FROM region WHERE id = ?",

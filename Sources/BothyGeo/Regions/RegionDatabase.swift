@@ -202,10 +202,13 @@ final class RegionDatabase: Sendable {
   }
 
   /// Stores the progress of a run. Returns false if the region was paused or deleted in the meantime.
-  func note(_ progress: RegionProgress, _ failures: [RegionFailure], of id: String) async throws(BothyError)
-    -> Bool
-  {
+  ///
+  /// - Parameter confirmed: the tiles that a refresh has confirmed since the last call, by their parts.
+  func note(
+    _ progress: RegionProgress, _ failures: [RegionFailure], confirmed: [Int: [Int]], of id: String
+  ) async throws(BothyError) -> Bool {
     try await write { database in
+      try Self.confirm(confirmed, id, database)
       try database.execute(
         sql: """
           UPDATE region SET done = ?, absent = ?, failed = ?, loaded = ?, bytes = ?, confirmed = ?, gone = ?

@@ -96,12 +96,15 @@ extension RegionDatabase {
     }
   }
 
-  /// Replaces parts of a manifest in one transaction.
+  /// Replaces parts of a manifest in one transaction. An equal part isn't written.
   func put(_ parts: [(place: Int, tiles: Data)], of id: String) async throws(BothyError) {
     try await write { database in
       for part in parts {
         try database.execute(
-          sql: "INSERT OR REPLACE INTO part SELECT id, ?, ? FROM region WHERE id = ?",
+          sql: """
+            INSERT INTO part SELECT id, ?, ? FROM region WHERE id = ?
+            ON CONFLICT (region, place) DO UPDATE SET tiles = excluded.tiles WHERE part.tiles <> excluded.tiles
+            """,
           arguments: [part.place, part.tiles, id])
       }
     }

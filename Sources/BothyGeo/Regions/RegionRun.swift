@@ -23,6 +23,9 @@ struct RegionRun {
   /// The number of batches that were looked up.
   private var batches = 0
   private var failures: [RegionFailure] = []
+  /// The tiles that this refresh has confirmed and not stored as such yet, by their parts. After a crash they are
+  /// requested again.
+  private var unnoted: [Int: [Int]] = [:]
   private var failuresKept = 0
   private var handled = 0
   private var notedAt: Int64
@@ -236,7 +239,9 @@ struct RegionRun {
     let key = wanted.key
     var problem: (message: String, error: BothyError?)?
     var isMisled = false
-    if load.isConfirmation { await confirm(wanted.place) }
+    if load.isConfirmation, region.run.isRefresh {
+      unnoted[wanted.place / Self.batch, default: []].append(wanted.place % Self.batch)
+    }
     switch load {
     case .loaded(let bytes, _):
       progress.loaded += 1
@@ -278,16 +283,6 @@ struct RegionRun {
     await noteIfDue(every: 64)
   }
 
-  /// Records that this refresh needs no further request for a tile.
-  private mutating func confirm(_ place: Int) async {
-    guard region.run.isRefresh else { return }
-    do {
-      try await file.confirm([place % Self.batch], of: region.id, part: place / Self.batch)
-    } catch {
-      if stop == nil { stop = .interrupted(error) }
-    }
-  }
-
   /// Records a failure.
   ///
   /// - Parameter cause: an error that ends the run after several times in a row, or `nil` for a failure of this tile
@@ -324,7 +319,8 @@ struct RegionRun {
     failuresKept += 1
   }
 
-  /// Stores the progress after `count` tiles or after a second, and checks if the region was paused.
+  /// Stores the progress and the confirmed tiles after `count` tiles or after a second, and checks if the region was
+  /// paused.
   private mutating func noteIfDue(every count: Int) async {
     guard handled >= count && handled > 0 || abs(cache.now - notedAt) >= 1000 else { return }
     await note()
@@ -333,10 +329,10 @@ struct RegionRun {
   private mutating func note() async {
     handled = 0
     notedAt = cache.now
-    let new = failures
-    failures = []
     do {
-      if try await !file.note(progress, new, of: region.id) {
+      let isLoading = try await file.note(progress, failures, confirmed: unnoted, of: region.id)
+      (failures, unnoted) = ([], [:])
+      if !isLoading {
         switch stop {
         case nil, .replaced: stop = .paused
         case .paused, .interrupted: break

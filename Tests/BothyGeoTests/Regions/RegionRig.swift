@@ -54,6 +54,8 @@ final class RegionServer: ResourceLoader {
     var confirmsOthers = false
     /// The host to which every request is redirected, which has a tile for each address, or `nil`.
     var portal: String?
+    /// The latch at which requests wait after this number of others.
+    var hold: (after: Int, latch: Latch)?
   }
 
   let state = Mutex(State())
@@ -95,6 +97,10 @@ final class RegionServer: ResourceLoader {
     }
     defer { state.withLock { $0.running -= 1 } }
     await gate?.pass()
+    let hold = state.withLock { state in
+      state.hold.flatMap { state.requests.count >= $0.after ? $0.latch : nil }
+    }
+    await hold?.pass()
     let answer = state.withLock { state -> (status: Int, body: Data, fields: HTTPFields)? in
       if let left = state.answers {
         guard left > 0 else { return nil }
