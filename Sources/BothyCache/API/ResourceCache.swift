@@ -25,6 +25,8 @@ public final class ResourceCache: Sendable {
     var isClosed = false
     var refreshes: [Int: Task<Void, Never>] = [:]
     var nextRefresh = 0
+    /// The check of pinned entries, if one was due.
+    var check: Task<Void, Never>?
   }
 
   let registry = SourceRegistry()
@@ -55,7 +57,8 @@ public final class ResourceCache: Sendable {
   /// Opens a cache. Blocks while the store on disk is opened.
   ///
   /// The time does not depend on the number of entries, unless the limits are lower than before or the index is lost.
-  /// Open one cache for each folder in a process and share it. Opening sends no request.
+  /// Open one cache for each folder in a process and share it. Opening sends no request. If the last process didn't
+  /// close the cache, pinned entries are read in the background, 8 MB a second, and damaged ones are removed.
   ///
   /// - Parameters:
   ///   - sources: the sources that are known from the start. `register` adds more later.
@@ -114,6 +117,7 @@ public final class ResourceCache: Sendable {
         fetcher?.networkChanged()
       }
     }
+    beginCheck()
   }
 
   /// Registers a source. A registered source gets the new rule, limits, headers and names at once.
@@ -255,7 +259,8 @@ public final class ResourceCache: Sendable {
     if !uses.isEmpty { try await disk.write { try $0.touch(uses) } }
   }
 
-  /// Closes the cache. Refreshes are cancelled, collected uses are written, the store is closed. Later reads throw.
+  /// Closes the cache. Refreshes and the check of pinned entries are cancelled, collected uses are written, the store is
+  /// closed. Later reads throw.
   ///
   /// The error of later reads is `BothyError` `closed`, and `peek` still finds entries in memory. Waits until the
   /// refreshes have ended and earlier writes are done. Bytes of a request that is still running are returned to its
@@ -263,13 +268,13 @@ public final class ResourceCache: Sendable {
   ///
   /// - Throws: `BothyError` if the store can't be closed. The cache is closed all the same.
   public func close() async throws {
-    let refreshes = state.withLock { state in
+    let work = state.withLock { state in
       state.isClosed = true
       defer { state.refreshes = [:] }
-      return Array(state.refreshes.values)
+      return Array(state.refreshes.values) + (state.check.map { [$0] } ?? [])
     }
-    for refresh in refreshes { refresh.cancel() }
-    for refresh in refreshes { await refresh.value }
+    for task in work { task.cancel() }
+    for task in work { await task.value }
     pressure.withLock { $0 = nil }
     network.stop()
     defer { hub.finish() }

@@ -105,6 +105,16 @@ extension BlobStore {
     try index?.verify(progress: progress) ?? VerifyReport()
   }
 
+  /// True if pinned entries are to be checked, because a process was killed while it used the store.
+  ///
+  /// False for a store without an index, which checks by rules of its own.
+  package var isCheckDue: Bool { index?.isCheckDue ?? false }
+
+  /// Reads about a megabyte of the pinned entries that are to be checked, and removes damaged ones.
+  ///
+  /// Returns the bytes that were read, or `nil` if nothing is left to check. Each call continues the one before.
+  package func checkNext() throws -> Int64? { try index?.checkNext() }
+
   /// Writes all entries into a new file at `path`. Copies everything, while reads continue and writes wait.
   package func export(to path: String) throws {
     guard let index else {

@@ -147,7 +147,8 @@ public final class OfflineRegions: Sendable {
   /// Returns all regions by name, in their actual state.
   ///
   /// If the process of a run has died, the region is interrupted. If a region that was complete has lost tiles, it is
-  /// damaged. Finishes deletions that another process has delayed. Costs a look-up of each tile of complete regions.
+  /// damaged. After a kill the cache reads all tiles of regions in the background, and damaged ones are lost once it has
+  /// read them. Finishes deletions that another process has delayed. Costs a look-up of each tile of complete regions.
   public func all() async throws(BothyError) -> [Region] {
     await restored()
     // A deletion that can't be finished now is finished by a later call. Its region isn't listed in any case.

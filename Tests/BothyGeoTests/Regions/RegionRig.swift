@@ -200,6 +200,15 @@ struct RegionRig {
       scratch: scratch, time: time, server ?? self.server, disk: limitsOfDisk, inFiles: inFiles)
   }
 
+  /// Returns a rig of new objects on a copy of the files as they are now, as after a kill of the process.
+  func killed() throws -> RegionRig {
+    let copy = try TemporaryFolder()
+    for name in scratch.names(in: scratch.path) {
+      try FileManager.default.copyItem(atPath: scratch.file(name), toPath: copy.file(name))
+    }
+    return try RegionRig(scratch: copy, time: time, server, disk: limitsOfDisk, inFiles: inFiles)
+  }
+
   /// Returns another process on the same files.
   func beside() throws -> RegionRig { try RegionRig(scratch: scratch, time: time, server) }
 

@@ -2,7 +2,7 @@ internal import BothyStore
 internal import Foundation
 internal import GRDB
 
-/// Maintenance: verification of all entries, recomputing of the totals, garbage collection.
+/// Maintenance: verification of entries, recomputing of the totals, garbage collection.
 extension DiskStore {
   func verify(progress: (Int) -> Void) throws -> VerifyReport {
     var report = VerifyReport()
@@ -11,16 +11,49 @@ extension DiskStore {
       let page = try page(after: last, nil)
       guard let end = page.last else { return report }
       for listed in page {
-        switch try check(listed.key) {
-        case .here: break
-        case .damaged: report.damaged.append(listed.key)
-        case .large, .inFile, .nothing: try forgetMissingFile(listed)
-        }
-        report.checked += 1
+        try verify(listed, &report)
         progress(report.checked)
       }
       last = end.row.number
     }
+  }
+
+  private func verify(_ listed: Listed, _ report: inout VerifyReport) throws {
+    switch try check(listed.key) {
+    case .here: break
+    case .damaged: report.damaged.append(listed.key)
+    case .large, .inFile, .nothing: try forgetMissingFile(listed)
+    }
+    report.checked += 1
+  }
+
+  /// The bytes after which `checkNext` returns.
+  private static let checkedAtOnce: Int64 = 1 << 20
+
+  /// True if pinned entries are to be checked, because a process was killed while it used the store.
+  var isCheckDue: Bool { use.next != nil }
+
+  /// Checks the next pinned entries, in the order of their numbers. Returns the bytes that were read, or `nil` at the
+  /// end.
+  func checkNext() throws -> Int64? {
+    guard let last = use.next else { return nil }
+    let page = try page(after: last, nil)
+    guard let end = page.last else {
+      use.advance(to: nil)
+      return nil
+    }
+    var report = VerifyReport()
+    var (bytes, number) = (Int64(0), end.row.number)
+    for listed in page where listed.row.isPinned {
+      try verify(listed, &report)
+      bytes += listed.row.size
+      if bytes >= Self.checkedAtOnce {
+        number = listed.row.number
+        break
+      }
+    }
+    use.advance(to: number, bytes: bytes)
+    return bytes
   }
 
   /// Deletes the row of an entry whose file never received its name.

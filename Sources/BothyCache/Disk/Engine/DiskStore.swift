@@ -31,6 +31,7 @@ package final class DiskStore: BlobStore {
   let sources: SourceBook
   let files: EntryFolder
   let lock: FolderLock
+  let use: StoreUse
   let options: BlobStoreOptions
   let layout: Layout
   let indexPath: String
@@ -91,7 +92,9 @@ package final class DiskStore: BlobStore {
     files = EntryFolder(folder)
     sources = SourceBook(folder: files.tree)
     currentLimits = Mutex(options.limits)
-    lock = try FolderLock(lockPath, timeout: options.busyTimeout)
+    let lock = try FolderLock(lockPath, timeout: options.busyTimeout)
+    self.lock = lock
+    use = try lock.writing { StoreUse(indexPath + "-use", log: indexPath + "-wal") }
     try lock.writing {
       _ = files.removeUnfinished()
       try reopen(nil)
@@ -124,6 +127,8 @@ package final class DiskStore: BlobStore {
       defer { index = nil }
       return index
     }
+    // Until the index is closed, the store counts as used.
+    defer { use.end() }
     try open?.close()
   }
 
