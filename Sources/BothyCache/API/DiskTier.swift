@@ -45,7 +45,7 @@ public struct DiskTier: Sendable {
   ///
   /// Close it by `BlobStore.close()`. Entries beyond `limits` are evicted at once.
   ///
-  /// - Throws: `BothyError`, such as `.newerFile`, `.readOnly` or `.busy`.
+  /// - Throws: `BothyError`, such as `.readOnly` or `.busy`.
   public func open(limits: BlobStoreLimits = BlobStoreLimits()) throws -> any BlobStore {
     try openStore(BlobStoreOptions(limits: limits))
   }
@@ -67,9 +67,12 @@ public struct DiskTier: Sendable {
   ///
   /// Bytes of more than 96 KB are in files beside it. Creates the folder if needed. The cache must be its only user. A
   /// folder that `files` has filled is taken over, and its entries move when they are replaced. A confirmation by the
-  /// server writes no bytes of the resource. Opening throws `BothyError`, with `.newerFile` for a file of a newer
-  /// version, which is left as it is. A damaged file is renamed and replaced, and `CacheEvent.storeReplaced` reports
-  /// it.
+  /// server writes no bytes of the resource.
+  ///
+  /// A damaged file, or one of a newer version, is renamed and replaced. Its readable entries and pins are copied, and
+  /// `CacheEvent.storeReplaced` reports it. What can't be read of a newer file stays beside the new one for 30 days,
+  /// for a version that can. Processes of both versions can't use the folder at a time. Opening throws
+  /// `BothyError`.
   public static func database(in folder: URL) -> DiskTier {
     var tier = DiskTier(partials: folder.appending(path: "partial")) { options in
       let path = folder.appending(path: "cache.sqlite").path

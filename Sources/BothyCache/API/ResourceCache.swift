@@ -70,8 +70,8 @@ public final class ResourceCache: Sendable {
   ///   - downloads: a folder for the beginnings of large downloads, so that even a killed process resumes them. `nil`
   ///     uses the one in the disk's folder, if it has one.
   ///   - clock: the clock of the cache. Tests pass their own.
-  /// - Throws: `BothyError` `sourceConflict` for two different sources of one id. `.newerFile` if a newer version wrote
-  ///   the folder, which is left as it is. `.readOnly`, or `.busy` if another process holds the folder for 5 seconds.
+  /// - Throws: `BothyError` `sourceConflict` for two different sources of one id. `.readOnly`, or `.busy` if another
+  ///   process holds the folder for 5 seconds.
   public convenience init(
     sources: [ResourceSource] = [], settings: CacheSettings = CacheSettings(), disk: DiskTier? = nil,
     bundled: [any BlobReader] = [], loader: (any ResourceLoader)? = nil, downloads: URL? = nil,

@@ -8,6 +8,12 @@ import Testing
 
 @Suite("Entries of a damaged or foreign index", .timeLimit(.minutes(5)))
 struct SalvageTests {
+  private func execute(_ sql: String, _ path: String) throws {
+    let queue = try DatabaseQueue(path: path)
+    try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+    try queue.close()
+  }
+
   /// Overwrites the last page that is a leaf of a table.
   private func damageLeaf(_ path: String, pageSize: Int) throws {
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -55,9 +61,7 @@ struct SalvageTests {
       try store.store((0..<20).map { (tile($0), makeEntry($0, size: $0 == 7 ? 150_000 : 900)) })
       try store.pin([tile(3), tile(7)], by: "region:a")
       try store.close()
-      let queue = try DatabaseQueue(path: kind.index(in: folder))
-      try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = \(version)") }
-      try queue.close()
+      try execute("PRAGMA user_version = \(version)", kind.index(in: folder))
       let log = Received<BlobStoreEvent>()
       let again = try kind.open(folder, BlobStoreOptions(onEvent: log.append))
       #expect(log.values.count == 1)
@@ -71,36 +75,13 @@ struct SalvageTests {
     }
   }
 
-  /// Promises: A-45
-  @Test("An index of a newer version is named and left as it is", arguments: StoreKind.allCases)
-  func newer(_ kind: StoreKind) throws {
-    let folder = try TemporaryFolder()
-    let store = try kind.open(folder)
-    try store.store((0..<20).map { (tile($0), makeEntry($0)) })
-    try store.close()
-    let path = kind.index(in: folder)
-    var bytes = try Data(contentsOf: URL(filePath: path))
-    bytes[63] = 99
-    try bytes.write(to: URL(filePath: path))
-    #expect { try kind.open(folder) } throws: { error in
-      let error = error as? BothyError
-      return error?.code == .newerFile && error?.message.contains("format 99") == true
-    }
-    #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
-    bytes[63] = 3
-    try bytes.write(to: URL(filePath: path))
-    #expect(try kind.open(folder).entry(tile(3)) == makeEntry(3))
-  }
-
   @Test("An index that was quarantined earlier brings nothing back", arguments: StoreKind.allCases)
   func notTwice(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
     var store = try kind.open(folder)
     try store.store((0..<20).map { (tile($0), makeEntry($0)) })
     try store.close()
-    let queue = try DatabaseQueue(path: kind.index(in: folder))
-    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 1") }
-    try queue.close()
+    try execute("PRAGMA user_version = 1", kind.index(in: folder))
     store = try kind.open(folder)
     try store.removeAll(nil)
     try store.close()

@@ -22,7 +22,7 @@ package final class BundledFile: BlobReader {
       case .known: isEarlier = false
       case .older: isEarlier = true
       case .new: throw BothyError(.notADatabase, "\(path) has no entries' tables. Make it with export(to:).")
-      case .foreign(let reason):
+      case .foreign(let reason, _):
         throw BothyError(.newerFile, "\(path) can't be read: \(reason). Export it again with this version.")
       }
     } catch {

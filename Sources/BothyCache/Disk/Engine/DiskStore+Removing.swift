@@ -42,6 +42,7 @@ extension DiskStore {
 
   func removeAll(_ source: SourceID?) throws {
     try removeRows(source) { _ in true }
+    if source == nil { try lock.writing { removeNewer() } }
     try shrink()
   }
 

@@ -9,31 +9,61 @@ extension DiskStore {
 
   /// Copies the readable pins and entries of the last quarantined file. Call it with the lock held.
   ///
-  /// Returns the numbers of pinned entries in files of their own. No limit is enforced, as holders have yet to pin
-  /// again.
-  func salvage(into index: IndexFile) throws -> Set<Int64> {
-    guard let place = lastPutAway(), let old = QuarantinedIndex(place, sources) else { return [] }
+  /// Entries in files of their own aren't copied. No limit is enforced, as holders have yet to pin again.
+  func salvage(into index: IndexFile) throws -> Salvaged {
+    guard let place = lastPutAway() else { return Salvaged(origin: .damaged) }
+    let origin: Salvaged.Origin = place == newerPlace ? .newer : .damaged
+    guard let old = QuarantinedIndex(place, sources) else { return Salvaged(origin: origin) }
     defer { old.close() }
-    for part in old.pins().parts(of: 512) {
+    return try copy(old, origin, into: index)
+  }
+
+  /// Copies the readable pins and entries of an index, except entries in files of their own.
+  func copy(_ old: QuarantinedIndex, _ origin: Salvaged.Origin, into index: IndexFile) throws -> Salvaged {
+    var salvaged = Salvaged(origin: origin)
+    let pins = old.pins()
+    for part in pins.found.parts(of: 512) {
       try change(index) { transaction in
         for pin in part { try transaction.pin(pin.key, transaction.holder(pin.holder)) }
       }
     }
-    var pinnedFiles: Set<Int64> = []
-    for part in old.numbers().parts(of: Self.copiedAtOnce) {
-      let entries = part.compactMap { old.entry($0, files) }
-      for entry in entries where entry.body == nil && entry.isPinned { pinnedFiles.insert(entry.number) }
-      let inRows = entries.filter { $0.body != nil }
+    let listed = old.numbers()
+    for part in listed.found.parts(of: Self.copiedAtOnce) {
+      var inRows: [QuarantinedIndex.Entry] = []
+      for number in part {
+        guard let entry = old.entry(number, files), try origin == .damaged || isReadable(entry) else {
+          salvaged.unread += 1
+          continue
+        }
+        salvaged.rows.append(number)
+        if entry.body == nil {
+          salvaged.inFiles.append((entry.key, entry.number, entry.isPinned))
+        } else {
+          inRows.append(entry)
+        }
+      }
       if inRows.isEmpty { continue }
       try change(index) { transaction in
         for entry in inRows {
           var entry = entry
           entry.rank = transaction.nextRank()
+          // A holder may have given up its pin while the index was aside.
+          if origin == .waiting { entry.isPinned = false }
           try transaction.restore(entry)
         }
       }
     }
-    return pinnedFiles
+    salvaged.hasAllPins = pins.isWhole
+    salvaged.hasAllRows = listed.isWhole && salvaged.unread == 0
+    salvaged.knowsTables = old.hasKnownTables
+    return salvaged
+  }
+
+  /// True if an entry's bytes were read, or if its own file can be read or has gone.
+  private func isReadable(_ entry: QuarantinedIndex.Entry) throws -> Bool {
+    guard entry.body == nil else { return true }
+    let path = files.path(entry.key, sources.source(entry.key.source))
+    return try files.describe(path, sources) != nil || FileBytes.size(path.pathText) == nil
   }
 
   /// Runs a transaction on an index that isn't in use yet.
@@ -54,11 +84,15 @@ extension DiskStore {
     try? Data(place.utf8).write(to: URL(filePath: salvageMark))
   }
 
-  func endSalvage() { unlink(salvageMark) }
+  func endSalvage(_ salvaged: Salvaged) {
+    settle(salvaged)
+    unlink(salvageMark)
+  }
 
-  /// Returns the quarantined index to copy, or `nil`. One that was copied before isn't copied again.
+  /// Returns the quarantined index to copy, or `nil`. A damaged one that was copied before isn't copied again.
   private func lastPutAway() -> String? {
-    FileManager.default.contents(atPath: salvageMark).map { String(decoding: $0, as: UTF8.self) }
+    let marked = FileManager.default.contents(atPath: salvageMark)
+    return marked.map { String(decoding: $0, as: UTF8.self) } ?? (hasNewer ? newerPlace : nil)
   }
 }
 
@@ -108,9 +142,11 @@ final class QuarantinedIndex {
   private let queue: DatabaseQueue
   private let sources: SourceBook
   private let version: Int64
+  /// The format that the file states.
+  let format: Int64
   private let frames = FrameBook()
 
-  /// Opens the file, or returns `nil` if that fails.
+  /// Opens the file, or returns `nil` if that fails or the tables are of an unknown format.
   init?(_ path: String, _ sources: SourceBook) {
     // A file that isn't a database has nothing to copy.
     guard let queue = try? DatabaseQueue(path: path),
@@ -119,46 +155,83 @@ final class QuarantinedIndex {
         try String.fetchSet($0, sql: "SELECT name FROM pragma_table_info('entry')")
       })
     else { return nil }
+    let isOfThisFormat = columns.contains("bears")
+    guard isOfThisFormat || version <= IndexSchema.version else { return nil }
     self.queue = queue
     self.sources = sources
+    format = version
     // The version that the file states may be damaged too, so its columns decide.
-    self.version = columns.contains("bears") ? 3 : min(version, 2)
+    self.version = isOfThisFormat ? 3 : min(version, 2)
   }
 
-  func close() { try? queue.close() }  // It was only read.
+  // If a change of its rows isn't written back now, the next opening does that.
+  func close() { try? queue.close() }
 
-  /// Returns the pins up to the first damaged page.
-  func pins() -> [(key: ResourceKey, holder: String)] {
+  /// True if the file has the tables of this version and no others.
+  var hasKnownTables: Bool {
+    let definitions = try? queue.inDatabase { database in
+      try Optional<String>.fetchAll(database, sql: "SELECT sql FROM sqlite_master").compactMap(\.self)
+    }
+    return definitions.map { IndexSchema.isWhole($0) } ?? false
+  }
+
+  /// Returns the pins up to the first damaged page. `isWhole` is true if these are all.
+  func pins() -> (found: [(key: ResourceKey, holder: String)], isWhole: Bool) {
     var found: [(key: ResourceKey, holder: String)] = []
-    let mask = version >= 3 ? "p.mask" : "1"
-    _ = scan(
+    var isWhole = true
+    let columns = version >= 3 ? "p.mask, p.block" : "1, NULL"
+    let isRead = scan(
       """
-      SELECT s.name, p.name, h.name, \(mask) FROM pin p JOIN holder h ON h.id = p.holder
+      SELECT s.name, p.name, h.name, \(columns) FROM pin p JOIN holder h ON h.id = p.holder
       JOIN source s ON s.id = p.source
       """
     ) { select in
-      guard let source = select.text(at: 0), let holder = select.text(at: 2) else { return }
+      guard let text = select.text(at: 0), let holder = select.text(at: 2) else {
+        isWhole = false
+        return
+      }
+      let source = sources.source(SourceID(text))
       let name = version >= 3 ? select.name(at: 1) : select.earlierName(at: 1)
+      let block = select.optionalInt(at: 4)
       for place in KnownSource.places(of: select.int(at: 3)) {
-        found.append((ResourceKey(SourceID(source), KnownSource.name(name, at: place)), holder))
+        let key = ResourceKey(source.id, KnownSource.name(name, at: place))
+        // A name of another form would be read as that of another resource.
+        if let block, block | Int64(place) << 2 != source.number(of: key) {
+          isWhole = false
+        } else {
+          found.append((key, holder))
+        }
       }
     }
-    return found
+    return (found, isRead && isWhole)
   }
 
-  /// Returns the numbers of entries, least recently used ones first.
+  /// Returns the numbers of entries, least recently used ones first. `isWhole` is true if these are all.
   ///
   /// A damaged page hides those behind it. So the entries are then also listed backwards, and by their ranks, which
   /// other pages have.
-  func numbers() -> [Int64] {
+  func numbers() -> (found: [Int64], isWhole: Bool) {
     var ranks: [Int64: Int64] = [:]
     let note: (PreparedStatement) -> Void = { ranks[$0.int(at: 0)] = $0.int(at: 1) }
-    if !scan("SELECT id, rank FROM entry ORDER BY id", note) {
+    let isWhole = scan("SELECT id, rank FROM entry ORDER BY id", note)
+    if !isWhole {
       _ = scan("SELECT id, rank FROM entry ORDER BY id DESC", note)
       _ = scan("SELECT id, rank FROM entry INDEXED BY entry_rank WHERE pinned = 0 ORDER BY rank", note)
       for pin in pinned() where ranks[pin] == nil { ranks[pin] = 0 }
     }
-    return ranks.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
+    return (ranks.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key), isWhole)
+  }
+
+  /// Deletes the rows of entries, and all pins if `withPins` is true. If this fails, all of them stay.
+  func forget(_ rows: [Int64], withPins: Bool) {
+    try? queue.write { database in
+      let delete = try PreparedStatement("DELETE FROM entry WHERE id = ?1", in: database)
+      for row in rows {
+        delete.bind(row, at: 1)
+        try delete.run()
+      }
+      if withPins { try database.execute(sql: "DELETE FROM pin") }
+    }
   }
 
   /// Returns the numbers that pins name.
@@ -198,7 +271,9 @@ final class QuarantinedIndex {
         return try Entry(
           number, in: database, sources, of: Self.earlier(""), hasVariants: version >= 2)
       }
-      return try Entry(number, in: database, sources, files, frames)
+      let entry = try Entry(number, in: database, sources, files, frames)
+      // A name of another form would be read as that of another resource.
+      return entry?.number == number ? entry : nil
     }
   }
 

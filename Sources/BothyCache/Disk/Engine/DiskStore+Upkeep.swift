@@ -71,7 +71,7 @@ extension DiskStore {
   func collectGarbage() throws -> GarbageReport {
     var report = GarbageReport()
     try lock.writing {
-      for removed in [files.removeUnfinished(), removePutAway()] {
+      for removed in [files.removeUnfinished(), removePutAway(), removeOldNewer()] {
         report.removedFiles += removed.files
         report.freedBytes += removed.bytes
       }
@@ -111,7 +111,8 @@ extension DiskStore {
           guard let (end, size) = try FileBytes.end(path, 0) else { continue }
           end.free()
           let file = try files.describe(path, sources)
-          let isKnown = try file.map { try reconcile($0, at: path) } ?? false
+          // A newer version may have the form of a file that can't be read.
+          let isKnown = try file.map { try reconcile($0, at: path) } ?? hasNewer
           if isKnown { continue }
           _ = files.remove(path)
           report.removedFiles += 1
@@ -143,7 +144,7 @@ extension DiskStore {
       let gone = try write { transaction in
         var gone: [(path: [UInt8], size: Int64)] = []
         try files.forEachBody { path, name in
-          if let name, try transaction.isNamed(name) { return }
+          if let name, try hasNewer || transaction.isNamed(name) { return }
           gone.append((path, FileBytes.size(path.pathText) ?? 0))
         }
         return gone
@@ -230,7 +231,7 @@ extension DiskStore {
     let folders = try files.forEachFile { path in
       if let file = try files.describe(path, sources) {
         found.append((file.metadata.validatedAt, path))
-      } else {
+      } else if !hasNewer {
         _ = files.remove(path)
       }
     }
@@ -242,7 +243,8 @@ extension DiskStore {
           DELETE FROM source; UPDATE state SET count = 0, bytes = 0
           """)
     }
-    let pinned = try salvage(into: index)
+    let salvaged = try salvage(into: index)
+    let pinned = Set(salvaged.inFiles.filter(\.isPinned).map(\.number))
     for part in found.parts(of: 512) {
       try change(index) { transaction in
         for one in part {
@@ -252,13 +254,15 @@ extension DiskStore {
       }
     }
     try index.write { try $0.execute(sql: "UPDATE state SET complete = 1, folders = \(folders)") }
+    endSalvage(salvaged)
+    // What this version can't read of a newer index may name the other bodies.
+    if hasNewer { return }
     try change(index) { transaction in
       try files.forEachBody { path, name in
         if let name, try transaction.isNamed(name) { return }
         path.withPath { _ = unlink($0) }
       }
     }
-    endSalvage()
   }
 }
 

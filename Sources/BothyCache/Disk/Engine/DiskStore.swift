@@ -46,11 +46,9 @@ package final class DiskStore: BlobStore {
   /// Opens the store in `folder`, with its index in `index.sqlite`. Creates the folder if needed.
   ///
   /// A folder may be opened with either layout, but not with both at a time. Entries stay where they are until they are
-  /// replaced. If the index is lost, it is recreated from the entries' own files, with the pins as far as they are
-  /// readable. The cost does not depend on the number of entries, unless the limits are lower than before or the index
-  /// is lost.
-  ///
-  /// Throws `BothyError`, with `.newerFile` for an index of a newer version, which is left as it is.
+  /// replaced. If the index is lost, damaged or of a newer version, it is recreated from the entries' own files, with
+  /// the pins and entries in it as far as they are readable. The cost does not depend on the number of entries, unless
+  /// the limits are lower than before or the index is recreated. Throws `BothyError`.
   package convenience init(
     folder: String, layout: Layout = .files, options: BlobStoreOptions = BlobStoreOptions()
   ) throws {
@@ -245,7 +243,7 @@ package final class DiskStore: BlobStore {
   private func asItLies(_ error: any Error) -> IndexFile? {
     let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY]
     guard let failure = error as? DatabaseError, codes.contains(failure.resultCode),
-      FileBytes.size(indexPath) ?? 0 > 0, (try? IndexSchema.foreignness(ofFile: indexPath)) == .some(nil),
+      FileBytes.size(indexPath) ?? 0 > 0, (try? IndexSchema.foreignness(ofFile: indexPath)) == nil,
       let kept = try? IndexFile(immutable: indexPath)
     else { return nil }
     // A file whose tables are unreadable is unusable.
@@ -254,19 +252,22 @@ package final class DiskStore: BlobStore {
   }
 
   private func prepared() throws -> IndexFile {
-    if let reason = try IndexSchema.foreignness(ofFile: indexPath) { try quarantine(reason) }
+    if let found = try IndexSchema.foreignness(ofFile: indexPath) {
+      try quarantine(found.reason, isNewer: found.isNewer)
+    }
     var fresh = try IndexFile(indexPath, settings)
     switch try fresh.write({ try IndexSchema.verdict($0) }) {
     case .known: break
     case .new: try fresh.write { try IndexSchema.create($0) }
     case .older: try IndexTakeover(fresh, sources, files, options, hasBodies: layout == .pages).run()
-    case .foreign(let reason):
+    case .foreign(let reason, let isNewer):
       try fresh.close()
-      try quarantine(reason)
+      try quarantine(reason, isNewer: isNewer)
       fresh = try IndexFile(indexPath, settings)
       try fresh.write { try IndexSchema.create($0) }
     }
     try fill(fresh)
+    try takeBack(into: fresh)
     let hasPages = try fresh.read { try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM body)") }
     usesPages.store(layout == .pages || hasPages == true, ordering: .relaxed)
     return fresh
@@ -287,9 +288,11 @@ package final class DiskStore: BlobStore {
   }
 
   /// Quarantines an unusable file under a new name, replacing an earlier quarantined one, and reports it.
-  private func quarantine(_ reason: String) throws {
-    let place = "\(indexPath).corrupt-\(Int64(Date().timeIntervalSince1970 * 1000))"
+  private func quarantine(_ reason: String, isNewer: Bool = false) throws {
+    let place =
+      isNewer ? newerPlace : "\(indexPath).corrupt-\(Int64(Date().timeIntervalSince1970 * 1000))"
     _ = removePutAway()
+    if isNewer { removeNewer() }
     noteSalvage(of: place)
     guard rename(indexPath, place) == 0 else { throw DiskError.last(indexPath) }
     // The log has the last writes, so it is moved with its file.

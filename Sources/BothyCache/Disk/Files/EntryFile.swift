@@ -82,6 +82,15 @@ enum EntryFile {
     return trailer
   }
 
+  /// True if a file is of a later form, which this version can't read.
+  static func isNewer(_ end: UnsafeRawBufferPointer) -> Bool {
+    guard end.count >= trailerSize else { return false }
+    var reader = ByteReader(UnsafeRawBufferPointer(rebasing: end[(end.count - 8)...]))
+    guard let found = reader.read(UInt64.self) else { return false }
+    let digit = found >> 56
+    return found << 8 == mark << 8 && digit > mark >> 56 && digit <= UInt64(UInt8(ascii: "9"))
+  }
+
   /// True if the end of a file, with its key and source, belongs to the key.
   static func belongs(
     _ end: UnsafeRawBufferPointer, _ trailer: Trailer, to key: ResourceKey, _ source: KnownSource

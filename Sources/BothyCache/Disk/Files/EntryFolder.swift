@@ -57,12 +57,12 @@ final class EntryFolder: Sendable {
 
   /// Reads an entry with one open, one read and one close.
   ///
-  /// Returns `nil` if the file is missing or belongs to another key.
+  /// Returns `nil` if the file is missing, belongs to another key or is of a later form.
   func read(_ key: ResourceKey, _ source: KnownSource) throws -> Finding? {
     guard let content = try FileBytes.whole(path(key, source)) else { return nil }
     guard let trailer = EntryFile.trailer(of: content.bytes, fileSize: content.bytes.count) else {
-      content.free()
-      return .damaged
+      defer { content.free() }
+      return EntryFile.isNewer(content.bytes) ? nil : .damaged
     }
     guard EntryFile.belongs(content.bytes, trailer, to: key, source) else {
       content.free()

@@ -15,8 +15,11 @@ enum IndexSchema {
     ///
     /// Opening the store converts it.
     case older
-    /// Not usable, for the given reason. Opening the store renames the file and creates a new one.
-    case foreign(String)
+    /// Not usable, for the given reason. Opening the store renames the file, creates a new one and copies what is
+    /// readable.
+    ///
+    /// `isNewer` is true for a file of a later format.
+    case foreign(String, isNewer: Bool)
   }
 
   static func verdict(_ database: Database) throws -> Verdict {
@@ -25,21 +28,19 @@ enum IndexSchema {
     let definitions = try Optional<String>.fetchAll(database, sql: "SELECT sql FROM sqlite_master")
       .compactMap(\.self)
     if definitions.isEmpty { return .new }
-    if let reason = reason(application) { return .foreign(reason) }
-    if version > self.version { throw newer("The index", version) }
-    if version < self.version {
-      return try IndexTakeover.knows(database)
-        ? .older : .foreign("the definitions of its tables are damaged")
-    }
+    if let reason = reason(application) { return .foreign(reason, isNewer: false) }
+    if let reason = reason(newer: version) { return .foreign(reason, isNewer: true) }
+    let damage = Verdict.foreign("the definitions of its tables are damaged", isNewer: false)
+    if version < self.version { return try IndexTakeover.knows(database) ? .older : damage }
     let own = definitions.filter { !$0.contains(IndexTakeover.mark) }
-    guard isWhole(own) else { return .foreign("the definitions of its tables are damaged") }
+    guard isWhole(own) else { return damage }
     return own.count == definitions.count ? .known : .older
   }
 
   /// Returns true if the file's definitions are those that `create(_:)` writes.
   ///
   /// SQLite does not check the text of a definition. A damaged name of a column fails each statement that uses it.
-  private static func isWhole(_ definitions: [String]) -> Bool {
+  static func isWhole(_ definitions: [String]) -> Bool {
     definitions.count == tables.components(separatedBy: "CREATE ").count - 1
       && Set(definitions).count == definitions.count
       && definitions.allSatisfy { tables.contains($0) }
@@ -49,26 +50,20 @@ enum IndexSchema {
     application == applicationID ? nil : "it is a database of another program"
   }
 
+  private static func reason(newer format: Int64) -> String? {
+    format > version ? "it is of format \(format), and this version knows \(version)" : nil
+  }
+
   /// Returns the reason why a file is unusable, or `nil` if its header does not show one. The file isn't opened.
-  ///
-  /// Throws `BothyError` with `.newerFile` for a file of a newer format, which is left as it is.
-  static func foreignness(ofFile path: String) throws -> String? {
+  static func foreignness(ofFile path: String) throws -> (reason: String, isNewer: Bool)? {
     guard let start = try FileBytes.start(Array(path.utf8) + [0], 100) else { return nil }
     defer { start.free() }
     guard start.bytes.count == 100 else { return nil }
     func number(_ offset: Int) -> Int64 { start.bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) } }
     // A file whose first commit is still in the log has neither number.
     if number(68) == 0 && number(60) == 0 { return nil }
-    if let reason = reason(number(68)) { return reason }
-    if number(60) > version { throw newer(path, number(60)) }
-    return nil
-  }
-
-  private static func newer(_ file: String, _ found: Int64) -> BothyError {
-    BothyError(
-      .newerFile,
-      "\(file) is of format \(found), and this version knows \(version). It was left as it is. Use the newer version, or "
-        + "another folder.")
+    if let reason = reason(number(68)) { return (reason, false) }
+    return reason(newer: number(60)).map { ($0, true) }
   }
 
   /// Returns the page size of a file, or `nil` if it isn't a database.
