@@ -123,6 +123,7 @@ private final class OpenedSubjects {
       throw ToolError("The file of places \(file) does not exist. Make it with `bothy places load`.")
     }
     let places = try PlaceStore(path: file)
+    for repair in places.repairs { StandardStreams.note("bothy: \(repair)") }
     closings.append { try places.close() }
     return InspectorSubjects.PlaceDatabase(places, attributions: Attribution.of(file).sorted())
   }

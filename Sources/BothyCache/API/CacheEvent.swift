@@ -41,7 +41,7 @@ public enum CacheEvent: Sendable, Hashable {
   ///
   /// `nil` means all sources. Single keys aren't named.
   case removedAll(SourceID?)
-  /// A file of the store, or the list of regions, was damaged or of another format, and a new file replaced it.
+  /// A file of the store, of the places or of the regions was damaged or of another format, and a new one replaced it.
   ///
   /// Later listeners receive it too, because it may happen while the cache is opened.
   case storeReplaced(reason: String)

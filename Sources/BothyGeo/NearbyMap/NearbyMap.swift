@@ -79,6 +79,7 @@ public actor NearbyMap {
     self.settings = settings
     self.clock = clock
     loading = TileLoading(places: places, cache: cache, source: source)
+    places.reportRepairs(to: cache)
   }
 
   deinit { places.keep([], for: ObjectIdentifier(self)) }
@@ -144,7 +145,7 @@ public actor NearbyMap {
       if report.failed[plan.current] != nil, !plan.canShow { set(.error, run) }
     }
     try await show(plan, run)
-    let isHeld = try await held([plan.current])[plan.current] != nil
+    let isHeld = try await loading.held([plan.current])[plan.current] != nil
     if run == runNumber { hasHoles = report.failed.keys.contains { !report.fromStale.contains($0) } }
     set(NearbyMapState(after: report, current: plan.current, isHeld: isHeld), run)
     if run == runNumber { scheduleRecovery() }
@@ -263,15 +264,10 @@ public actor NearbyMap {
 
 /// The steps of a run.
 extension NearbyMap {
-  private func held(_ tiles: some Sequence<Tile> & Sendable) async throws -> [Tile: Int64] {
-    let places = places
-    return try await loading.run { try places.held(tiles) }
-  }
-
   private func plan(around position: Coordinate, withRequired: Bool = true) async throws -> NearbyMapPlan {
     let required = withRequired ? self.required.values.reduce(into: Set()) { $0.formUnion($1) } : []
     let cover = try NearbyMapPlan.cover(position, settings)
-    let held = try await held(cover + required)
+    let held = try await loading.held(cover + required)
     return try NearbyMapPlan(around: position, held: held, required: required, at: clock.wall(), settings)
   }
 
@@ -296,11 +292,12 @@ extension NearbyMap {
     _ tiles: [Tile], current: Tile, into report: inout TileSetReport, waitsForHost: Bool = false,
     done: (Int) -> Void = { _ in }
   ) async {
-    let held = (try? await held(tiles)) ?? [:]  // if unreadable, loading reports it
+    let held = (try? await loading.held(tiles)) ?? [:]  // if unreadable, loading reports it
+    let underived = (try? await loading.underived(tiles)) ?? []
     let tasks = tiles.map { tile -> (Tile, Task<TileOutcome, Never>) in
       var way = TileLoading.Way(priority: tile == current ? .visible : .normal)
       // The bytes of a tile that was read with other categories are in the cache.
-      way.isOtherwise = held[tile] == PlaceTile.never
+      way.isOtherwise = held[tile] == PlaceTile.never || underived.contains(tile)
       way.isHeld = held[tile] != nil && !way.isOtherwise
       way.waitsForHost = waitsForHost
       way.hasNetwork = hasNetwork
@@ -335,7 +332,7 @@ extension NearbyMap {
 
   /// Shows the available tiles of a plan and reports the changes, unless a later position was processed.
   private func show(_ plan: NearbyMapPlan, _ run: Int) async throws {
-    let held = try await held(plan.cover)
+    let held = try await loading.held(plan.cover)
     guard run == runNumber else { return }
     // Tiles that arrived during this look-up are reported next time, as added.
     let change = shown.show(Set(held.keys), changed: untold)

@@ -18,7 +18,8 @@ struct TileLoading: Sendable {
     var priority: LoadPriority
     /// True if an old version is available.
     var isHeld = false
-    /// True if the stored bytes are to be read again, because the features were derived with other categories.
+    /// True if the stored bytes are to be read again, because the features were derived with other categories or not
+    /// yet.
     var isOtherwise = false
     /// True if the load waits for a server that is considered down.
     var waitsForHost = false
@@ -41,6 +42,18 @@ struct TileLoading: Sendable {
     try await withCheckedThrowingContinuation { continuation in
       lane.async { continuation.resume(with: Swift.Result(catching: work)) }
     }
+  }
+
+  /// Returns the available tiles, with the time of their last validation.
+  func held(_ tiles: some Sequence<Tile> & Sendable) async throws -> [Tile: Int64] {
+    let places = places
+    return try await run { try places.held(tiles) }
+  }
+
+  /// Returns the tiles that have bytes in the cache and no features yet.
+  func underived(_ tiles: [Tile]) async throws -> Set<Tile> {
+    let places = places
+    return try await run { try places.underived(tiles) }
   }
 
   /// Loads a tile: with a conditional request if an old version is available, otherwise from the cache first. On

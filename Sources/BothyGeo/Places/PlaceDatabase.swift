@@ -10,45 +10,49 @@ enum PlaceDatabase {
 
   /// Opens the file, or creates it and its folder. An older version takes its steps to the present one.
   ///
-  /// A file that is damaged or of a newer version is quarantined as `{path}.damaged` and recreated, as everything in it
-  /// can be fetched again. The tiles of a newer version are copied and decoded again.
-  static func open(_ path: String) throws(BothyError) -> ClosableDatabase {
+  /// A file that is damaged or of a newer version is replaced. `repair` says so, as sentences, and is `nil` otherwise.
+  static func open(_ path: String) throws(BothyError) -> (database: ClosableDatabase, repair: String?) {
     do {
-      do { return try attempt(path) } catch let error where isDamage(error) {
-        try quarantine(path)
-        let pool = try attempt(path)
-        if error is NewerVersion { takeTiles(from: path + ".damaged", into: pool) }
-        return pool
-      }
+      do {
+        let database = try attempt(path)
+        return (database, takeTiles(of: path, into: database, because: "an earlier repair was interrupted"))
+      } catch let error where isDamage(error) { return try replaced(path, because: error) }
     } catch { throw failure(error, path) }
+  }
+
+  /// Quarantines a file, creates a new one and copies the readable tiles.
+  static func replaced(
+    _ path: String, because error: any Error
+  ) throws -> (database: ClosableDatabase, repair: String?) {
+    let unread = path + unreadEnding
+    // If an earlier quarantined file is still being copied, this one has what was copied of it.
+    try move(path, to: FileManager.default.fileExists(atPath: unread) ? path + ".damaged" : unread)
+    let database = try attempt(path)
+    let reason = error is NewerVersion ? "a newer version made it" : "it was damaged"
+    return (database, takeTiles(of: path, into: database, because: reason))
   }
 
   private struct NewerVersion: Error {}
 
-  /// Copies the bytes of tiles. Their features are derived again, as the parser version is 0.
-  private static func takeTiles(from path: String, into pool: ClosableDatabase) {
+  /// The ending of a quarantined file whose tiles are being copied, also after the end of the process.
+  private static let unreadEnding = ".unread"
+
+  /// Copies the readable tiles of a quarantined file if that isn't done, and renames it to `{path}.damaged`.
+  ///
+  /// Returns sentences about the repair. After an error, the next opening continues.
+  private static func takeTiles(
+    of path: String, into database: ClosableDatabase, because reason: String
+  ) -> String? {
+    let unread = path + unreadEnding
+    guard FileManager.default.fileExists(atPath: unread) else { return nil }
     do {
-      let queue = try DatabaseQueue(path: path)
-      try queue.inDatabase { old in
-        let rows = try Row.fetchCursor(
-          old,
-          sql: """
-            SELECT morton, received_at, validated_at, etag, last_modified, payload FROM tile WHERE payload <> x'78'
-            """)
-        try pool.write { new in
-          while let row = try rows.next() {
-            try new.execute(
-              sql: """
-                INSERT INTO tile (morton, received_at, validated_at, etag, last_modified, payload, parser, categories)
-                VALUES (?, ?, ?, ?, ?, ?, 0, 0)
-                """, arguments: StatementArguments(row.databaseValues))
-          }
-          try new.execute(sql: useOfTilesSQL)
-        }
-      }
-      try queue.close()
+      let copied = try DamagedFile.readable(unread) { try PlaceSalvage($0)?.copy(into: database) ?? 0 }
+      try move(unread, to: path + ".damaged")
+      return "\(path) was repaired, because \(reason). \(copied) of its tiles were kept. "
+        + "Others are fetched again when they are needed."
     } catch {
-      // Another format stores tiles differently. They are fetched again.
+      return "\(path) is being repaired, because \(reason). It stopped: \(BothyError.cause(error)). "
+        + "The next opening continues."
     }
   }
 
@@ -121,10 +125,9 @@ enum PlaceDatabase {
     try database.execute(sql: useTableSQL + useOfTilesSQL + "PRAGMA user_version = \(version)")
   }
 
-  /// Renames the file and its log, and replaces an earlier quarantined file.
-  static func quarantine(_ path: String) throws {
+  /// Renames a file and its log, and replaces an earlier file of that name.
+  private static func move(_ path: String, to place: String) throws {
     let files = FileManager.default
-    let place = path + ".damaged"
     for side in ["", "-wal", "-shm"] where files.fileExists(atPath: place + side) {
       try files.removeItem(atPath: place + side)
     }

@@ -45,7 +45,10 @@ extension PlaceStore {
       if let generation, generation != self.generation { return .discarded }
       let held = try PlaceTileRow.summary(number, database)
       var tile = tile
-      if let held, held.receivedAt > tile.receivedAt, now.map({ held.receivedAt <= $0 }) ?? true {
+      // A tile without features is no loss, whatever its time was.
+      if let held, held.versions.parser != PlaceTileRow.underived, held.receivedAt > tile.receivedAt,
+        now.map({ held.receivedAt <= $0 }) ?? true
+      {
         guard held.has(tile.payload) else { return .outdated }
         tile.receivedAt = held.receivedAt
       }
@@ -104,7 +107,8 @@ extension PlaceStore {
 
   /// Returns those of the tiles that are stored, with the time of their last validation. Doesn't read bytes.
   ///
-  /// That time is `PlaceTile.never` for a tile whose bytes are in the cache and have to be read there again.
+  /// That time is `PlaceTile.never` for a tile whose bytes are in the cache and have to be read there again. A tile
+  /// without features yet, as after a repair of the file, is left out.
   package func held(_ tiles: some Sequence<Tile>) throws(BothyError) -> [Tile: Int64] {
     let (tiles, versions) = (Array(tiles), self.versions)
     return try read { database in
@@ -112,7 +116,7 @@ extension PlaceStore {
       let statement = try PreparedStatement(
         """
         SELECT CASE WHEN parser = ?2 AND categories = ?3 THEN validated_at ELSE ?4 END
-        FROM tile WHERE morton = ?1
+        FROM tile WHERE morton = ?1 AND parser <> \(PlaceTileRow.underived)
         """, in: database)
       statement.bind(versions.parser, at: 2)
       statement.bind(versions.categories, at: 3)
@@ -123,6 +127,24 @@ extension PlaceStore {
         statement.reset()
       }
       return found
+    }
+  }
+
+  /// Returns those of the tiles whose bytes are in the cache and whose features aren't here yet.
+  package func underived(_ tiles: some Sequence<Tile>) throws(BothyError) -> Set<Tile> {
+    let tiles = Array(tiles)
+    return try read { database in
+      let statement = try PreparedStatement(
+        """
+        SELECT 1 FROM tile JOIN tile_use USING (morton)
+        WHERE morton = ?1 AND is_cached = 1 AND parser = \(PlaceTileRow.underived)
+        """, in: database)
+      return Set(
+        try tiles.filter { tile in
+          statement.bind(tile.rowNumber, at: 1)
+          defer { statement.reset() }
+          return try statement.step()
+        })
     }
   }
 

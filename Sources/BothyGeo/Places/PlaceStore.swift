@@ -1,3 +1,4 @@
+internal import BothyCache
 internal import BothyStore
 internal import Foundation
 internal import GRDB
@@ -9,8 +10,9 @@ internal import Synchronization
 /// A tile is replaced in one transaction. Its bytes are stored here or in the cache that they came from, so another
 /// category table needs no download.
 ///
-/// Everything in the file can be fetched again. A damaged file is quarantined and recreated. A file of a newer version
-/// is too, but its tiles are copied. Store data that a user created in a `LocalStore`.
+/// Everything in the file can be fetched again. A damaged file, or one of a newer version, is quarantined and recreated
+/// with its readable tiles. The cache of a `NearbyMap` then sends `.storeReplaced`, also to later listeners. Store data
+/// that a user created in a `LocalStore`.
 ///
 /// All calls block: a look-up costs some 50 µs, a tile of 1000 features some 50 ms. Calls are safe from any thread.
 /// Reads continue while a tile is written.
@@ -31,7 +33,13 @@ public final class PlaceStore: Sendable {
     var revision = 0
     /// The tiles that no eviction deletes, by the map that needs them.
     var kept: [ObjectIdentifier: Set<Tile>] = [:]
+    /// The last repairs of the file since it was opened, as sentences.
+    var repairs: [String] = []
+    /// The caches that are told of repairs.
+    var listeners: [Listener] = []
   }
+
+  private struct Listener: Sendable { weak var cache: ResourceCache? }
 
   /// The versions that features are derived with now.
   var versions: PlaceTileRow.Versions {
@@ -67,9 +75,12 @@ public final class PlaceStore: Sendable {
     self.path = path
     self.decoder = decoder
     parser = identity << 8 | Self.parserVersion
-    let pool = try PlaceDatabase.open(path)
-    state = Mutex(State(pool: pool, categories: categories))
-    try deriveAnew()
+    let (pool, repair) = try PlaceDatabase.open(path)
+    state = Mutex(State(pool: pool, categories: categories, repairs: repair.map { [$0] } ?? []))
+    do throws(BothyError) { try deriveAnew() } catch {
+      // The file was replaced, with its readable tiles.
+      guard error.code == .damagedPlaces else { throw error }
+    }
   }
 
   /// Closes the file. Later calls throw `BothyError` `unavailable`. Close a `NearbyMap` of these places before.
@@ -88,6 +99,20 @@ public final class PlaceStore: Sendable {
   package var revision: Int { state.withLock { $0.revision } }
 
   func noteChange() { state.withLock { $0.revision += 1 } }
+
+  /// The repairs of the file since it was opened, as sentences. The last 16 are kept.
+  package var repairs: [String] { state.withLock { $0.repairs } }
+
+  /// Reports the repairs of the file as events of a cache, those until now and later ones. Each is reported once.
+  func reportRepairs(to cache: ResourceCache) {
+    let earlier = state.withLock { state -> [String] in
+      state.listeners.removeAll { $0.cache == nil }
+      guard !state.listeners.contains(where: { $0.cache === cache }) else { return [] }
+      state.listeners.append(Listener(cache: cache))
+      return state.repairs
+    }
+    for repair in earlier { cache.reportReplacement(repair) }
+  }
 
   /// Protects tiles from evictions, in place of the holder's earlier ones.
   func keep(_ tiles: Set<Tile>, for holder: ObjectIdentifier) {
@@ -137,30 +162,46 @@ public final class PlaceStore: Sendable {
     do { return try pool.write(body) } catch { throw recovered(error, pool) }
   }
 
-  /// Recreates the file if the error reports damage, and returns the error to throw.
+  /// Replaces the file if the error reports damage, and returns the error to throw.
   private func recovered(_ error: any Error, _ pool: ClosableDatabase) -> BothyError {
     guard PlaceDatabase.isDamage(error) || error is FeatureDamage else {
       return PlaceDatabase.failure(error, path)
     }
+    // Waits for the calls that still run. SQLite then removes the log by its name, which the new file needs.
+    try? pool.close()
     do {
-      try state.withLock { state in
-        guard state.pool === pool else { return }  // another call did this
-        try PlaceDatabase.quarantine(path)
-        state.pool = try PlaceDatabase.open(path)
+      let done = try state.withLock { state -> (ClosableDatabase, [ResourceCache], String)? in
+        guard state.pool === pool else { return nil }  // another call did this
+        let (database, repair) = try PlaceDatabase.replaced(path, because: error)
+        state.pool = database
         state.generation += 1
         state.revision += 1
+        guard let repair else { return (database, [], "") }
+        state.repairs = state.repairs.suffix(15) + [repair]
+        return (database, state.listeners.compactMap { $0.cache }, repair)
+      }
+      if let (fresh, caches, repair) = done {
+        // A tile that isn't derived now counts as missing until the next opening, or until a map needs it.
+        try? derive(in: fresh)
+        for cache in caches { cache.reportReplacement(repair) }
       }
     } catch { return PlaceDatabase.failure(error, path) }
-    try? pool.close()  // after the calls that still run
     return BothyError(
       .damagedPlaces,
-      "The places at \(path) were damaged. The file was quarantined, and a new one begun: fetch the tiles again.",
+      "The places at \(path) were damaged. The file was quarantined, and a new one has its readable tiles. Call again; "
+        + "other tiles are fetched when they are needed.",
       underlying: error)
   }
 
   private func deriveAnew() throws(BothyError) {
+    let pool = state.withLock { $0.pool }
+    do { try derive(in: pool) } catch { throw recovered(error, pool) }
+  }
+
+  /// Derives the features of the tiles that were read with other versions.
+  private func derive(in pool: ClosableDatabase) throws {
     let (categories, versions) = (self.categories, self.versions)
-    let stale = try read { database in
+    let stale = try pool.read { database in
       let statement = try PreparedStatement(
         """
         SELECT morton FROM tile JOIN tile_use USING (morton)
@@ -173,7 +214,7 @@ public final class PlaceStore: Sendable {
       return found
     }
     for morton in stale {
-      try write { database in
+      try pool.write { database in
         guard let held = try PlaceTileRow.read(morton, database) else { return }
         let writer = PlaceWriter(database)
         do {

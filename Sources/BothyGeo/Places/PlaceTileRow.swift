@@ -9,6 +9,9 @@ enum PlaceTileRow {
   /// the tile again.
   static let elsewhere = Data("x".utf8)
 
+  /// The version of the parser of a tile whose features were not derived yet, as after a repair of the file.
+  static let underived: Int64 = 0
+
   /// The versions of the parser and of the categories that the features of a tile were derived with.
   struct Versions: Equatable {
     var parser: Int64
@@ -28,7 +31,7 @@ enum PlaceTileRow {
     }
   }
 
-  private static func checksum(_ payload: Data) -> Int64 {
+  static func checksum(_ payload: Data) -> Int64 {
     Int64(bitPattern: payload.withUnsafeBytes { XXH64.hash($0) })
   }
 

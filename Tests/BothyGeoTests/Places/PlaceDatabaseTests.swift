@@ -179,6 +179,7 @@ struct PlaceDatabaseTests {
   func damaged() throws {
     try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: path))
     var places = try PlaceStore(path: path)
+    #expect(places.repairs.count == 1 && places.repairs[0].contains("damaged. 0 of its tiles"))
     let held = version(cafe(1, "Alpha"), at: 5, tag: "\"a\"")
     try places.replace(held)
     try places.close()
@@ -191,6 +192,7 @@ struct PlaceDatabaseTests {
     places = try PlaceStore(path: path)
     #expect(try places.tile(tile) == held)
     #expect(try places.search("alpha").map(\.name) == ["Alpha"])
+    #expect(places.repairs.count == 1 && places.repairs[0].contains("newer version made it. 1 of its tiles"))
     try places.close()
     queue = try DatabaseQueue(path: path)
     try queue.writeWithoutTransaction {
@@ -212,17 +214,21 @@ struct PlaceDatabaseTests {
   }
 
   /// Promises: B-19k
-  @Test("Damage found during use recreates the file and is reported")
+  @Test("Damage found during use is reported, and the next call has the places")
   func damagedInUse() throws {
     let places = try PlaceStore(path: path)
-    try places.replace(version(cafe(1, "Alpha"), at: 5))
+    let held = version(cafe(1, "Alpha"), at: 5)
+    try places.replace(held)
     let queue = try DatabaseQueue(path: path)
     try queue.write { try $0.execute(sql: "UPDATE version SET body = x'ff'") }
     try queue.close()
     #expect { try places.in(box: .world) } throws: { ($0 as? BothyError)?.code == .damagedPlaces }
-    #expect(try places.counts() == (0, 0))
-    #expect(try places.replace(version(cafe(1, "Alpha"), at: 5)) == .added)
-    #expect(try places.in(box: .world).map(\.name) == ["Alpha"])
+    #expect(try places.in(box: .world).map(\.name) == ["Alpha"] && places.tile(tile) == held)
+    #expect(places.repairs.count == 1)
+    #expect(try places.replace(version(cafe(2, "Beta"), at: 6)) == .updated)
+    try places.close()
+    let again = try PlaceStore(path: path)
+    #expect(try again.in(box: .world).map(\.name) == ["Beta"] && again.repairs.isEmpty)
   }
 
   /// Promises: T-21

@@ -39,7 +39,7 @@ struct PlaceVersionTests {
     #expect(try places.replace(held) == .unchanged)
   }
 
-  @Test("Other versions request a tile again whose bytes the cache has")
+  @Test("A newer file's tile is kept if the cache has its bytes")
   func elsewhere() throws {
     let path = scratch.file("places.sqlite")
     let tile = try Tile(x: 1, y: 1, zoom: 16)
@@ -55,7 +55,15 @@ struct PlaceVersionTests {
     try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 99") }
     try queue.close()
     places = try PlaceStore(path: path)
-    #expect(try places.counts() == (0, 0), "not taken over as an empty tile")
+    let kept = try #require(try places.tile(tile))
+    #expect(kept.isCached && kept.receivedAt == 5 && kept.payload.isEmpty)
+    #expect(try places.held([tile]).isEmpty && places.underived([tile]) == [tile], "not as an empty tile")
+    #expect(try places.heldTiles().map(\.bytes) == [held.payload.count])
+    // Even if the cache has earlier bytes only.
+    held.receivedAt = 4
+    held.validatedAt = 4
+    #expect(try places.replace(held) == .updated)
+    #expect(try places.held([tile]) == [tile: 4] && places.underived([tile]).isEmpty)
   }
 
   @Test("Equal bytes renew a tile, and a wrong clock outdates nothing")

@@ -21,6 +21,7 @@ struct PlacesFile: ParsableArguments {
     }
     let table = try categories.map { try CategoryTable(json: StandardStreams.read($0)) } ?? .common
     let places = try PlaceStore(path: file, categories: table, schema: schema.read())
+    for repair in places.repairs { StandardStreams.note("bothy: \(repair)") }
     let result: Result
     do { result = try await body(places) } catch {
       // The first error is the one to report.
