@@ -42,11 +42,19 @@ public struct KintoRemote: RemoteStorage, CompleteRemote {
   ///   - transport: The network stack.
   ///   - schema: The store's schema for queries. Without it full-text search is refused, and fields have the kinds that
   ///     the query's values suggest.
-  ///   - clock: The device's clock.
   public init(
     url: String, space: String, transport: any HTTPTransport = .system, credentials: KintoCredentials = .none,
-    schema: StoreSchema? = nil, options: KintoOptions = KintoOptions(),
-    clock: SyncClock = SyncClock()
+    schema: StoreSchema? = nil, options: KintoOptions = KintoOptions()
+  ) {
+    self.init(
+      url: url, space: space, transport: transport, credentials: credentials, schema: schema,
+      options: options, clock: SyncClock())
+  }
+
+  /// Creates a remote with a clock in place of the device's.
+  package init(
+    url: String, space: String, transport: any HTTPTransport = .system, credentials: KintoCredentials = .none,
+    schema: StoreSchema? = nil, options: KintoOptions = KintoOptions(), clock: SyncClock
   ) {
     client = KintoClient(
       url: url, transport: transport, credentials: credentials, options: options, now: { clock.now() })

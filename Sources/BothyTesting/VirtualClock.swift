@@ -3,8 +3,9 @@ import Synchronization
 /// A `Clock` whose time a test moves, and which lists the tasks that sleep. No test waits in real time.
 ///
 /// ```swift
-/// let clock = VirtualClock()
-/// let running = Task { await store.run(clock: clock) }
+/// let (time, clock) = (VirtualTime(), VirtualClock())
+/// let store = try SyncedStore.inMemory([Todo.self], remote: server, time: time, clock: clock)
+/// let running = Task { await store.run() }
 /// await clock.waitForSleepers()
 /// clock.advance(by: .seconds(2))
 /// running.cancel()

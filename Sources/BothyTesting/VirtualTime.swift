@@ -1,13 +1,14 @@
 import Synchronization
 
-/// A clock that a test moves: milliseconds since 1970 for `SyncClock` and `SyncService`.
+/// A clock that a test moves: milliseconds since 1970 for a store and its `SyncService`.
 ///
 /// It is the time of day, by which edits and retries are dated. Waits are those of `VirtualClock`. May be used from any
 /// task.
 ///
 /// ```swift
 /// let time = VirtualTime()
-/// let clock = SyncClock(now: time.reader(skew: -60_000))  // a minute behind
+/// let server = SyncService(storage: try SQLiteServerStorage(), now: time.reader())
+/// let behind = time.reader(skew: -60_000)  // a minute behind
 /// time.advance(by: 3_600_000)
 /// ```
 public final class VirtualTime: Sendable {

@@ -146,12 +146,11 @@ struct TestingYourAppTests {
     var configuration = SyncOptions()
     configuration.direction = .push
     configuration.triggers = [.start]
-    let store = try SyncedStore(
-      at: nil, schema: StoreSchema(Bunk.self), remote: server, configuration: configuration,
-      clock: SyncClock(now: time.reader()))
-    try await store.save(Bunk(id: "window", name: "window"))
     let clock = VirtualClock()
-    let running = Task { await store.run(clock: clock) }
+    let store = try SyncedStore.inMemory(
+      [Bunk.self], remote: server, configuration: configuration, time: time, clock: clock)
+    try await store.save(Bunk(id: "window", name: "window"))
+    let running = Task { await store.run() }
     await clock.waitForSleepers()
     #expect(clock.sleepers == [.seconds(2)])
     clock.advance(by: .seconds(2))

@@ -7,7 +7,7 @@ public import BothySync
 /// It makes no request. Calls may be made from any task.
 public struct LocalStorage: DataStorage, SharingStorage {
   private let store: LocalStore
-  private let clock: SyncClock
+  private let clock = SyncClock()
 
   /// Opens or creates the file at `path`, or a database in memory for `nil`.
   ///
@@ -18,15 +18,10 @@ public struct LocalStorage: DataStorage, SharingStorage {
   ///   - path: the file. A database in memory ends with the storage.
   ///   - schema: the types of the records.
   ///   - options: as for a `LocalStore`.
-  ///   - clock: the clock that dates the edits.
   /// - Throws: `BothyError` `.schemaMismatch` for a file that needs a migration, and `.newerFile` for one of a
   ///   newer version. Other codes are for a file that can't be opened. The file stays as it was.
-  public init(
-    at path: String?, schema: StoreSchema, options: StoreOptions = StoreOptions(),
-    clock: SyncClock = SyncClock()
-  ) throws {
+  public init(at path: String?, schema: StoreSchema, options: StoreOptions = StoreOptions()) throws {
     store = try LocalStore.recording(at: path, schema: schema, options: options, clock: clock)
-    self.clock = clock
   }
 
   /// Closes the file, after the calls that are running. Later calls throw `BothyError` `database`.

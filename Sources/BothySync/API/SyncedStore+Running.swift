@@ -99,7 +99,7 @@ extension SyncedStore {
   }
 
   /// Like `run(reachability:)`, but on a given clock, for tests.
-  public func run<C: Clock>(reachability: (any ReachabilityMonitor)? = nil, clock: C) async
+  package func run<C: Clock>(reachability: (any ReachabilityMonitor)? = nil, clock: C) async
   where C.Duration == Duration {
     let configuration = configuration
     let triggers = configuration.triggers

@@ -47,17 +47,26 @@ public final class SyncedStore: Sendable {
   /// Blocks the calling thread while the file is opened and migrated. Makes no request. Several stores may be
   /// open on one file.
   ///
-  /// - Parameters:
-  ///   - owner: whose file it is. A file belongs to the first owner it is opened for, and the server takes its
-  ///     work from no other user.
-  ///   - clock: one for this store alone, since it keeps the estimate of the server's clock.
+  /// - Parameter owner: whose file it is. A file belongs to the first owner it is opened for, and the server takes its
+  ///   work from no other user.
   /// - Throws: `BothyError`: `wrongAccount` if the file belongs to another user, `schemaMismatch` if a
   ///   migration is missing, `newerFile` for a file of a newer version. After the last two the file stays as it
   ///   was.
-  public init(
+  public convenience init(
     at path: String?, schema: StoreSchema, migrations: [Migration] = [], remote: any RemoteStorage,
     owner: AccountID? = nil, configuration: SyncOptions = SyncOptions(),
-    options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
+    options: StoreOptions = StoreOptions()
+  ) throws {
+    try self.init(
+      at: path, schema: schema, migrations: migrations, remote: remote, owner: owner,
+      configuration: configuration, options: options, clock: SyncClock())
+  }
+
+  /// Opens or creates a file with a clock of its own, which keeps the estimate of the server's clock.
+  package init(
+    at path: String?, schema: StoreSchema, migrations: [Migration] = [], remote: any RemoteStorage,
+    owner: AccountID? = nil, configuration: SyncOptions = SyncOptions(),
+    options: StoreOptions = StoreOptions(), clock: SyncClock
   ) throws {
     (store, setAside) = try Self.open(path, schema, migrations, owner, configuration, options, clock)
     self.clock = clock

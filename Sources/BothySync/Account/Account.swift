@@ -297,11 +297,20 @@ public struct AccountFolder: Sendable {
   ///   - configuration: The options of each store that is opened.
   ///   - options: The options of each file. Without `secrets` each account has a folder of its own for them. One store of
   ///     secrets can't serve several accounts.
-  ///   - clock: Makes the clock of each file that is opened.
   public init(
     at path: String, schema: StoreSchema, migrations: [Migration] = [],
+    configuration: SyncOptions = SyncOptions(), options: StoreOptions = StoreOptions()
+  ) {
+    self.init(
+      at: path, schema: schema, migrations: migrations, configuration: configuration, options: options,
+      clock: { SyncClock() })
+  }
+
+  /// Makes the folder's value, with a function that makes the clock of each file that is opened.
+  package init(
+    at path: String, schema: StoreSchema, migrations: [Migration] = [],
     configuration: SyncOptions = SyncOptions(), options: StoreOptions = StoreOptions(),
-    clock: @escaping @Sendable () -> SyncClock = { SyncClock() }
+    clock: @escaping @Sendable () -> SyncClock
   ) {
     self.path = path
     self.schema = schema

@@ -32,11 +32,10 @@ extension SyncedStore {
   @discardableResult
   public static func salvage(
     _ file: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
-    owner: AccountID? = nil,
-    options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
+    owner: AccountID? = nil, options: StoreOptions = StoreOptions()
   ) throws -> Int {
     try salvaged(
-      file, into: path, schema: schema, migrations: migrations, owner: owner, options: options, clock: clock
+      file, into: path, schema: schema, migrations: migrations, owner: owner, options: options
     ).pending
   }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// sample with the shortest round trip of the last hour is used. From then on the server's time is the sample's time
 /// plus the time that the machine has been running since, so setting the device's clock changes nothing. After a
 /// restart of the machine only the device's clock is left, and times are not reliable until the next sample.
-public final class SyncClock: Sendable {
+package final class SyncClock: Sendable {
   private let device: @Sendable () -> Int64
   private let uptime: @Sendable () -> Uptime?
   private let wait: @Sendable (Duration) async throws -> Void
@@ -39,7 +39,7 @@ public final class SyncClock: Sendable {
   /// - Parameters:
   ///   - now: the device's clock, in milliseconds since 1970.
   ///   - sleep: waits for a duration, to measure time limits. It throws if its task is cancelled.
-  public convenience init(
+  package convenience init(
     now: @escaping @Sendable () -> Int64,
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) {
@@ -59,7 +59,7 @@ public final class SyncClock: Sendable {
   /// The clock of this machine, which is the default of every store.
   ///
   /// Use one clock for each store, since it keeps the estimate of the server's clock.
-  public convenience init() {
+  package convenience init() {
     self.init(now: { Int64(Date().timeIntervalSince1970 * 1000) }, uptime: { Uptime.now() })
   }
 
