@@ -51,7 +51,7 @@
           await store?.run(reachability: PathMonitor())
         }
         .onChange(of: phase, initial: true) {
-          store?.isForeground = phase != .background
+          store?.options.isForeground = phase != .background
         }
     }
   }

@@ -35,7 +35,8 @@ struct FrontDoorSyncTests {
     case .replaced: Issue.record("Someone else was first. Yours was: \(result.overwritten?.title ?? "-")")
     case .rejected(let rejection): Issue.record("\(rejection.message)")
     }
-    let again = try await store.receipt(for: result.record ?? Todo(title: "")).result(within: .seconds(5))
+    let again = try await store.outbox.receipt(for: result.record ?? Todo(title: "")).result(
+      within: .seconds(5))
     #expect(again.verdict == result.verdict && again.record == result.record)
 
     let refused = try await store.save(Todo(title: tooLong)).result()
@@ -47,7 +48,7 @@ struct FrontDoorSyncTests {
   }
 
   @Test("A conflict's verdict returns the local content that it replaced") func replaced() async throws {
-    other.merging = MergePolicies(.remoteWins)
+    other.options.merging = MergePolicies(.remoteWins)
     try await store.save(Todo(id: "1", title: "start"))
     await store.sync()
     await other.sync()
@@ -96,6 +97,22 @@ struct FrontDoorSyncTests {
     otherRemote.isOffline = true
     let stale = try await other.fetchResult(Todo.all, policy: .remoteElseLocal)
     #expect(stale.origin == .local && stale.isEmpty)
+  }
+
+  @Test("A reference is fetched by a policy, or the error names its record") func references() async throws {
+    let list = TodoList(id: "L", name: "Camp")
+    let none = Reference<TodoList>(id: "none")
+    try await store.save(list)
+    await store.sync()
+    #expect(try await other.fetch(Reference(list)) == nil, "the default reads this device alone")
+    #expect(try await other.fetch(Reference(list), policy: .localElseRemote)?.name == "Camp")
+    #expect(try await other.fetch(none, policy: .localElseRemote) == nil)
+    otherRemote.isOffline = true
+    #expect(try await other.fetch(Reference(list), policy: .remoteElseLocal)?.name == "Camp")
+    let error = await #expect(throws: BothyError.self) {
+      try await other.fetch(none, policy: .localElseRemote)
+    }
+    #expect(error?.code == .relatedRecordUnavailable && error?.record == RecordID(TodoList.self, id: "none"))
   }
 
   @Test("A transaction that is sent first reaches the server before it returns") func sentFirst() async throws
@@ -164,7 +181,13 @@ struct FrontDoorSyncTests {
     await store.sync()
     #expect(try await store.maintenance.verify())
     #expect(try await !store.maintenance.syncHistory().isEmpty)
-    try await store.update(Todo.self, id: "2") { $0.title = "c" }
+    let imported = try await store.maintenance.importRecords([AnyRecord(Todo(id: "3", title: "from a file"))])
+    #expect(imported.inserted == 1)
+    let metadata = try await store.read { try $0.metadata(of: RecordID(Todo.self, id: "3")) }
+    #expect(metadata?.modified != nil && metadata?.owner == nil)
+    var titles: [String] = []
+    for try await todo in store.records(Todo.order(by: \.title), pageSize: 1) { titles.append(todo.title) }
+    #expect(titles == ["a", "b", "from a file"])
     await #expect(throws: BothyError.self) { try await store.maintenance.reset() }
     try await store.maintenance.reset(discardingPending: true)
     #expect(try await store.count(Todo.self) == 0)
@@ -185,7 +208,7 @@ struct FrontDoorSyncTests {
   }
 
   @Test("A typed rule decides a conflict, and the journal has what it replaced") func rules() async throws {
-    other.merging.set(for: Todo.self) { conflict in
+    other.options.merging.set(for: Todo.self) { conflict in
       guard var merged = conflict.suggestion else { return .remote }
       merged.priority = max(conflict.local?.priority ?? 0, conflict.remote?.priority ?? 0)
       merged.title = conflict.remote?.title ?? merged.title

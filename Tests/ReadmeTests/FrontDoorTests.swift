@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test("The verbs hold where writes go to the server first") func serverFirst() async throws {
-    store.writePolicy = .remoteThenLocal
+    store.options.writePolicy = .remoteThenLocal
     let receipts = try await store.save([Todo(id: "a", title: "A"), Todo(id: "b", title: "B")])
     #expect(receipts.allSatisfy { $0.state == .synced })
     await #expect(throws: BothyError.self) { try await store.insert(Todo(id: "a", title: "again")) }

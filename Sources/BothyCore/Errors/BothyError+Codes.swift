@@ -54,7 +54,7 @@ extension BothyError.Code {
   /// The file is damaged. `bothy doctor` reports the details.
   ///
   /// By default the opening that finds the damage renames the file. The next opening creates a new one, and a sync
-  /// brings back the server's records. `SyncedStore.salvage` recovers unsent changes from the renamed file.
+  /// brings back the server's records. `StoreMaintenance.salvage` recovers unsent changes from the renamed file.
   public static let corrupt = BothyError.Code("corrupt")
   /// The file doesn't exist, or the system doesn't allow to open it.
   package static let cannotOpen = BothyError.Code("cannotOpen")

@@ -5,7 +5,7 @@
 ///
 /// ```swift
 /// let huts = try await store.fetch(Hut.all, policy: .remoteElseLocal)
-/// store.readPolicy = .localThenRemote  // for reads that name none
+/// store.options.readPolicy = .localThenRemote  // for reads that name none
 /// ```
 public enum ReadPolicy: String, Sendable, Hashable, CaseIterable {
   /// The local copy, also if it is stale. Makes no request. The default for records.

@@ -3,7 +3,7 @@
 /// ```swift
 /// let corrour = RecordID(type: "Hut", id: "corrour")
 /// for entry in try store.journal.entries(of: corrour) { show("\(entry.date): \(entry.record)") }
-/// try await store.move(RecordID(trip), to: "trips/rome")
+/// try await store.write { try $0.move(RecordID(trip), to: "trips/rome") }
 /// ```
 public struct RecordID: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The name of the type in the schema.

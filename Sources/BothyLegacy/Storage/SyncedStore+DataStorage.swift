@@ -85,7 +85,7 @@ extension SyncedStore: DataStorage {
   ///   Under `.remoteElseLocal` all but `.unreachable` are thrown, and under `.syncThenLocal` none of the
   ///   sync.
   public func load(container: String) async throws -> [StoredItem] {
-    switch readPolicy {
+    switch options.readPolicy {
     case .local: break
     case .localThenRemote: requestSync()
     case .localElseRemote:
@@ -108,7 +108,7 @@ extension SyncedStore: DataStorage {
   // MARK: parts
 
   private func refresh(_ container: String) async throws {
-    let policy = readPolicy
+    let policy = options.readPolicy
     let report = await sync(policy == .syncThenLocal ? .both : .pull, container: container, ifRunning: .join)
     guard let reason = report.stop, policy != .syncThenLocal else { return }
     let error = BothyError(reason)

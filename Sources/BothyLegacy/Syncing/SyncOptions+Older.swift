@@ -17,7 +17,7 @@ extension SyncOptions {
   ///
   /// These policies are `.remote`, `.remoteElseLocal` and `.localElseRemote`. By default they apply at once.
   /// It counts from each opening of the store. A read that names a policy isn't affected, and setting
-  /// `SyncedStore.readPolicy` ends it.
+  /// `store.options.readPolicy` ends it.
   public var readsLocallyUntilSynced: Bool {
     get { startup == .syncThenNetwork }
     set { startup = newValue ? .syncThenNetwork : .immediate }

@@ -110,7 +110,7 @@ extension LocalStore {
   /// Returns the metadata of a record of a synced type, or nil if it isn't on this device. Reads one row by primary
   /// key.
   package func metadata(of id: RecordID) throws -> RecordMetadata? {
-    try read { try $0.metadata(of: id) }
+    try read { try $0.row($0.catalog.table(id.type), id: id.id)?.metadata }
   }
 
   /// Returns the record of any type, or nil. Reads one row by primary key.

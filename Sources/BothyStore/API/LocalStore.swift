@@ -134,7 +134,7 @@ public final class LocalStore: Sendable {
   }
 
   /// The quarantined files of this store that the app has not handled yet, the oldest first. They may contain changes
-  /// that were never sent. `SyncedStore.salvage` recovers those.
+  /// that were never sent. `StoreMaintenance.salvage` recovers those.
   package var damagedFiles: [String] { DamagedFile.setAsideFiles(of: path) }
 
   /// Waits until no check of the whole file is running.

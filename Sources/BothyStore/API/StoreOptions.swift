@@ -36,7 +36,7 @@ public struct StoreOptions: Sendable {
   /// The treatment of a file that is found damaged when it is opened.
   package enum DamagedFile: Sendable, Hashable {
     /// Quarantines the file: renames it and throws `.corrupt` with the new path. The next opening creates a new file.
-    /// The default, because an app that can't open its file at this launch can at the next. `SyncedStore.salvage`
+    /// The default, because an app that can't open its file at this launch can at the next. `StoreMaintenance.salvage`
     /// recovers pending changes from the old file. Until then `LocalStore.damagedFiles` names it, each opening logs a
     /// warning, and `diagnose` has a finding.
     case setAside

@@ -5,7 +5,7 @@ import Synchronization
 /// The `events` of a store have an array of them for each commit of this process.
 ///
 /// ```swift
-/// for await changes in store.events {
+/// for await changes in store.maintenance.events {
 ///   for change in changes where !change.isLocal && change.kind == .inserted { show("New: \(change.record)") }
 /// }
 /// ```

@@ -14,7 +14,7 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   typealias Load =
     @Sendable (AnyQuery, ReadTransaction) throws -> (elements: [Element], rows: Int, last: AnyRecord?)
 
-  let store: LocalStore
+  let store: any ReadableStore
   let query: AnyQuery
   let pageSize: Int
   let load: Load
@@ -190,14 +190,14 @@ private struct Circles {
   }
 }
 
-extension LocalStore {
+extension ReadableStore {
   /// Returns the result of the query, read page by page during the iteration (see `RecordPages`).
   ///
   /// The call itself reads nothing. Each page costs one query, which continues by an index of the first sort key or
-  /// sorts again without one. Leaves out records that this app can't read.
+  /// sorts again without one. Leaves out records that this app can't read. A `SyncedStore` reads the local file under
+  /// every read policy.
   ///
   /// ```swift
-  /// let store = try LocalStore(at: path, schema: [Todo.self])
   /// for try await todo in store.records(Todo.order(by: \.due), pageSize: 100) { show(todo.title) }
   /// ```
   ///
@@ -216,7 +216,9 @@ extension LocalStore {
       return (entities, count, last)
     }
   }
+}
 
+extension LocalStore {
   /// Returns the result of the query over records of any type, read page by page during the iteration.
   package func records(_ query: AnyQuery, pageSize: Int = 500) -> RecordPages<AnyRecord> {
     RecordPages(store: self, query: query, pageSize: max(1, pageSize)) { query, transaction in

@@ -74,7 +74,7 @@ public struct RecordQuery<E: Entity>: Sendable, Hashable {
   /// Limits the query to `count` records, after skipping the first `offset`.
   ///
   /// Replaces an earlier limit and offset. 0 gives no records, a negative number throws `BothyError` `invalidQuery` at
-  /// the fetch. Skipped records are read all the same, so read long lists by `LocalStore.records(_:pageSize:)`.
+  /// the fetch. Skipped records are read all the same, so read long lists by `records(_:pageSize:)`.
   ///
   /// ```swift
   /// let second = Todo.order(by: \.due).limit(20, offset: 20)

@@ -3,7 +3,7 @@
 /// ```swift
 /// var record = AnyRecord("Hut", id: "corrour", ["name": .text("Corrour"), "beds": .int(6)])
 /// record["beds"] = .int(8)
-/// try await store.importRecords([record])
+/// try await store.maintenance.importRecords([record])
 /// ```
 public struct AnyRecord: Sendable, Hashable, Identifiable {
   /// The name of its type in the schema. A write with an unknown name throws `BothyError` `unknownType`.

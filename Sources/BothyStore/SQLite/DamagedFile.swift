@@ -150,7 +150,7 @@ package enum DamagedFile {
     let unsent =
       cause.code == .notADatabase
       ? "Its first page, which says where all else is, is gone: what was not sent yet has to come from a backup."
-      : "What was not sent yet comes back with `SyncedStore.salvage` or `bothy db salvage`."
+      : "What was not sent yet comes back with `StoreMaintenance.salvage` or `bothy db salvage`."
     return BothyError(
       .corrupt,
       "The database \(path) is damaged, and was set aside as \(place). The next opening makes a new file, and a sync "

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let rows = ["Corrour", "Staoineag"].map { AnyRecord("Hut", ["name": .text($0)]) }
-/// let imported = try await store.importRecords(rows) { show("\($0.inserted) so far") }
+/// let imported = try await store.maintenance.importRecords(rows) { show("\($0.inserted) so far") }
 /// show("\(imported.inserted) new, \(imported.updated) updated")
 /// ```
 public struct ImportProgress: Sendable, Hashable {

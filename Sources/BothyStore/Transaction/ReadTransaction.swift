@@ -138,12 +138,6 @@ public class ReadTransaction {
     return try exists.step()
   }
 
-  /// Returns the metadata of a record of a synced type, or nil if it isn't on this device. Reads one row by primary
-  /// key.
-  package final func metadata(of id: RecordID) throws -> RecordMetadata? {
-    try row(catalog.table(id.type), id: id.id)?.metadata
-  }
-
   /// Returns the stored row, or nil.
   package final func row(_ table: TypeTable, id: String) throws -> StoredRow? {
     let select = try statement(.select, table)

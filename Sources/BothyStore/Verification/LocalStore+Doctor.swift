@@ -37,7 +37,7 @@ extension LocalStore {
         .warning, check: "file",
         "\(file) was damaged and set aside; it may hold work that was never sent, and records that were never synced.",
         remedy:
-          "Get them out with `bothy db salvage`, or `SyncedStore.salvage`, or say there that they are not wanted."
+          "Get them out with `bothy db salvage`, or `StoreMaintenance.salvage`, or say there that they are not wanted."
       )
     }
   }

@@ -81,6 +81,17 @@ public struct Outbox: Sendable {
     try await state(of: RecordID(value))
   }
 
+  /// Returns the receipt for the last write of a value's record, also after a relaunch. If nothing of it is pending, the
+  /// receipt has the last decision of the journal. Two look-ups. Throws `BothyError` for a file that can't be read.
+  ///
+  /// ```swift
+  /// let result = try await store.outbox.receipt(for: booking).result(within: .seconds(10))
+  /// ```
+  public func receipt<E: Entity>(for value: E) async throws -> SaveReceipt<E> {
+    let record = RecordID(value)
+    return try await FileWork.run { try synced.receipt(for: record) }.typed(E.self)
+  }
+
   /// Returns true if a record has changes that the server does not have yet. False for unknown ids. One look-up.
   package func isPending(_ record: RecordID) async throws -> Bool {
     try await synced.store.read { try OutboxQueue.mark(record, in: $0) != nil }

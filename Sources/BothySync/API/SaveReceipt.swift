@@ -149,12 +149,6 @@ extension SyncedStore {
       record: entry.id, state: state, kind: entry.change, store: self, revision: entry.revision)
   }
 
-  /// Returns the receipt for the last write of a value's record, also after a relaunch. If nothing of it is pending, the
-  /// receipt has the last decision of the journal. Two look-ups. Throws `BothyError` for a file that can't be read.
-  public func receipt<E: Entity>(for value: E) throws -> SaveReceipt<E> {
-    try receipt(for: RecordID(value)).typed(E.self)
-  }
-
   /// Returns the final decision about a write, or a rejection that waits in the outbox. Returns `nil` while it is pending.
   func outcome(of id: RecordID, _ revision: Int64) throws -> SaveOutcome? {
     try store.read { transaction in

@@ -1,6 +1,6 @@
 public import BothyStore
 
-/// Comparison, repair and removal: `store.maintenance`.
+/// Comparison, repair, removal and import, and what a store reports about itself: `store.maintenance`.
 ///
 /// ```swift
 /// if try await !store.maintenance.verify() {
@@ -38,10 +38,10 @@ public struct StoreMaintenance: Sendable {
   }
 
   /// The quarantined files of this store, the oldest first. They may contain changes that were never sent,
-  /// which `SyncedStore.salvage` recovers.
+  /// which `StoreMaintenance.salvage` recovers.
   ///
-  /// Lists the folder of the file on the calling thread. Empty without any. `SyncedStore.dismiss` takes a file
-  /// off the list.
+  /// Lists the folder of the file on the calling thread. Empty without any. `StoreMaintenance.dismiss` takes a
+  /// file off the list.
   public var damagedFiles: [String] { synced.store.damagedFiles }
 
   // MARK: removing
@@ -93,6 +93,50 @@ public struct StoreMaintenance: Sendable {
         }
       }
     }
+  }
+
+  // MARK: importing
+
+  /// Inserts many records, or updates the given fields of those that exist, in one transaction a batch. The
+  /// changes are sent like others, by the next sync.
+  ///
+  /// ```swift
+  /// let rows = ["Corrour", "Staoineag"].map { AnyRecord("Hut", ["name": .text($0)]) }
+  /// let imported = try await store.maintenance.importRecords(rows) { show("\($0.inserted) so far") }
+  /// ```
+  ///
+  /// A failing batch is rolled back, and its error is thrown. Earlier batches stay. A cancelled task stops
+  /// between batches with `BothyError` `.cancelled`. Memory is bounded by one batch. Returns the numbers of
+  /// both.
+  ///
+  /// - Parameters:
+  ///   - size: the number of records in a batch. Numbers below 1 count as 1.
+  ///   - progress: called after each batch, on an arbitrary thread.
+  @discardableResult
+  public func importRecords(
+    _ records: some Sequence<AnyRecord>, batch size: Int = 1000,
+    progress: @Sendable (ImportProgress) -> Void = { _ in }
+  ) async throws -> ImportProgress {
+    try await synced.store.importRecords(records, batch: size, progress: progress)
+  }
+
+  // MARK: feeds
+
+  /// The changed records of each commit of this process from now on, with their origin: an array for each commit.
+  /// Commits of other processes are left out.
+  ///
+  /// While a listener exists, each write costs a note, and a write from the server one more look-up. A slow listener
+  /// receives all events later. Each use makes a stream of its own, which ends when the store is closed.
+  public var events: AsyncStream<[RecordChange]> { synced.store.events }
+
+  /// The report of each sync that ends from now on, and of each server-first save, in their order.
+  ///
+  /// A reader that lags behind gets all of them. Of one that lags by more than 100 reports, or by reports about
+  /// more than 10,000 records, the oldest are left out. The journal has all decisions. Syncs of other processes
+  /// aren't reported. Each use makes a stream of its own, which ends with the task of its reader.
+  public var reports: AsyncStream<SyncReport> {
+    let reader = synced.engine.reports.reader()
+    return AsyncStream { await reader.next()?.report }
   }
 
   // MARK: history

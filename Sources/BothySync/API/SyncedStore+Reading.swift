@@ -1,5 +1,7 @@
 public import BothyStore
 
+public import struct Foundation.Date
+
 /// The reading verbs, answered from the local file.
 extension SyncedStore: ReadableStore {
   /// Runs a block on one snapshot of the local file, off the caller's thread. Makes no request. In a file it
@@ -74,6 +76,23 @@ extension SyncedStore: ReadableStore {
   }
 }
 
+extension ReadTransaction {
+  /// Returns the times of creation and of the last edit and the owner of a record of a synced type, or `nil` if it isn't on
+  /// this device. One row by primary key.
+  ///
+  /// ```swift
+  /// let metadata = try await store.read { try $0.metadata(of: RecordID(trip)) }
+  /// show(metadata?.owner ?? "no owner")
+  /// ```
+  ///
+  /// A local change sets the times by the device's clock, corrected by the server's. Once the server has accepted it,
+  /// they are the server's. Throws `BothyError` `unknownType`.
+  public func metadata(of record: RecordID) throws -> (created: Date?, modified: Date?, owner: String?)? {
+    let metadata = try row(catalog.table(record.type), id: record.id)?.metadata
+    return metadata.map { ($0.created, $0.modified, $0.owner) }
+  }
+}
+
 /// Reading by policy.
 extension SyncedStore {
   /// The records a query selects, by the read policy of `options`, else the configured one.
@@ -143,7 +162,7 @@ extension SyncedStore {
   func policy(
     for type: String, _ options: RequestOptions, _ configuration: SyncOptions
   ) throws -> ReadPolicy {
-    let policy = options.readPolicy ?? readPolicy
+    let policy = options.readPolicy ?? governor.readPolicy
     if store.schema[type]?.isSynced == false { return .local }
     guard configuration.cache == .disabled else { return policy }
     if policy == .local { throw BothyError.cacheDisabled }

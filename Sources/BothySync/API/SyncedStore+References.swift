@@ -2,35 +2,27 @@ public import BothyStore
 
 /// Following references, from here and from the server.
 extension SyncedStore {
-  /// The record that a reference names, by the read policy. One look-up, and one round trip where the policy uses the
-  /// server.
-  ///
-  /// Throws `BothyError` `.relatedRecordUnavailable`, naming it, when it is not here and could not be had; the record
-  /// that refers to it stays readable.
+  /// Fetches the record that a reference points at, by a read policy; `nil` means the one in force. One look-up, and one
+  /// round trip where the policy uses the server.
   ///
   /// ```swift
-  /// if let list = todo.list { show(try await store.resolve(list).name) }
+  /// if let list = todo.list, let found = try await store.fetch(list, policy: .localElseRemote) { show(found.name) }
   /// ```
-  public func resolve<Target: Entity>(_ reference: Reference<Target>) async throws -> Target {
-    try await resolve(reference, options: RequestOptions())
-  }
-
-  /// Like `resolve(_:)` with a reference, but by the read policy of `options`.
-  package func resolve<Target: Entity>(
-    _ reference: Reference<Target>, options: RequestOptions
-  ) async throws -> Target {
-    guard let target = try await resolve([reference], options: options).first else {
-      throw Self.unavailable(reference.recordID, nil)
+  ///
+  /// Returns `nil` if the record isn't on this device and the policy doesn't use the server, or the server has none for
+  /// this user. Many references are cheaper with `RecordQuery.with(_:)`.
+  ///
+  /// - Throws: `BothyError` `.relatedRecordUnavailable`, which names the record, if it isn't here and the server can't be
+  ///   reached; `.unreachable` under `.remote`.
+  public func fetch<Target: Entity>(
+    _ reference: Reference<Target>, policy: ReadPolicy? = nil
+  ) async throws -> Target? {
+    do {
+      let found = try await resolve([reference.recordID], options: RequestOptions(readPolicy: policy))
+      return try found.first?.entity(Target.self)
+    } catch let error as BothyError where error.code == .relatedRecordUnavailable && error.underlying == nil {
+      return nil
     }
-    return target
-  }
-
-  /// The records that a list of references names, in its order. One round trip for each thousand, where the policy
-  /// uses the server at all. Throws as for one reference.
-  package func resolve<Target: Entity>(
-    _ references: [Reference<Target>], options: RequestOptions = RequestOptions()
-  ) async throws -> [Target] {
-    try await resolve(references.map(\.recordID), options: options).map { try $0.entity(Target.self) }
   }
 
   /// The records with these ids, of any types, in the order given. One round trip for each type and thousand. Throws
@@ -40,7 +32,7 @@ extension SyncedStore {
   {
     var cause: BothyError?
     do { try await bring(ids, options) } catch let error as BothyError where error.code == .unreachable {
-      if (options.readPolicy ?? readPolicy) == .remote { throw error }
+      if (options.readPolicy ?? governor.readPolicy) == .remote { throw error }
       cause = error
     }
     let reason = cause
@@ -121,7 +113,7 @@ extension SyncedStore {
       throw BothyError(.invalidQuery, "A prefetch follows at most \(limit) steps of references.")
     }
     var options = options
-    let policy = options.readPolicy ?? readPolicy
+    let policy = options.readPolicy ?? governor.readPolicy
     options.readPolicy = policy == .local && options.readPolicy == nil ? .remoteElseLocal : policy
     let first = try await fetchResult(query, options: options).records
     var prefetch = Prefetch(records: Set(first.map(\.recordID)))

@@ -1,4 +1,4 @@
-public import BothyStore
+package import BothyStore
 import Logging
 import Synchronization
 
@@ -150,20 +150,6 @@ extension SyncedStore {
 /// The triggers of automatic syncs: the timer for pending changes, polls of a remote without notifications, writes that
 /// bypassed the synced store, the app's coming back.
 extension SyncedStore {
-  /// True if the app is in the foreground, as it says: set false when it enters the background. True at first.
-  ///
-  /// In the background the timer and polls rest; what came due meanwhile is done once the app is back. Its
-  /// coming back is a trigger of its own, `SyncOptions.Triggers.foreground`. Notifications, saves and running
-  /// syncs aren't held back.
-  public var isForeground: Bool {
-    get { presence.isForeground }
-    set {
-      let isBack = presence.set(isForeground: newValue)
-      // A `run()` that begins later has triggers for its start.
-      if isBack && engine.isLooping && configuration.triggers.contains(.foreground) { engine.request() }
-    }
-  }
-
   /// First one interval after the start. When nothing waits to be sent it makes no request; a sync that is running is
   /// not doubled.
   func requestOnTimer<C: Clock>(_ clock: C) async where C.Duration == Duration {
@@ -228,25 +214,8 @@ extension SyncedStore {
   }
 }
 
-/// When syncs run: the network rules, pausing. And the policies that change while the store is open.
+/// Pausing, and the network as the monitor reports it.
 extension SyncedStore {
-  /// When syncs may run. Set at any time; a sync that is running and is not forced ends before its next request
-  /// if it may not go on. What it did stays done, the rest stays pending.
-  ///
-  /// ```swift
-  /// store.network = NetworkRules(.always, types: [Photo.self: .wifiOnly])
-  /// ```
-  ///
-  /// Setting it makes a running `run()` look for something to do. The file doesn't keep it: set it again after
-  /// a relaunch.
-  public var network: NetworkRules {
-    get { governor.policy }
-    set {
-      governor.policy = newValue
-      engine.request()
-    }
-  }
-
   /// Notifies `run()` that there may be something to do: another process wrote, say. Ends no wait after a failure.
   package func requestSync() { engine.request() }
 
@@ -285,36 +254,9 @@ extension SyncedStore {
   /// True if syncing was paused when this store last looked. It looks at each sync and after commits of others.
   package var isPaused: Bool { governor.isPaused }
 
-  /// The read policy in force for reads that give none. Each read uses what it was when it began; setting it
-  /// takes effect at once.
-  ///
-  /// Starts with `SyncOptions.readPolicy`. The file doesn't keep it. May be set from any thread.
-  public var readPolicy: ReadPolicy {
-    get { governor.readPolicy }
-    set { governor.set(newValue) }
-  }
-
   /// The read policy in force, then each different one: a screen may want to read again.
   package var readPolicies: AsyncStream<ReadPolicy> {
     governor.readPolicies.values(startingWith: governor.readPolicy)
-  }
-
-  /// The write policy in force for writes that give none. Each write uses what it was when it began; setting it
-  /// takes effect at once, and sends nothing that is pending.
-  ///
-  /// Starts with `SyncOptions.writePolicy`. The file doesn't keep it. May be set from any thread.
-  public var writePolicy: WritePolicy {
-    get { governor.writePolicy }
-    set { governor.writePolicy = newValue }
-  }
-
-  /// How conflicts are decided. Set at any time; what sends or pulls at that moment continues with what it began with,
-  /// and what was decided stays so.
-  ///
-  /// A change of a part reads all and sets all: of two tasks that do so at once, one may lose its change.
-  public var merging: MergePolicies {
-    get { governor.merging }
-    set { governor.merging = newValue }
   }
 
   /// The network's status as `run()` is told of it, then each different one. Any number may listen.

@@ -242,16 +242,10 @@ extension SyncedStore {
 
   /// Moves a record to another container, by the write policy. A device that follows only the container it was in
   /// loses it with its next pull; so does this one once the server has acknowledged the move, if it follows
-  /// containers and not that one. Throws `BothyError` `.notFound`.
-  @discardableResult
-  public func move(_ id: RecordID, to container: String) async throws -> SaveReceipt<AnyRecord> {
-    try await move(id, to: container, options: RequestOptions())
-  }
-
-  /// Like `move(_:to:)`, but with options of the call.
+  /// containers and not that one. Throws `BothyError` `.notFound`. Apps move records by `WriteTransaction.move(_:to:)`.
   @discardableResult
   package func move(
-    _ id: RecordID, to container: String, options: RequestOptions
+    _ id: RecordID, to container: String, options: RequestOptions = RequestOptions()
   ) async throws -> SaveReceipt<AnyRecord> {
     try await perform(.move(id, to: container), options)
   }
@@ -361,7 +355,7 @@ extension SyncedStore {
     // Without a cache every write is sent to the server; only a call that requests the cache itself throws.
     guard options.writePolicy == nil, configuration.cache == .enabled else { return options }
     var options = options
-    options.writePolicy = writePolicy
+    options.writePolicy = governor.writePolicy
     return options
   }
 
@@ -374,11 +368,13 @@ extension SyncedStore {
       return .remote
     }
     if table.schema.writeMode == .remoteOnly { return .remoteThenLocal }
-    return table.schema.isSynced ? options.writePolicy ?? writePolicy : .local
+    return table.schema.isSynced ? options.writePolicy ?? governor.writePolicy : .local
   }
 
   func requestAfterSave(_ options: RequestOptions) {
-    if (options.writePolicy ?? writePolicy) == .localThenRemote && configuration.triggers.contains(.save) {
+    if (options.writePolicy ?? governor.writePolicy) == .localThenRemote
+      && configuration.triggers.contains(.save)
+    {
       engine.request()
     }
   }

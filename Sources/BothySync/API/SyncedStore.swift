@@ -266,58 +266,9 @@ extension SyncedStore {
   /// Closes the file, after transactions that are running. Later calls throw `BothyError`. Closing twice does
   /// nothing.
   ///
-  /// Ends observations, `events` and `statuses`. Blocks while transactions run, so don't call it inside one.
+  /// Ends observations, `maintenance.events` and `statuses`. Blocks while transactions run, so don't call it inside one.
   /// Cancel the task of `run()` before, because its syncs fail from then on. Releasing the store closes it too.
   public func close() throws { try store.close() }
-
-  /// Returns the result of a query as a sequence that reads `pageSize` records at a time, with one page in
-  /// memory.
-  ///
-  /// No transaction is open between the pages, so the pages may be of different moments. Reads the local file
-  /// under every read policy. The sequence throws `BothyError`, and `CancellationError` in a cancelled task.
-  public func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
-    store.records(query, pageSize: pageSize)
-  }
-
-  /// The changed records of each commit of this process from now on, with their origin: an array for each commit.
-  /// Commits of other processes are left out.
-  ///
-  /// While a listener exists, each write costs a note, and a write from the server one more look-up. A slow listener
-  /// receives all events later. Ends when the store is closed.
-  public var events: AsyncStream<[RecordChange]> { store.events }
-
-  /// Inserts many records, or updates the given fields of those that exist, in one transaction a batch. The
-  /// changes are sent like others, by the next sync.
-  ///
-  /// A failing batch is rolled back, and its error is thrown. Earlier batches stay. A cancelled task stops
-  /// between batches with `BothyError` `.cancelled`. Memory is bounded by one batch. Returns the numbers of
-  /// both.
-  ///
-  /// - Parameters:
-  ///   - size: the number of records in a batch. Numbers below 1 count as 1.
-  ///   - progress: called after each batch, on an arbitrary thread.
-  @discardableResult
-  public func importRecords(
-    _ records: some Sequence<AnyRecord>, batch size: Int = 1000,
-    progress: @Sendable (ImportProgress) -> Void = { _ in }
-  ) async throws -> ImportProgress {
-    try await store.importRecords(records, batch: size, progress: progress)
-  }
-
-  /// Returns the times of creation and of the last edit and the owner of a record, or `nil` if it isn't on this device.
-  /// One look-up.
-  ///
-  /// ```swift
-  /// if let metadata = try await store.metadata(of: RecordID(trip)) {
-  ///   print(metadata.created ?? .now, metadata.owner ?? "no owner")
-  /// }
-  /// ```
-  public func metadata(
-    of record: RecordID
-  ) async throws -> (created: Date?, modified: Date?, owner: String?)? {
-    let metadata = try await read { try $0.metadata(of: record) }
-    return metadata.map { ($0.created, $0.modified, $0.owner) }
-  }
 }
 
 extension LocalStore {

@@ -56,10 +56,33 @@ extension SyncedStore {
   public func transaction<Result: Sendable>(
     _ body: @escaping @Sendable (WriteTransaction) throws -> Result
   ) async throws -> Result { try await write(.independent, body) }
-  @available(*, unavailable, message: "Name the record by its id: `move(RecordID(todo), to: container)`.")
+  @available(
+    *, unavailable,
+    message: "Move it in a transaction: `write { try $0.move(RecordID(todo), to: container) }`."
+  )
   public func move<E: Entity>(_ record: E, to container: String) async throws {}
   @available(*, unavailable, message: "Use `outbox.state(of:)`.")
   public func state<E: Entity>(of record: E) async throws -> RecordState { .synced }
+  @available(*, unavailable, message: "Use `outbox.receipt(for:)`.")
+  public func receipt<E: Entity>(for record: E) throws -> SaveReceipt<E> {
+    try receipt(for: RecordID(record)).typed(E.self)
+  }
+  @available(*, unavailable, message: "Use `maintenance.importRecords(_:)`.")
+  public func importRecords(_ records: some Sequence<AnyRecord>) async throws {}
+  @available(*, unavailable, message: "Use `maintenance.events`.")
+  public var events: AsyncStream<[RecordChange]> { maintenance.events }
+  @available(*, unavailable, message: "Use `maintenance.reports`.")
+  public var reports: AsyncStream<SyncReport> { maintenance.reports }
+  @available(*, unavailable, message: "Use `options.network`.")
+  public var network: NetworkRules { options.network }
+  @available(*, unavailable, message: "Use `options.readPolicy`.")
+  public var readPolicy: ReadPolicy { options.readPolicy }
+  @available(*, unavailable, message: "Use `options.writePolicy`.")
+  public var writePolicy: WritePolicy { options.writePolicy }
+  @available(*, unavailable, message: "Use `options.merging`.")
+  public var merging: MergePolicies { options.merging }
+  @available(*, unavailable, message: "Use `options.isForeground`.")
+  public var isForeground: Bool { options.isForeground }
   @available(*, unavailable, message: "Use `sync(.push)`.")
   public func push() async throws {}
   @available(*, unavailable, message: "Use `sync(.pull)`.")

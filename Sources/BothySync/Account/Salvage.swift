@@ -19,7 +19,7 @@ extension StoreMaintenance {
   }
 }
 
-extension SyncedStore {
+extension StoreMaintenance {
   /// Salvages the readable content of a quarantined file (`LocalStore.damagedFiles`): its pending changes, and the records
   /// that no server has. It is written to the file at `path`, which is created if it doesn't exist and must not be
   /// open. The next sync downloads the server's records again.
@@ -44,7 +44,7 @@ extension SyncedStore {
     _ file: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
     owner: AccountID? = nil,
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
-  ) throws -> StoreMaintenance.Salvage {
+  ) throws -> Salvage {
     var wreck = try Wreck(file, otherwise: schema)
     let memory = wreck.pending.memory
     try wreck.leaveOut(pendingIn: path, schema)

@@ -4,8 +4,8 @@ public import Logging
 /// The behavior of a synced store. A value type: each operation uses the configuration from the moment it
 /// began.
 ///
-/// A store copies its options when it is opened, so a later change of the value has no effect on it. The read,
-/// write and merge policies and the network rules have properties of `SyncedStore` for later changes.
+/// A store copies its options when it is opened, so a later change of the value has no effect on it. `store.options`
+/// has those that the app can change later.
 ///
 /// ```swift
 /// var options = SyncOptions()
@@ -16,7 +16,7 @@ public import Logging
 /// let store = try SyncedStore(at: path, schema: [Trip.self], remote: remote, configuration: options)
 /// ```
 public struct SyncOptions: Sendable {
-  /// The source of answers to reads. Each call may name another, and `SyncedStore.readPolicy` changes it later.
+  /// The source of answers to reads. Each call may name another, and `store.options.readPolicy` changes it later.
   ///
   /// The default reads the local file alone, without a request. Types that aren't synced are always read from
   /// the file.
@@ -26,7 +26,7 @@ public struct SyncOptions: Sendable {
   package var readPolicyProvider: (@Sendable (NetworkStatus) -> ReadPolicy)?
   /// The behavior of reads between opening and the first completed sync.
   package var startup: Startup = .immediate
-  /// The destination that writes reach first. Each call may name another, and `SyncedStore.writePolicy` changes
+  /// The destination that writes reach first. Each call may name another, and `store.options.writePolicy` changes
   /// it later.
   ///
   /// The default is durable here after one transaction and needs no network. A running `run()` then sends it at
@@ -59,7 +59,7 @@ public struct SyncOptions: Sendable {
   public var pollInterval: Duration?
   /// The policies that decide conflicts: field by field against the base, unless set otherwise.
   ///
-  /// `SyncedStore.merging` changes them later. A sync that has begun continues with those that it began with.
+  /// `store.options.merging` changes them later. A sync that has begun continues with those that it began with.
   public var merging = MergePolicies()
   /// The longest time a rule of the app's own may take for one conflict. After it the conflict counts as
   /// undecided.
@@ -123,7 +123,7 @@ public struct SyncOptions: Sendable {
   public var triggers: Triggers = .default
   /// The networks, the power state and the types that syncs run with. By default all are allowed.
   ///
-  /// `SyncedStore.network` changes them later. Without the monitor that is given to `run(reachability:)` no
+  /// `store.options.network` changes them later. Without the monitor that is given to `run(reachability:)` no
   /// network is excluded.
   public var network: NetworkRules = .any
   /// The treatment of a file that doesn't fit the schema and has no migration. It is applied when the file is
@@ -249,7 +249,7 @@ extension SyncOptions {
     /// the pending changes. The check also sees a pause or its end by another process.
     public static let commit = Triggers(rawValue: 32)
 
-    /// The return of the app from the background, as set with `SyncedStore.isForeground`. The sync starts at
+    /// The return of the app from the background, as set with `store.options.isForeground`. The sync starts at
     /// once.
     ///
     /// It syncs whether or not anything is pending, so it costs at least one request.

@@ -138,16 +138,6 @@ extension SyncedStore {
   private var outboxCounts: LiveValues<Outbox.Counts> {
     store.observe(.outbox, fetch: { try OutboxQueue.counts(in: $0) })
   }
-
-  /// The report of each sync that ends from now on, and of each server-first save, in their order.
-  ///
-  /// A reader that lags behind gets all of them. Of one that lags by more than 100 reports, or by reports about
-  /// more than 10,000 records, the oldest are left out. The journal has all decisions. Syncs of other processes
-  /// aren't reported. Each use makes a stream of its own, which ends with the task of its reader.
-  public var reports: AsyncStream<SyncReport> {
-    let reader = engine.reports.reader()
-    return AsyncStream { await reader.next()?.report }
-  }
 }
 
 extension SyncStatus {

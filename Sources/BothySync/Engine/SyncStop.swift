@@ -160,7 +160,7 @@ public enum SyncObstacle: String, Sendable, Hashable, Codable, CaseIterable {
   /// The network rules don't allow the present network, which costs money or should carry little data, or the
   /// device saves power.
   ///
-  /// `SyncReport.message` says which. Change `SyncedStore.network`, or wait for another network.
+  /// `SyncReport.message` says which. Change `store.options.network`, or wait for another network.
   case network
   /// The server accepts only newer versions of the app. Nothing is sent until the app's schema version rises.
   ///
@@ -233,12 +233,18 @@ extension BothyError {
       case .expensiveNetwork:
         (
           .cancelled,
-          "The network may cost money, which the network rules don't allow. Change `store.network`, or wait."
+          "The network may cost money, which the network rules don't allow. Change `store.options.network`, or wait."
         )
       case .constrainedNetwork:
-        (.cancelled, "The network rules spare a constrained network. Change `store.network`, or wait.")
+        (
+          .cancelled,
+          "The network rules spare a constrained network. Change `store.options.network`, or wait."
+        )
       case .lowPower:
-        (.cancelled, "The device saves power, which the network rules respect. Change `store.network`.")
+        (
+          .cancelled,
+          "The device saves power, which the network rules respect. Change `store.options.network`."
+        )
       case .updateRequired(let words): (.updateRequired, words)
       case .otherServer(let words): (.otherServer, words + SyncStop.waysOut)
       case .signedOut: (.signedOut, "The account was signed out.")

@@ -3,7 +3,7 @@ public import BothyStore
 /// A record that was changed here and on the server since both last agreed, as values of its type.
 ///
 /// ```swift
-/// store.merging.set(for: Hut.self, on: [.update]) { conflict in
+/// store.options.merging.set(for: Hut.self, on: [.update]) { conflict in
 ///   guard let mine = conflict.local, let theirs = conflict.remote, var hut = conflict.suggestion else { return .remote }
 ///   hut.beds = min(mine.beds, theirs.beds)  // rather too few than too many
 ///   return .merged(hut)
@@ -41,7 +41,7 @@ public struct Conflict<E: Entity>: Sendable {
 /// The decision of a typed rule about a conflict.
 ///
 /// ```swift
-/// store.merging.set(for: Hut.self) { conflict in
+/// store.options.merging.set(for: Hut.self) { conflict in
 ///   guard let mine = conflict.local, let theirs = conflict.remote else { return .remote }
 ///   return mine.beds <= theirs.beds ? .local : .remote
 /// }

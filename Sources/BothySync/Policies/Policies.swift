@@ -6,7 +6,7 @@
 ///
 /// ```swift
 /// try await store.save(booking, policy: .remoteThenLocal)
-/// store.writePolicy = .local  // for writes that name none
+/// store.options.writePolicy = .local  // for writes that name none
 /// ```
 public enum WritePolicy: String, Sendable, Hashable, CaseIterable {
   /// The local file; sent with the next sync.

@@ -162,8 +162,8 @@ extension ReadPolicy {
 /// The monitor that is given to `run(reachability:)` reports the network. Without a monitor every network is allowed.
 ///
 /// ```swift
-/// store.network = .wifiOnly
-/// store.network = NetworkRules(.always, types: [Photo.self: .wifiOnly], heldTypes: [Todo.self])
+/// store.options.network = .wifiOnly
+/// store.options.network = NetworkRules(.always, types: [Photo.self: .wifiOnly], heldTypes: [Todo.self])
 /// ```
 public struct NetworkRules: Sendable, Hashable {
   /// The allowed networks and power state. A network that is unknown counts as one that costs nothing.

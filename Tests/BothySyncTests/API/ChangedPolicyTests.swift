@@ -13,17 +13,18 @@ struct ChangedPolicyTests {
     let store = pair.a.store
     try await store.save(Note(id: "T1", "here"))
     #expect(pair.a.remote.requests.isEmpty)
-    store.writePolicy = .remoteThenLocal
-    #expect(store.writePolicy == .remoteThenLocal && store.configuration.writePolicy == .remoteThenLocal)
+    store.options.writePolicy = .remoteThenLocal
+    #expect(
+      store.options.writePolicy == .remoteThenLocal && store.configuration.writePolicy == .remoteThenLocal)
     #expect(try await store.save(Note(id: "T2", "there")).known == .accepted(version: "1"))
     let receipts = try await store.save([AnyRecord("Note", id: "T3", ["title": "there too"])])
     #expect(receipts.compactMap { try? $0.result.get().known } == [.accepted(version: "2")])
     let requests = pair.a.remote.requests.count
     try await store.save(Note(id: "T4", "here"), options: RequestOptions(writePolicy: .local))
-    store.writePolicy = .local
+    store.options.writePolicy = .local
     try await store.delete(Note.self, id: "T2")
     #expect(pair.a.remote.requests.count == requests)
-    store.writePolicy = .remote
+    store.options.writePolicy = .remote
     try await store.save(Note(id: "T5", "only there"))
     #expect(try pair.a.note("T5") == nil)
     #expect(try await pair.serverTitle("T5") == "only there")
@@ -32,7 +33,7 @@ struct ChangedPolicyTests {
   /// Writes in the calling thread, and sets a policy during the write.
   private func write(_ store: SyncedStore, _ note: Note, setting policy: WritePolicy) throws {
     try store.write { transaction in
-      store.writePolicy = policy
+      store.options.writePolicy = policy
       try transaction.insert(note)
     }
   }
@@ -48,7 +49,7 @@ struct ChangedPolicyTests {
     try await until { try !pair.a.isPending("T2") }
     try await until { store.status.phase == .idle }
     try await store.write { transaction in
-      store.writePolicy = .localThenRemote
+      store.options.writePolicy = .localThenRemote
       try transaction.insert(Note(id: "T3", "kept"))
     }
     for _ in 0..<1000 { await Task.yield() }
@@ -61,7 +62,7 @@ struct ChangedPolicyTests {
   func uncached() async throws {
     let pair = try Pair { $0.cache = .disabled }
     for (number, policy) in WritePolicy.allCases.enumerated() {
-      pair.a.store.writePolicy = policy
+      pair.a.store.options.writePolicy = policy
       try await pair.a.store.save(Note(id: "T\(number)", "there"))
       #expect(try await pair.serverTitle("T\(number)") == "there")
     }
@@ -81,13 +82,13 @@ struct ChangedPolicyTests {
     try await conflict(pair, "lost")
     await pair.a.store.sync()
     #expect(try await pair.serverTitle() == "theirs")
-    pair.a.store.merging = MergePolicies(.localWins)
+    pair.a.store.options.merging = MergePolicies(.localWins)
     #expect(pair.a.store.configuration.merging.default.name == "localWins")
     try pair.b.edit { $0.note = "n" }
     try await conflict(pair, "kept")
     await pair.a.store.sync()
     #expect(try await pair.serverTitle() == "kept")
-    pair.a.store.merging.set(for: Note.self) { _ in .remote }
+    pair.a.store.options.merging.set(for: Note.self) { _ in .remote }
     try pair.b.edit { $0.note = "o" }
     await pair.b.store.sync()
     try await conflict(pair, "lost again")
@@ -101,19 +102,19 @@ struct ChangedPolicyTests {
     let pair = try await Pair.sharing()
     let store = pair.a.store
     try await conflict(pair, "mine")
-    pair.a.remote.setDuringExchange { store.merging = MergePolicies(.localWins) }
+    pair.a.remote.setDuringExchange { store.options.merging = MergePolicies(.localWins) }
     await store.sync()
     #expect(try pair.a.title() == "theirs")
     #expect(try await pair.serverTitle() == "theirs")
-    #expect(store.merging.default.name == "localWins")
+    #expect(store.options.merging.default.name == "localWins")
   }
 
   @Test("A network-first save uses the merge policies in force")
   func mergingOnline() async throws {
     let pair = try await Pair.sharing()
     let store = pair.a.store
-    store.writePolicy = .remoteThenLocal
-    store.merging.set(for: Note.self) { conflict in
+    store.options.writePolicy = .remoteThenLocal
+    store.options.merging.set(for: Note.self) { conflict in
       guard var note = conflict.local, let theirs = conflict.remote else { return .local }
       note.title += " and " + theirs.title
       return .merged(note)
@@ -135,9 +136,9 @@ struct ChangedPolicyTests {
       for number in 0..<8 {
         group.addTask {
           for _ in 0..<50 {
-            store.writePolicy = number % 2 == 0 ? .local : .localThenRemote
-            store.merging = MergePolicies(number % 2 == 0 ? .localWins : .remoteWins)
-            #expect([.local, .localThenRemote].contains(store.writePolicy))
+            store.options.writePolicy = number % 2 == 0 ? .local : .localThenRemote
+            store.options.merging = MergePolicies(number % 2 == 0 ? .localWins : .remoteWins)
+            #expect([.local, .localThenRemote].contains(store.options.writePolicy))
             #expect(
               ["localWins", "remoteWins"].contains(store.configuration.merging.default.name))
           }

@@ -83,7 +83,7 @@ struct SaveVerbTests {
   @Test("A deletion reaches a record whose insert is in flight", arguments: Removal.allCases, faults)
   func removalInFlight(remove: Removal, fault: FaultyRemote.Fault) async throws {
     let pair = try await Pair.sharing([], policy: .fieldByField)
-    pair.a.store.writePolicy = .local
+    pair.a.store.options.writePolicy = .local
     if fault != .none { pair.a.remote.plan(fault, on: .operations, times: 1) }
     let note = Note(id: "T1", "online")
     OnlineMeanwhileTests.meanwhile(pair.a) { try await remove(note, on: $0) }
@@ -129,7 +129,7 @@ struct SaveVerbTests {
     let store = pair.a.store
     var note = try #require(try pair.a.note())
     note.title = "mine"
-    store.writePolicy = .draft
+    store.options.writePolicy = .draft
     switch verb {
     case 0..<4: try await Save.allCases[verb](note, on: store, .draft)
     case 4: try await store.update(note)

@@ -116,7 +116,7 @@ struct WritePolicyTests {
   @Test("A draft waits until it is released, with any policy in force", arguments: WritePolicy.allCases)
   func drafts(policy: WritePolicy) async throws {
     let pair = try Pair()
-    pair.a.store.writePolicy = policy
+    pair.a.store.options.writePolicy = policy
     let receipt = try await pair.a.store.save(Note(id: "T1", "draft"), policy: .draft)
     #expect(receipt.state == .draft)
     try pair.a.restart()

@@ -90,7 +90,7 @@ import Testing
   }
 
   private func salvage(_ file: String) throws -> StoreMaintenance.Salvage {
-    try SyncedStore.salvaged(
+    try StoreMaintenance.salvaged(
       file, into: path, schema: Self.schema, options: StoreOptions(processes: .single, readers: 1),
       clock: SyncClock(now: time.reader()))
   }
@@ -159,7 +159,7 @@ import Testing
     let file = try setAside()
     let error = #expect(throws: BothyError.self) { try salvage(file) }
     #expect(error?.code == .corrupt && error?.message.contains("first page") == true)
-    try SyncedStore.dismiss(damagedFile: file)
+    try StoreMaintenance.dismiss(damagedFile: file)
     #expect(try open().store.damagedFiles.isEmpty)
   }
 
@@ -316,7 +316,7 @@ import Testing
     try close(store)
     try damage(at: "text of r1150")
     let file = try setAside()
-    try SyncedStore.dismiss(damagedFile: file)
+    try StoreMaintenance.dismiss(damagedFile: file)
     #expect(try open().store.damagedFiles.isEmpty)
     let dismissed = file.replacing(".damaged-", with: ".dismissed-")
     #expect(FileManager.default.fileExists(atPath: dismissed))

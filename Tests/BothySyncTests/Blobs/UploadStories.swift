@@ -146,7 +146,7 @@ struct UploadStories {
   func costlyNetwork() async throws {
     let pair = try SnapPair()
     let (store, feed, calls) = (pair.a.store, NetworkFeed(.reachable), Calls())
-    store.network = .wifiOnly
+    store.options.network = .wifiOnly
     let run = Task { await store.run(reachability: feed, clock: VirtualClock()) }
     try await until { store.status.network == .reachable && store.status.phase != .stopped }
     await store.sync()

@@ -40,7 +40,7 @@ struct FullDiskTests {
   func verbs(verb: Int) async throws {
     let pair = try await pair()
     let store = pair.a.store
-    store.writePolicy = .local
+    store.options.writePolicy = .local
     var note = try #require(try pair.a.note())
     note.title = "mine"
     pair.a.failPoints.fail(at: 2)

@@ -24,7 +24,7 @@ struct LaterOnNewOfTransactionTests {
       try $0.insert(AnyRecord("Memo", id: "sale", ["title": .text("sale of 50")]))
       _ = try $0.update(RecordID(type: "Memo", id: "account"), fields: ["title": .text("50")])
     }
-    a.store.writePolicy = .local
+    a.store.options.writePolicy = .local
     try await later(a)
     for _ in 0..<3 { await a.store.sync() }
     return (world, a)

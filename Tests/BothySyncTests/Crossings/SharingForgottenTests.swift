@@ -16,7 +16,7 @@ struct SharingForgottenTests {
   func theDeviceStillKnowsWhomItIsSharedWith(policy: MergePolicy, isTogether: Bool) async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1), policy: policy)
-    a.store.writePolicy = .local
+    a.store.options.writePolicy = .local
     let b = try world.device("b", memo(1))
     for id in ["1", "2"] { try a.put("Memo", id, ["title": .text("one"), "note": .text("n")]) }
     try await a.store.sharing.share(one, with: .users("bob"))

@@ -16,7 +16,7 @@ struct SharingOfStacksTests {
   func theDeviceKnows(start: String, steps: String) async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1), policy: .remoteWins)
-    a.store.writePolicy = .local
+    a.store.options.writePolicy = .local
     let b = try world.device("b", memo(1))
     try a.put("Memo", "2", ["title": .text("beside")])
     if start == "known" { try a.put("Memo", "1", ["title": .text("one")]) }

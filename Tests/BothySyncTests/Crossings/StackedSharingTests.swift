@@ -38,7 +38,7 @@ struct StackedSharingTests {
   @Test("Sharing can be withdrawn before it is sent", arguments: [false, true])
   func takingItBackBeforeItWasSent(together: Bool) async throws {
     let (world, a) = try await world(together)
-    a.store.writePolicy = .local
+    a.store.options.writePolicy = .local
     try await a.store.updateSharing(of: one, to: Audience(users: ["bob"]))
     try await a.store.updateSharing(of: one, to: .nobody)
     a.remote.isOffline = false

@@ -15,8 +15,8 @@ struct ForegroundTests {
     var a: SimulatedDevice { pair.a }
 
     func leaveAndReturn() {
-      a.store.isForeground = false
-      a.store.isForeground = true
+      a.store.options.isForeground = false
+      a.store.options.isForeground = true
     }
 
     func stop() async {
@@ -50,10 +50,10 @@ struct ForegroundTests {
   func both() async throws {
     let running = try await start(.foreground)
     try running.a.insert("T2", "mine")
-    running.a.store.isForeground = false
+    running.a.store.options.isForeground = false
     await settle()
     #expect(running.a.remote.requests.isEmpty)
-    running.a.store.isForeground = true
+    running.a.store.options.isForeground = true
     try await until { try running.a.title() == "news" && !running.a.isPending("T2") }
     try await until { running.a.store.status.phase == .idle }
     #expect(running.a.remote.requests.count == 1)
@@ -64,14 +64,14 @@ struct ForegroundTests {
   @Test("An app that is already in the foreground starts nothing by setting it again")
   func already() async throws {
     let running = try await start(.foreground)
-    for _ in 0..<3 { running.a.store.isForeground = true }
+    for _ in 0..<3 { running.a.store.options.isForeground = true }
     await settle()
     #expect(running.a.remote.requests.isEmpty)
     running.leaveAndReturn()
     try await until { try running.a.title() == "news" }
     try await until { running.a.store.status.phase == .idle }
     let requests = running.a.remote.requests.count
-    running.a.store.isForeground = true
+    running.a.store.options.isForeground = true
     await settle()
     #expect(running.a.remote.requests.count == requests)
     await running.stop()
@@ -117,8 +117,8 @@ struct ForegroundTests {
   @Test("A return before run() starts nothing later")
   func notRunning() async throws {
     let pair = try await Pair.sharing { $0.triggers = .foreground }
-    pair.a.store.isForeground = false
-    pair.a.store.isForeground = true
+    pair.a.store.options.isForeground = false
+    pair.a.store.options.isForeground = true
     let running = try await run(pair)
     await settle()
     #expect(pair.a.remote.requests.isEmpty)

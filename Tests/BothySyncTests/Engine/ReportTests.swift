@@ -19,7 +19,7 @@ struct ReportTests {
   @Test("A slow reader receives every report in order")
   func slowReader() async throws {
     let pair = try Pair()
-    let reports = pair.a.store.reports
+    let reports = pair.a.store.maintenance.reports
     try await sync(pair, ["T1", "T2", "T3", "T4", "T5"])
     var told: [String] = []
     for await report in reports {
@@ -90,7 +90,7 @@ struct ReportTests {
   @Test("A reader that lags too far learns the number of missed reports")
   func bound() async throws {
     let pair = try Pair()
-    let reports = pair.a.store.reports
+    let reports = pair.a.store.maintenance.reports
     for _ in 0..<130 { await pair.a.store.sync() }
     var iterator = reports.makeAsyncIterator()
     #expect(await iterator.next()?.missed == 30)
@@ -102,7 +102,7 @@ struct ReportTests {
     let pair = try await Pair.sharing()
     try pair.b.retitle("theirs")
     await pair.b.store.sync()
-    let reports = pair.a.store.reports
+    let reports = pair.a.store.maintenance.reports
     let receipt = try await pair.a.store.save(Note(id: "T1", "mine"), options: .saving(.remoteThenLocal))
     #expect(receipt.known == .overwritten(version: "2"))
     var iterator = reports.makeAsyncIterator()

@@ -90,7 +90,7 @@ struct SyncPolicyTests {
     }
     try await running.store.save(Note(id: "T2", "two"))
     try await until { running.store.status.phase == .paused }
-    running.store.network = .any
+    running.store.options.network = .any
     try await until { try !running.a.isPending("T2") }
     await running.stop()
   }
@@ -145,7 +145,7 @@ struct SyncPolicyTests {
     feed.send(.reachable)
     try await until { store.status.network == .reachable }
     #expect(await store.sync().pushed == 5)
-    store.network = NetworkRules(heldTypes: [Note.self])
+    store.options.network = NetworkRules(heldTypes: [Note.self])
     try device.change { try $0.update(.note("M"), fields: ["title": "m2"]) }
     #expect(await store.sync().pushed == 0)
     #expect(await store.sync(forced: true).pushed == 1)
@@ -207,14 +207,14 @@ struct SyncPolicyTests {
   @Test("A read follows the fetch policy in force at its beginning")
   func captured() async throws {
     let pair = try await Pair.sharing()
-    pair.a.store.readPolicy = .remote
+    pair.a.store.options.readPolicy = .remote
     let latch = Latch()
     let slow = SlowReads(pair.a.remote, latch)
     let store = try SyncedStore(at: nil, schema: .notes, remote: slow, configuration: .quiet)
-    store.readPolicy = .remote
+    store.options.readPolicy = .remote
     let read = Task { try await store.fetchResult(RecordQuery<Note>()) }
     await latch.reached()
-    store.readPolicy = .local
+    store.options.readPolicy = .local
     latch.open()
     #expect(try await read.value.origin == .remote)
     #expect(try await store.fetchResult(RecordQuery<Note>()).origin == .local)
@@ -234,7 +234,7 @@ struct SyncPolicyTests {
     }
     // Both devices were opened with the same configuration.
     #expect(asked.withLock { $0 } == [.unknown, .unknown])
-    #expect(running.store.readPolicy == .remoteElseLocal)
+    #expect(running.store.options.readPolicy == .remoteElseLocal)
     var one = running.store.networkStatuses.makeAsyncIterator()
     var two = running.store.networkStatuses.makeAsyncIterator()
     #expect(await one.next() == .unknown)
@@ -242,7 +242,7 @@ struct SyncPolicyTests {
     try await running.send(.notReachable)
     #expect(await one.next() == .notReachable)
     #expect(await two.next() == .notReachable)
-    #expect(running.store.readPolicy == .local)
+    #expect(running.store.options.readPolicy == .local)
     try await running.send(NetworkState(.notReachable, lowPower: true))
     try await running.send(.reachable)
     #expect(asked.withLock { $0 } == [.unknown, .unknown, .notReachable, .reachable])
@@ -259,7 +259,7 @@ struct SyncPolicyTests {
     try running.pair.b.retitle("theirs")
     await running.pair.b.store.sync()
     try await running.send(.reachable)
-    #expect(running.store.readPolicy == .local)
+    #expect(running.store.options.readPolicy == .local)
     #expect(try await running.store.fetchResult(RecordQuery<Note>()).records.map(\.title) == ["mine"])
     #expect(running.a.remote.reads == 0)
     var policies = running.store.readPolicies.makeAsyncIterator()
@@ -291,12 +291,12 @@ struct SyncPolicyTests {
         // The last one may not be asleep yet.
         try await until {
           running.clock.advance(by: .seconds(1))
-          return running.store.readPolicy == .remoteElseLocal
+          return running.store.options.readPolicy == .remoteElseLocal
         }
         #expect(try !running.a.isPending())
       } else {
         running.clock.advance(by: .seconds(1))
-        #expect(running.store.readPolicy == .local)
+        #expect(running.store.options.readPolicy == .local)
       }
       let syncs = running.a.remote.requests.count { !$0.operations.isEmpty }
       #expect(syncs <= 2)
@@ -315,14 +315,14 @@ struct SyncPolicyTests {
     try pair.a.retitle("mine")
     try pair.a.restart()
     let store = pair.a.store
-    #expect(store.readPolicy == .local)
+    #expect(store.options.readPolicy == .local)
     pair.a.remote.isOffline = true
     #expect(await store.sync().stop?.name == "unreachable")
     #expect(try await store.fetchResult(RecordQuery<Note>()).records.map(\.title) == ["mine"])
     #expect(pair.a.remote.reads == 0)
     pair.a.remote.isOffline = false
     await store.sync()
-    #expect(store.readPolicy == .remoteElseLocal)
+    #expect(store.options.readPolicy == .remoteElseLocal)
     #expect(try await store.fetchResult(RecordQuery<Note>()).origin == .remote)
   }
 

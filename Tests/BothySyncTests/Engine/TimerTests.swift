@@ -84,20 +84,20 @@ struct TimerTests {
   func foreground() async throws {
     let running = try await running()
     let a = running.pair.a
-    a.store.isForeground = false
+    a.store.options.isForeground = false
     try a.change { try $0.insert(Note(id: "R1", "n"), in: "trips/rome") }
     running.clock.advance(by: .seconds(1500))
     for _ in 0..<100 { await Task.yield() }
     #expect(a.remote.requests.isEmpty && running.clock.sleepers.isEmpty)
-    a.store.isForeground = true
+    a.store.options.isForeground = true
     try await until { try a.store.outboxEntries().isEmpty }
     await running.clock.waitForSleepers()
     #expect(running.clock.sleepers == [.seconds(600)])
     #expect(a.remote.requests.count == 1)
     // The timer isn't overdue, so a return starts nothing.
-    a.store.isForeground = false
+    a.store.options.isForeground = false
     running.clock.advance(by: .seconds(10))
-    a.store.isForeground = true
+    a.store.options.isForeground = true
     #expect(running.clock.sleepers == [.seconds(590)])
     await running.stop()
   }

@@ -66,8 +66,8 @@ struct TriggerTests {
       running.monitor.send(.reachable)
       try await until { running.a.store.status.reachability == .reachable }
     case .foreground:
-      running.a.store.isForeground = false
-      running.a.store.isForeground = true
+      running.a.store.options.isForeground = false
+      running.a.store.options.isForeground = true
     case .notification: running.a.remote.notify()
     }
     await settle()

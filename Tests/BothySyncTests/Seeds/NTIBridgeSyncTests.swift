@@ -79,7 +79,7 @@ struct NTIBridgeSyncTests {
     try pair.a.insert("T2", "new")
     try pair.a.insert("T3", "new", note: "refused")
     try pair.a.remove("T1")
-    let followed = pair.a.store.reports
+    let followed = pair.a.store.maintenance.reports
     let journal = Journal()
     let report = await pair.a.store.sync(
       telling: SyncCallbacks(

@@ -10,7 +10,7 @@ struct GivingWayTests {
   /// Returns a pair on which a transaction of A's gives way, with a single change of its own on top of it.
   private func stacked() async throws -> Pair {
     let pair = try await Pair.sharing(["T1", "T2"])
-    pair.a.store.writePolicy = .local
+    pair.a.store.options.writePolicy = .local
     try await pair.a.store.write(.atomic) { transaction in
       for id in ["T1", "T2"] { _ = try transaction.update(Note.self, id: id) { $0.title = "mine" } }
     }

@@ -41,6 +41,6 @@ struct GetCommand: AsyncParsableCommand {
 extension Session {
   /// Returns the requested policy, else the configured one. Without a server, it is the one for the local file.
   func readPolicy(_ asked: ReadPolicy?) -> ReadPolicy {
-    asked ?? (address == nil ? .local : store.readPolicy)
+    asked ?? (address == nil ? .local : store.options.readPolicy)
   }
 }

@@ -31,7 +31,7 @@ struct SalvageCommand: AsyncParsableCommand {
 
   func run() async throws {
     guard let into else {
-      try SyncedStore.dismiss(damagedFile: old)
+      try StoreMaintenance.dismiss(damagedFile: old)
       return try output.print {
         "Dismissed \(old)."
       } json: {
@@ -43,7 +43,7 @@ struct SalvageCommand: AsyncParsableCommand {
     options.damagedFile = .leave
     // The schema comes from the new file if it exists, otherwise from the old one.
     let schema = try (try? LocalStore.storedSchema(at: into)) ?? LocalStore.storedSchema(at: old)
-    let report = try SyncedStore.salvaged(
+    let report = try StoreMaintenance.salvaged(
       old, into: into, schema: schema, options: options, clock: SyncClock(now: { clock.now() }))
     try output.print {
       var lines = [

@@ -103,7 +103,7 @@ struct SyncCommand: AsyncParsableCommand {
 
   private func follow(_ session: Session) async throws {
     let (store, output) = (session.store, output)
-    let reports = store.reports
+    let reports = store.maintenance.reports
     try await Interrupts.running {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await store.run() }
