@@ -6,7 +6,7 @@ struct Planner {
 
   init(file: String, server: String, token: String?) throws {
     var configuration = SyncOptions()
-    configuration.merging = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(default: .fieldByField)
     store = try SyncedStore(
       at: file, schema: StoreSchema(Trip.self, Stop.self),
       remote: BothyRemote(url: server, space: "trips", token: { token }), configuration: configuration)

@@ -67,7 +67,7 @@ import Foundation
     let report = await planner.sync()
     if let obstacle = report.obstacle { return print("not now: \(obstacle)") }
     print("sent \(report.pushed), received \(report.pulled)")
-    for failure in report.failures { print("refused: \(failure.rejection.message)") }
+    for change in report.rejected { print("rejected: \(change.rejection.message)") }
   }
 
   static func place(_ words: some Collection<String>) -> Coordinate? {

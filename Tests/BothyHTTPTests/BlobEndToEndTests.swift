@@ -86,7 +86,7 @@ struct BlobEndToEndTests {
       let a = try store(folder, "a", server.remote())
       let blob = try await a.blobs.add(Data([1, 2, 3]))
       try await a.save(AnyRecord("Snap", id: "1", ["image": FieldValue(blob)]))
-      #expect(await a.sync().failures.map(\.code) == ["blobsUnsupported"])
+      #expect(await a.sync().rejected.map(\.code) == ["blobsUnsupported"])
     }
   }
 }

@@ -64,7 +64,7 @@ struct TokenTests {
       #expect(parts.asked() == 2)
       #expect(parts.transport.statuses == [401, 401])
       #expect(try parts.store.pendingCounts().insert == 20)
-      #expect(report.failures.isEmpty && report.overwritten.isEmpty)
+      #expect(report.rejected.isEmpty && report.overwritten.isEmpty)
       #expect(try parts.store.inbox().isEmpty)
     }
   }

@@ -42,7 +42,7 @@ import Testing
     arguments: [MergePolicy.remoteWins, .localWins, .latestWins, .fieldByField])
   func firstChange(policy: MergePolicy) async throws {
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(policy)
+    configuration.merging = MergePolicies(default: policy)
     let world = try SimulatedWorld()
     let a = try world.addDevice(schema: Self.schema, configuration: configuration)
     let b = try world.addDevice(schema: Self.schema, configuration: configuration)

@@ -16,7 +16,7 @@ struct ConflictPicturesTests {
   ) async throws -> (hut: Hut, overwritten: Int) {
     let world = try SimulatedWorld()
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(policy)
+    configuration.merging = MergePolicies(default: policy)
     let ada = try world.addDevice("ada", schema: StoreSchema(Hut.self), configuration: configuration)
     let ben = try world.addDevice("ben", schema: StoreSchema(Hut.self), configuration: configuration)
     let hut = Hut(name: "Corrour", visits: 10)

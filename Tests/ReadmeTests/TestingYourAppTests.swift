@@ -44,7 +44,7 @@ struct TestingYourAppTests {
   func twoWardens() async throws -> (world: SimulatedWorld, ada: SimulatedDevice, ben: SimulatedDevice) {
     let world = try SimulatedWorld()
     var configuration = SyncOptions.quiet  // syncs only when the test says so
-    configuration.merging = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(default: .fieldByField)
     let schema = StoreSchema(Bunk.self, Till.self)
     let ada = try world.addDevice("ada", schema: schema, configuration: configuration)
     let ben = try world.addDevice("ben", schema: schema, configuration: configuration)

@@ -109,7 +109,7 @@ extension Timeline.Moment {
       time: time, kind: .synced,
       text: report.stop.map { "The sync ended early. \($0.sentence)" }
         ?? "Synced: \(report.pushed) sent, \(report.pulled) received.",
-      details: report.failures.map { "Refused: \($0.operation.rawValue) of \($0.record). \($0.message)" }
+      details: report.rejected.map { "Refused: \($0.operation.rawValue) of \($0.record). \($0.message)" }
         + report.overwritten.map { "Replaced by the server's: \($0.record)" }
         + report.blocked.map { "\($0.record) waits for \($0.by)" })
   }

@@ -13,7 +13,7 @@ extension SyncOptions {
     var configuration = SyncOptions()
     configuration.readPolicy = .remote
     configuration.writePolicy = .remoteThenLocal
-    configuration.merging = MergePolicies(.remoteWins)
+    configuration.merging = MergePolicies(default: .remoteWins)
     configuration.rejectionPolicy = .keepPending
     configuration.direction = .push
     configuration.sendsLocalTimes = false
@@ -30,7 +30,7 @@ extension SyncOptions {
     var configuration = SyncOptions()
     configuration.readPolicy = .syncThenLocal
     configuration.writePolicy = .localThenRemote
-    configuration.merging = MergePolicies(.remoteNewerWins)
+    configuration.merging = MergePolicies(default: .remoteNewerWins)
     configuration.rejectionPolicy = .discardAndRefetch
     configuration.direction = .both
     configuration.triggers = .default

@@ -9,7 +9,7 @@ public struct SyncCallbacks: Sendable {
   /// Receives the failures of one sync. The next closure waits for it.
   ///
   /// The array isn't empty. Each failure has the record and the reason.
-  public typealias FailureCallback = @Sendable ([SyncReport.Failure]) async -> Void
+  public typealias FailureCallback = @Sendable ([SyncReport.RejectedChange]) async -> Void
 
   /// Receives records inserted here that the server rejected.
   package var failedInserts: FailureCallback?
@@ -50,7 +50,7 @@ public struct SyncCallbacks: Sendable {
     for (kind, callback) in [
       (ChangeKind.insert, failedInserts), (.update, failedUpdates), (.delete, failedDeletes),
     ] {
-      let failures = report.failures.filter { $0.operation == kind }
+      let failures = report.rejected.filter { $0.operation == kind }
       if !failures.isEmpty { await callback?(failures) }
     }
     await completion?(report.syncedObjects)

@@ -134,7 +134,9 @@ public struct Outbox: Sendable {
   /// Returns the records that were decided about. Those that were edited since, or have no pending change, stay as they
   /// are.
   @discardableResult
-  package func resolve(_ failures: [SyncReport.Failure], _ decision: Decision) async throws -> [RecordID] {
+  package func resolve(_ failures: [SyncReport.RejectedChange], _ decision: Decision) async throws
+    -> [RecordID]
+  {
     try await FileWork.run { try synced.resolve(failures, decision) }
   }
 

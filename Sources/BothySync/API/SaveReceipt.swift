@@ -195,7 +195,7 @@ extension SyncedStore {
   private func push(_ id: RecordID) async -> BothyError? {
     let report = await engine.push([id], isFilled: true)
     if let reason = report.stop { return BothyError(reason) }
-    guard let isLeft = try? isPending(id), isLeft, report.failures.isEmpty else { return nil }
+    guard let isLeft = try? isPending(id), isLeft, report.rejected.isEmpty else { return nil }
     // It refers to something that must be sent first.
     return await engine.push(nil).stop.map { BothyError($0) }
   }

@@ -94,7 +94,9 @@ extension SyncedStore {
   /// transaction. Returns the records decided about; one that was edited since, or that is no longer pending, is left
   /// as it is.
   @discardableResult
-  package func resolve(_ failures: [SyncReport.Failure], _ resolution: Outbox.Decision) throws -> [RecordID] {
+  package func resolve(_ failures: [SyncReport.RejectedChange], _ resolution: Outbox.Decision) throws
+    -> [RecordID]
+  {
     try deciding(resolution) { transaction, now in
       try failures.filter { failure in
         try OutboxQueue.mark(failure.record, in: transaction) != nil

@@ -116,9 +116,21 @@ extension SaveReceipt {
   }
 }
 
+extension SyncReport {
+  @available(*, unavailable, renamed: "rejected")
+  public var failures: [RejectedChange] { rejected }
+  @available(*, unavailable, message: "The journal has them: `store.journal.entries(losing: true)`.")
+  public var decisions: [JournalEntry] { [] }
+}
+
 extension DecisionJournal {
   @available(*, unavailable, renamed: "entries(for:)")
   public func entries<E: Entity>(of record: E, losing: Bool = false) async throws -> [JournalEntry] { [] }
+}
+
+extension JournalEntry {
+  @available(*, unavailable, renamed: "lostFields")
+  public var overwrittenFields: [LostField] { lostFields }
 }
 
 extension StoreSubscriptions {
@@ -134,13 +146,18 @@ extension SharingControl {
 }
 
 extension MergePolicies {
-  @available(*, unavailable, message: "Write `MergePolicies(.fieldByField)`.")
+  @available(*, unavailable, message: "Give the label: `MergePolicies(default: .localWins)`.")
+  public init(
+    _ policy: MergePolicy, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
+    deletes: MergePolicy? = nil
+  ) { self.init(default: policy, inserts: inserts, updates: updates, deletes: deletes) }
+  @available(*, unavailable, message: "Write `MergePolicies(default: .fieldByField)`.")
   public static var fieldByField: MergePolicies { MergePolicies() }
-  @available(*, unavailable, message: "Write `MergePolicies(.localWins)`.")
+  @available(*, unavailable, message: "Write `MergePolicies(default: .localWins)`.")
   public static var localWins: MergePolicies { MergePolicies() }
-  @available(*, unavailable, message: "Write `MergePolicies(.remoteWins)`.")
+  @available(*, unavailable, message: "Write `MergePolicies(default: .remoteWins)`.")
   public static var remoteWins: MergePolicies { MergePolicies() }
-  @available(*, unavailable, message: "Write `MergePolicies(.latestWins)`.")
+  @available(*, unavailable, message: "Write `MergePolicies(default: .latestWins)`.")
   public static var latestWins: MergePolicies { MergePolicies() }
 }
 

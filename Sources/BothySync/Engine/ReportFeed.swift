@@ -116,11 +116,11 @@ final class ReportReader: Sendable {
 
 extension SyncReport {
   /// True if the journal may have entries for the report.
-  var hasDecisions: Bool { pushed > 0 || !(synced.isEmpty && failures.isEmpty && overwritten.isEmpty) }
+  var hasDecisions: Bool { pushed > 0 || !(synced.isEmpty && rejected.isEmpty && overwritten.isEmpty) }
 
   /// The number of records in the report.
   fileprivate var weight: Int {
-    synced.count + failures.count + overwritten.count + blocked.count + leaving.count
+    synced.count + rejected.count + overwritten.count + blocked.count + leaving.count
   }
 }
 
@@ -166,15 +166,15 @@ struct ReaderPosition {
     guard let end = told.decided, let reached else { return report }
     guard end > reached else {
       report.synced = []
-      report.failures = []
+      report.rejected = []
       report.overwritten = []
       return report
     }
     let known = await self.told(after: reached, upTo: end)
-    let (synced, failures) = (Set(report.synced), Set(report.failures.map(Refusal.init)))
+    let (synced, rejected) = (Set(report.synced), Set(report.rejected.map(Refusal.init)))
     let overwritten = Set(report.overwritten)
     report.synced = known.synced.filter { !synced.contains($0) } + report.synced
-    report.failures = known.failures.filter { !failures.contains(Refusal($0)) } + report.failures
+    report.rejected = known.rejected.filter { !rejected.contains(Refusal($0)) } + report.rejected
     report.overwritten = known.overwritten.filter { !overwritten.contains($0) } + report.overwritten
     self.reached = end
     return report
@@ -186,10 +186,10 @@ struct ReaderPosition {
     var revision: Int64
     var code: String
 
-    init(_ failure: SyncReport.Failure) {
-      record = failure.record
-      revision = failure.revision
-      code = failure.code
+    init(_ change: SyncReport.RejectedChange) {
+      record = change.record
+      revision = change.revision
+      code = change.code
     }
   }
 
@@ -236,8 +236,8 @@ extension SyncReport {
     }
     let pending = try OutboxQueue.entry(entry.record, in: transaction)
     let isOpen = !entry.isFinal && pending?.revision == entry.revision
-    failures.append(
-      SyncReport.Failure(
+    rejected.append(
+      SyncReport.RejectedChange(
         record: entry.record, operation: entry.change, rejection: reason, attempts: max(1, entry.attempts),
         nextRetry: isOpen ? entry.retryAt : nil, revision: entry.revision ?? 0,
         local: try isOpen ? OutboxQueue.localContent(of: entry.record, in: transaction) : entry.lost))

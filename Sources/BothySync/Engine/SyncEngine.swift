@@ -182,7 +182,7 @@ final class SyncEngine: Sendable {
   /// True if entries are ready that the sync has not tried.
   private func hasNewWork(_ request: SyncRunner.Request, _ report: SyncReport) async -> Bool {
     guard request.scope != .pull else { return false }
-    let tried = Set(report.failures.map(\.record)).union(report.blocked.map(\.record))
+    let tried = Set(report.rejected.map(\.record)).union(report.blocked.map(\.record))
     let ready = try? await runner.store.read {
       try OutboxQueue.entries(where: "state = 0 AND retry_at <= 1", in: $0)
     }

@@ -69,7 +69,7 @@ public struct SyncOptions: Sendable {
   /// The treatment of changes that the server rejects. The default keeps each pending and sends it again, at
   /// growing intervals.
   ///
-  /// Rejected changes are in `store.outbox.rejected()`, and `SyncReport.failures` has those of one sync.
+  /// Rejected changes are in `store.outbox.rejected()`, and `SyncReport.rejected` has those of one sync.
   public var rejectionPolicy: RejectionPolicy = .keepPending
   /// The rejection policies by the names of types. They take precedence over `rejectionPolicy`.
   package var rejectionPolicies: [String: RejectionPolicy] = [:]

@@ -10,7 +10,7 @@ public import struct Foundation.Date
 /// ```swift
 /// let report = await store.sync()
 /// show(report.message ?? "sent \(report.pushed), received \(report.pulled)")
-/// for failure in report.failures { show("\(failure.record): \(failure.rejection.message)") }
+/// for change in report.rejected { show("\(change.record): \(change.rejection.message)") }
 /// ```
 public struct SyncReport: Sendable, Hashable, Codable {
   /// The time at which a sync of the history began, by the device's clock; `nil` in the report that a sync
@@ -22,9 +22,9 @@ public struct SyncReport: Sendable, Hashable, Codable {
   package var synced: [Record] = []
   /// The changes that the server rejected or that could not be merged.
   ///
-  /// They are still pending unless the rejection policy discards them. A failure doesn't end a sync, so
+  /// They are still pending unless the rejection policy discards them. A rejection doesn't end a sync, so
   /// `obstacle` may be `nil` all the same. Empty in the reports of the history.
-  public var failures: [Failure] = []
+  public var rejected: [RejectedChange] = []
   /// The local content that a conflict or a rejection policy replaced.
   package var overwritten: [ReplacedContent] = []
   /// The changes that were not sent because of another record. They refer to a record that isn't on the server, or were
@@ -125,7 +125,7 @@ extension SyncReport {
   /// A change that the server rejected, or on which the merge policy failed. Apps can store and encode it.
   ///
   /// After a relaunch `Outbox.rejected` has the entry of its record, to decide about.
-  public struct Failure: Sendable, Hashable, Codable {
+  public struct RejectedChange: Sendable, Hashable, Codable {
     /// The record that was changed. It still shows the change here, unless the rejection policy discards it.
     public var record: RecordID
     /// The kind of operation that was sent.
@@ -197,7 +197,7 @@ extension SyncReport {
   /// Adds the results of one exchange. The sync itself sets `blocked`, `skipped` and `retryAfter`.
   mutating func add(_ exchange: SyncReport) {
     synced += exchange.synced
-    failures += exchange.failures
+    rejected += exchange.rejected
     overwritten += exchange.overwritten
     leaving += exchange.leaving
     unreadable += exchange.unreadable
@@ -211,7 +211,7 @@ extension SyncReport {
 
   /// Adds the results of a further round of one sync.
   mutating func append(_ further: SyncReport) {
-    failures.removeAll { old in further.synced.contains { $0.record == old.record } }
+    rejected.removeAll { old in further.synced.contains { $0.record == old.record } }
     add(further)
     blocked = further.blocked
     requests += further.requests
@@ -229,7 +229,7 @@ extension SyncReport {
       writer.members(item.record)
       writer.member("action", item.action.name)
     }
-    writer.list("failures", failures) { writer, failure in
+    writer.list("failures", rejected) { writer, failure in
       writer.members(failure.record)
       writer.member("operation", failure.operation.rawValue)
       writer.member("code", failure.code)

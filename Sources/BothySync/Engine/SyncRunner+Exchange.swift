@@ -84,7 +84,7 @@ extension SyncRunner {
     progress(SyncStatus.Progress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let changed =
       step.pushed > 0 || step.pulled > 0 || response.pages.contains { plan.brings($0) }
-      || !step.failures.isEmpty || !step.synced.isEmpty || cameNearer
+      || !step.rejected.isEmpty || !step.synced.isEmpty || cameNearer
       || response.pages.contains { plan.stages($0, applied) }
     return Step(
       isDone: !sendsMore && pulling.open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs,

@@ -113,7 +113,7 @@ struct SyncRunner: Sendable {
     // A sync that ended early may still hold the lease. If it isn't released, it expires.
     if lease.end() && lease.isHeld { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
     await remember(report.stop)
-    for failure in report.failures {
+    for failure in report.rejected {
       configuration.logger.notice(
         "The server refused a change.",
         metadata: [

@@ -121,7 +121,7 @@ extension SyncHistoryWriter {
         run.pushed += report.pushed
         run.pulled += report.pulled
         run.uploadedBlobs += report.uploadedBlobs
-        run.refused += report.failures.count
+        run.refused += report.rejected.count
         run.requests += report.requests
       }
       return run
@@ -343,7 +343,7 @@ extension StoreMaintenance {
     init(_ report: SyncReport, began: Int64, ended: Int64, process: Int32) {
       self.init(
         began: began, ended: ended, process: process, pushed: report.pushed, pulled: report.pulled,
-        uploadedBlobs: report.uploadedBlobs, refused: report.failures.count, requests: report.requests,
+        uploadedBlobs: report.uploadedBlobs, refused: report.rejected.count, requests: report.requests,
         problem: report.stop)
     }
 

@@ -152,9 +152,6 @@ extension DecisionJournal {
 extension JournalEntry {
   /// The time of the decision, by the server-corrected clock. Sort by `id`, which rises with each decision.
   public var date: Date { Date(timeIntervalSince1970: Double(decided) / 1000) }
-
-  /// The names of the fields whose local value was replaced.
-  package var overwrittenFields: Set<String> { Set(lostFields.map(\.name)) }
 }
 
 extension DecisionJournal {

@@ -6,7 +6,7 @@ package import BothyStore
 ///
 /// ```swift
 /// var options = SyncOptions()
-/// options.merging = MergePolicies(.latestWins)
+/// options.merging = MergePolicies(default: .latestWins)
 /// options.merging.set(.localWins, for: Photo.self, on: [.update])
 /// ```
 public struct MergePolicy: Sendable {
@@ -129,7 +129,7 @@ package enum MergeDecision: Sendable, Hashable {
 ///
 /// ```swift
 /// var options = SyncOptions()
-/// options.merging = MergePolicies(.fieldByField, deletes: .remoteWins)
+/// options.merging = MergePolicies(default: .fieldByField, deletes: .remoteWins)
 /// options.merging.set(.remoteWins, for: Booking.self)
 /// ```
 public struct MergePolicies: Sendable {
@@ -167,7 +167,7 @@ public struct MergePolicies: Sendable {
     }
   }
 
-  /// Creates policies. Those of a type are set by `set(_:for:on:)`.
+  /// Creates policies: `MergePolicies(default: .latestWins)`. Those of a type are set by `set(_:for:on:)`.
   ///
   /// - Parameters:
   ///   - policy: the policy for every conflict without a more specific one.
@@ -175,14 +175,14 @@ public struct MergePolicies: Sendable {
   ///   - updates: the policy for records changed here.
   ///   - deletes: the policy for records deleted here.
   public init(
-    _ policy: MergePolicy = .fieldByField, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
+    default policy: MergePolicy = .fieldByField, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
     deletes: MergePolicy? = nil
   ) {
-    self.init(policy, inserts: inserts, updates: updates, deletes: deletes, types: [:])
+    self.init(default: policy, inserts: inserts, updates: updates, deletes: deletes, types: [:])
   }
 
   package init(
-    _ policy: MergePolicy = .fieldByField, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
+    default policy: MergePolicy = .fieldByField, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
     deletes: MergePolicy? = nil, types: [String: PerType]
   ) {
     `default` = policy

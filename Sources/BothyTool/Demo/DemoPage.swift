@@ -67,7 +67,7 @@ private final class PagedDevice: Sendable {
     let path = "\(folder)/\(name.lowercased()).bothy"
     _ = try PrivateFile.create(at: path)
     var configuration = SyncOptions()
-    configuration.merging = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(default: .fieldByField)
     configuration.logger = logger
     // A person is watching, so retries are short.
     configuration.backoff = Backoff(first: .milliseconds(200), limit: .seconds(2))

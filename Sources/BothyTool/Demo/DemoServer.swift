@@ -47,7 +47,7 @@ struct DemoDevice: Sendable {
     let path = "\(folder)/\(name.lowercased()).bothy"
     _ = try PrivateFile.create(at: path)
     var configuration = SyncOptions()
-    configuration.merging = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(default: .fieldByField)
     store = try SyncedStore(
       at: path, schema: DemoInput.schema, remote: RemoteConnection(to: address).remote,
       configuration: configuration)

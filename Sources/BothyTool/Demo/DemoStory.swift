@@ -76,7 +76,7 @@ struct DemoStory {
     if let reason = report.stop {
       throw ToolError("Device \(device.name) could not sync: \(reason.message)")
     }
-    if let failure = report.failures.first {
+    if let failure = report.rejected.first {
       throw ToolError("The server rejected a change of device \(device.name): \(failure.message)")
     }
   }

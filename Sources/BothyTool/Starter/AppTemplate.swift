@@ -50,7 +50,7 @@ enum AppTemplate {
       static func sync(_ store: SyncedStore) async {
         let report = await store.sync()
         print(report.message ?? "Sent \\(report.pushed), received \\(report.pulled)")
-        for failure in report.failures { print("Rejected: \\(failure.rejection.message)") }
+        for change in report.rejected { print("Rejected: \\(change.rejection.message)") }
         if report.obstacle == .signInRequired {
           print("Set BOTHY_TOKEN to a token of the server. README.md shows how to make one.")
         }

@@ -35,7 +35,7 @@ struct KintoConvergenceTests {
   func atomic() async throws {
     let space = RealKinto.newSpace()
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(default: .fieldByField)
     let devices = try ["a", "b", "c"].map { try KintoDevice($0, in: space, configuration) }
     for round in 0..<12 {
       for (index, device) in devices.enumerated() {
@@ -75,7 +75,7 @@ private struct KintoHistory {
     var devices: [KintoDevice] = []
     for index in 0..<3 {
       var configuration = SyncOptions.quiet
-      configuration.merging = MergePolicies(policy)
+      configuration.merging = MergePolicies(default: policy)
       configuration.batchSize = Int.random(in: 1...30, using: &random)
       configuration.pageSize = Int.random(in: 1...8, using: &random)
       let device = try KintoDevice("device\(index)", in: space, configuration, time: time)
@@ -119,7 +119,7 @@ private struct KintoHistory {
         time.advance(by: 10)
         let report = await device.store.sync()
         if let reason = report.stop { problems.append("\(device.name) skipped: \(reason)") }
-        if !report.failures.isEmpty { problems.append("\(device.name) failed: \(report.failures)") }
+        if !report.rejected.isEmpty { problems.append("\(device.name) failed: \(report.rejected)") }
       }
     }
     for device in devices { problems += try await device.problems() }

@@ -13,7 +13,7 @@ struct KintoServerTests {
 
   private func devices(_ policy: MergePolicy) throws -> (KintoDevice, KintoDevice) {
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(policy)
+    configuration.merging = MergePolicies(default: policy)
     return (try KintoDevice("a", in: space, configuration), try KintoDevice("b", in: space, configuration))
   }
 
@@ -21,7 +21,7 @@ struct KintoServerTests {
     for device in devices + devices {
       let report = await device.store.sync()
       #expect(report.obstacle == nil)
-      #expect(report.failures.isEmpty)
+      #expect(report.rejected.isEmpty)
     }
     for device in devices { #expect(try await device.problems() == []) }
   }

@@ -22,7 +22,7 @@ struct LostReplyScenario {
           url: proxy.url, space: "hut", transport: platformTransport(compression: false),
           timeout: .seconds(20))
         var configuration = SyncOptions.quiet
-        configuration.merging = MergePolicies(.fieldByField)
+        configuration.merging = MergePolicies(default: .fieldByField)
         let store = try SyncedStore(
           at: nil, schema: Self.schema, remote: remote, configuration: configuration)
         try await store.store.write { try $0.insert(AnyRecord("Item", id: "counter", ["n": 0])) }

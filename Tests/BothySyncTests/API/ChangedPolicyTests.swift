@@ -82,7 +82,7 @@ struct ChangedPolicyTests {
     try await conflict(pair, "lost")
     await pair.a.store.sync()
     #expect(try await pair.serverTitle() == "theirs")
-    pair.a.store.options.merging = MergePolicies(.localWins)
+    pair.a.store.options.merging = MergePolicies(default: .localWins)
     #expect(pair.a.store.configuration.merging.default.name == "localWins")
     try pair.b.edit { $0.note = "n" }
     try await conflict(pair, "kept")
@@ -102,7 +102,7 @@ struct ChangedPolicyTests {
     let pair = try await Pair.sharing()
     let store = pair.a.store
     try await conflict(pair, "mine")
-    pair.a.remote.setDuringExchange { store.options.merging = MergePolicies(.localWins) }
+    pair.a.remote.setDuringExchange { store.options.merging = MergePolicies(default: .localWins) }
     await store.sync()
     #expect(try pair.a.title() == "theirs")
     #expect(try await pair.serverTitle() == "theirs")
@@ -137,7 +137,7 @@ struct ChangedPolicyTests {
         group.addTask {
           for _ in 0..<50 {
             store.options.writePolicy = number % 2 == 0 ? .local : .localThenRemote
-            store.options.merging = MergePolicies(number % 2 == 0 ? .localWins : .remoteWins)
+            store.options.merging = MergePolicies(default: number % 2 == 0 ? .localWins : .remoteWins)
             #expect([.local, .localThenRemote].contains(store.options.writePolicy))
             #expect(
               ["localWins", "remoteWins"].contains(store.configuration.merging.default.name))

@@ -114,7 +114,7 @@ struct HiddenSaveEndTests {
   func otherStore() async throws {
     let pair = try await Pair.sharing(policy: .fieldByField)
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(default: .fieldByField)
     let other = try SyncedStore(
       at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.service),
       configuration: configuration, clock: SyncClock(now: pair.world.time.reader()))

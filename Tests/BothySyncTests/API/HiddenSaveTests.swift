@@ -197,7 +197,7 @@ struct HiddenSaveTests {
     let note = try edited(pair) { $0.note = "refused" }
     let receipt = try await pair.a.store.save(note, options: .saving(.remoteThenLocal))
     #expect(receipt.known == .pending)
-    #expect(await pair.a.store.sync().failures.map(\.record) == [.note()])
+    #expect(await pair.a.store.sync().rejected.map(\.record) == [.note()])
     #expect(try pair.a.store.inbox().map(\.id) == [.note()])
     #expect(try pair.a.note()?.note == "refused")
     if case .rejected = try await receipt.outcome() {} else { Issue.record("\(try await receipt.outcome())") }

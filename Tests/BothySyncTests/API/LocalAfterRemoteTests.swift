@@ -99,7 +99,7 @@ struct LocalAfterRemoteTests {
   func setBackUncounted(policy: MergePolicy) async throws {
     let world = try SimulatedWorld()
     var options = SyncOptions.quiet
-    options.merging = MergePolicies(policy)
+    options.merging = MergePolicies(default: policy)
     let schema = StoreSchema(Plain.self)
     let device = try world.addDevice("a", schema: schema, configuration: options)
     try await device.store.save(Plain(id: "P1", title: "start", place: "here"))

@@ -213,7 +213,7 @@ struct AccountTests {
     #expect(try back.account.store.pendingCounts().total == 4)
     #expect(try back.account.store.state(of: .note("draft")) == .draft)
     let report = await back.account.store.sync()
-    #expect(report.obstacle == nil && report.failures.isEmpty && report.overwritten.isEmpty)
+    #expect(report.obstacle == nil && report.rejected.isEmpty && report.overwritten.isEmpty)
     let kept = try await device.service.query(
       space: "hut", principal: Principal("ann"), AnyQuery("Note"))
     let scores = try kept.map { try $0.fields.members()["score"] }

@@ -124,7 +124,7 @@ import Testing
     #expect(again.store.damagedFiles.isEmpty)
     #expect(try again.store.record(RecordID(type: "Local", id: "l"))?["text"] == "here alone")
     let sync = await again.sync()
-    #expect(sync.failures.isEmpty && sync.overwritten.isEmpty)
+    #expect(sync.rejected.isEmpty && sync.overwritten.isEmpty)
     let titles = try await titles()
     #expect(
       titles.count == 300 && titles["z"] == "new" && titles["r1000"] == "edited" && titles["r1002"] == nil)
@@ -146,7 +146,7 @@ import Testing
     let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(!left.contains { $0.contains("-padded") })
     let again = try open()
-    #expect(await again.sync().failures.isEmpty)
+    #expect(await again.sync().rejected.isEmpty)
     #expect(try await titles()["r1001"] == "edited")
   }
 
@@ -193,7 +193,7 @@ import Testing
     let report = try salvage(setAside())
     #expect(report.lost.isEmpty && !report.isComplete)
     let again = try open()
-    #expect(await again.sync().failures.isEmpty)
+    #expect(await again.sync().rejected.isEmpty)
     #expect(try again.outboxEntries().isEmpty)
     let titles = try await titles()
     #expect(titles["r1000"] == "total 59")

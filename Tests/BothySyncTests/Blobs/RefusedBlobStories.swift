@@ -19,8 +19,8 @@ struct RefusedBlobStories {
     try pair.a.insert("N", "n")
     let report = await pair.a.store.sync()
     #expect(report.obstacle == nil)
-    #expect(report.failures.map(\.record) == [one])
-    #expect(report.failures.map(\.code) == ["blobTooLarge"])
+    #expect(report.rejected.map(\.record) == [one])
+    #expect(report.rejected.map(\.code) == ["blobTooLarge"])
     #expect(report.pushed == 2)
     #expect(report.blocked.map(\.record.id) == ["3"])
     #expect(try pair.a.store.inbox().map(\.id) == [one])
@@ -39,7 +39,7 @@ struct RefusedBlobStories {
     await pair.a.store.sync()
     let second = try await pair.a.snap("2", picture(20, 2))
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.code) == ["quotaExceeded"])
+    #expect(report.rejected.map(\.code) == ["quotaExceeded"])
     #expect(try pair.a.store.blobs.state(of: second) == .local)
   }
 
@@ -49,7 +49,7 @@ struct RefusedBlobStories {
     let blob = try await pair.a.snap("1", picture())
     try pair.a.insert("N", "n")
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.code) == ["blobsUnsupported"])
+    #expect(report.rejected.map(\.code) == ["blobsUnsupported"])
     #expect(report.pushed == 1)
     #expect(try pair.a.store.state(of: one).name == "rejected")
     #expect(try await pair.a.store.blobs.data(for: blob) == picture())
@@ -88,7 +88,7 @@ struct RefusedBlobStories {
     let report = await pair.a.store.sync()
     #expect(report.stop?.name == name)
     #expect(report.pushed == 1)
-    #expect(report.failures.isEmpty)
+    #expect(report.rejected.isEmpty)
     if name == "throttled" { #expect(report.retryAfter == 7) }
     #expect(try pair.a.store.inbox().isEmpty)
     pair.a.remote.setBlobScript { _ in .none }
@@ -116,7 +116,7 @@ struct RefusedBlobStories {
     let blob = try await pair.a.snap("1", picture())
     try pair.a.damage(blob)
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.code) == ["blobDamaged"])
+    #expect(report.rejected.map(\.code) == ["blobDamaged"])
     #expect(try await pair.world.service.blobHolding(space: "test", blob.sha256) == .part(0))
     await #expect(throws: BothyError.self) { try await pair.a.store.blobs.data(for: blob) }
     _ = try await pair.a.store.blobs.add(picture())
@@ -131,7 +131,7 @@ struct RefusedBlobStories {
     let wrong = BlobPart(sha256: blob.sha256, size: 45, offset: 0, bytes: [9, 9, 9])
     #expect(try await pair.world.service.uploadBlob(space: "test", wrong) == .part(3))
     let report = await pair.a.store.sync()
-    #expect(report.failures.isEmpty)
+    #expect(report.rejected.isEmpty)
     #expect(report.pushed == 1)
     #expect(
       try await pair.world.service.downloadBlob(space: "test", blob.sha256, 0..<45) == [UInt8](picture()))
@@ -142,7 +142,7 @@ struct RefusedBlobStories {
     let pair = try SnapPair()
     let made = Blob(sha256: String(repeating: "a", count: 64), size: 3)
     try await pair.a.store.save(Snap("1", "t", made))
-    #expect(await pair.a.store.sync().failures.map(\.code) == ["blobMissing"])
+    #expect(await pair.a.store.sync().rejected.map(\.code) == ["blobMissing"])
     let error = await #expect(throws: BothyError.self) { try await pair.a.store.blobs.data(for: made) }
     #expect(error?.code == .blobMissing)
     #expect(try pair.a.store.blobs.state(of: made) == .missing)

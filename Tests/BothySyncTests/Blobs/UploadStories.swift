@@ -50,7 +50,7 @@ struct UploadStories {
     _ = try await pair.world.service.uploadBlob(space: "test", poison)
     let report = await pair.a.store.sync()
     #expect(report.obstacle == nil)
-    #expect(report.failures.isEmpty)
+    #expect(report.rejected.isEmpty)
     #expect(try await pair.world.service.blobHolding(space: "test", blob.sha256) == .whole(size: 45))
     await pair.b.store.sync()
     #expect(try await pair.b.store.blobs.data(for: blob) == picture())

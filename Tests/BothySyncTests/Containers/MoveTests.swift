@@ -185,7 +185,7 @@ extension SyncOptions {
   {
     var configuration = SyncOptions.quiet
     configuration.scopes = scopes
-    configuration.merging = MergePolicies(policy)
+    configuration.merging = MergePolicies(default: policy)
     configuration.pageSize = 3
     return configuration
   }

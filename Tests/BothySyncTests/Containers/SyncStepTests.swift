@@ -150,7 +150,7 @@ struct SyncStepTests {
     #expect(try pair.a.note()?.note == "refused" && pair.a.isPending())
     pair.a.remote.isOffline = false
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.record) == [.note()])
+    #expect(report.rejected.map(\.record) == [.note()])
     #expect(try pair.a.note()?.note == nil && pair.a.title() == "start")
     #expect(try !pair.a.isPending())
     #expect(pair.a.remote.requests.allSatisfy { $0.pulls.allSatisfy { $0.cursor != nil } })

@@ -59,6 +59,6 @@ struct GivenBackByAnotherTests {
     #expect(server["1"] == "ann")
     #expect(try ann.outboxEntries().isEmpty)
     try await ann.delete(one)
-    #expect(await ann.sync().failures.isEmpty)
+    #expect(await ann.sync().rejected.isEmpty)
   }
 }

@@ -9,7 +9,7 @@ extension SimulatedWorld {
     _ configure: (inout SyncOptions) -> Void = { _ in }
   ) throws -> SimulatedDevice {
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(policy)
+    configuration.merging = MergePolicies(default: policy)
     configure(&configuration)
     return try addDevice(name, schema: schema, configuration: configuration)
   }

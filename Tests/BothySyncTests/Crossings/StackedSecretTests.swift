@@ -46,7 +46,7 @@ struct StackedSecretTests {
     }
     a.remote.isOffline = false
     let report = await a.store.sync()
-    #expect(report.failures.map(\.record.id) == ["2"])
+    #expect(report.rejected.map(\.record.id) == ["2"])
     #expect(!taken.words.withLock { $0 }.contains("1=new"))
   }
 
@@ -64,7 +64,7 @@ struct StackedSecretTests {
       _ = try $0.update(RecordID(type: "User", id: "2"), fields: ["bad": .text("refused")])
     }
     let report = await a.store.sync()
-    #expect(report.failures.map(\.record.id) == ["2"])
+    #expect(report.rejected.map(\.record.id) == ["2"])
     #expect(!taken.words.withLock { $0 }.contains("1=new"))
   }
 

@@ -19,7 +19,7 @@ struct TransactionOverScopesTests {
     var options = SyncOptions.quiet
     options.scopes = (0..<branches).map { .container("branch/\($0)") }
     options.pageSize = pageSize
-    options.merging = MergePolicies(.remoteWins)
+    options.merging = MergePolicies(default: .remoteWins)
     try pair.a.restart(configuration: options)
     if isPulled { #expect(await pair.a.store.sync().obstacle == nil) }
     pair.a.remote.forgetRequests()

@@ -69,7 +69,7 @@ struct DriftingDeviceTests {
       _ world: SimulatedWorld, _ path: String, _ clock: SyncClock, _ policy: MergePolicy
     ) throws -> SyncedStore {
       var configuration = SyncOptions.quiet
-      configuration.merging = MergePolicies(policy)
+      configuration.merging = MergePolicies(default: policy)
       return try SyncedStore(
         at: path, schema: .notes, remote: InProcessRemote(world.service), configuration: configuration,
         clock: clock)

@@ -103,7 +103,7 @@ struct ConvertedKindTests {
     let world = try SimulatedWorld()
     var configuration = SyncOptions.quiet
     configuration.merging = MergePolicies(
-      .custom("mine") { context in context.client.map { .merged($0) } ?? .server })
+      default: .custom("mine") { context in context.client.map { .merged($0) } ?? .server })
     let older = try world.addDevice("older", schema: Self.old)
     try older.put(AnyRecord("Memo", id: "M1", ["title": "a", "count": "5"]))
     await older.store.sync()

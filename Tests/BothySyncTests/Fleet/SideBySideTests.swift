@@ -80,7 +80,7 @@ struct SideBySideTests {
   private func run(_ policy: Int, seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(Self.policies[policy])
+    configuration.merging = MergePolicies(default: Self.policies[policy])
     configuration.rejectionPolicy = .discardAndRefetch
     let world = try SimulatedWorld()
     // A policy for the old app's type doesn't apply to the new one's.
@@ -106,7 +106,7 @@ struct SideBySideTests {
       let report = await device.store.sync()
       if isNew { continue }
       // The result of a typed policy always fits.
-      if isTyped { #expect(report.failures.isEmpty, comment) }
+      if isTyped { #expect(report.rejected.isEmpty, comment) }
       let after = try await world.serverRecords()
       for (id, record) in before {
         guard let now = after[id] else { continue }

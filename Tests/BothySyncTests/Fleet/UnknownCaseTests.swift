@@ -52,7 +52,7 @@ struct UnknownCaseTests {
 
     init() throws {
       var configuration = SyncOptions.quiet
-      configuration.merging = MergePolicies(.fieldByField)
+      configuration.merging = MergePolicies(default: .fieldByField)
       world = try SimulatedWorld()
       newer = try world.addDevice(
         "newer",

@@ -203,7 +203,7 @@ final class Intent: Sendable {
   }
 
   func hear(_ report: SyncReport, _ device: Int) {
-    for failure in report.failures {
+    for failure in report.rejected {
       note("  refused \(device): \(failure.record.id) \(failure.code)")
     }
     if let reason = report.stop { note("  skipped \(device): \(reason)") }

@@ -58,7 +58,7 @@ final class WideRunner {
 
   private func configuration(of index: Int, _ device: WideHistory.Device) -> SyncOptions {
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(policy(of: index, device.policy))
+    configuration.merging = MergePolicies(default: policy(of: index, device.policy))
     configuration.batchSize = device.batch
     configuration.pageSize = device.page
     // A file takes three requests, so that faults and kills hit unfinished ones.
@@ -251,7 +251,7 @@ final class WideRunner {
     if !report.overwritten.isEmpty { count("overwritten") }
     if !report.rebased.isEmpty { count("rebased") }
     if !report.blocked.isEmpty { count("blocked") }
-    for failure in report.failures { count("failure \(failure.code)") }
+    for failure in report.rejected { count("failure \(failure.code)") }
   }
 
   /// Reads the verdicts of writes from a device's journal, including decisions of a sync without a report.

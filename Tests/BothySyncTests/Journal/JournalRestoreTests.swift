@@ -293,7 +293,7 @@ struct JournalRestoreTests {
       version: 2, types: [TypeSchema("Note", fields: [FieldSchema("title", .text), colour])])
     let world = try SimulatedWorld()
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(.remoteWins)
+    configuration.merging = MergePolicies(default: .remoteWins)
     let newer = try world.addDevice("newer", schema: new, configuration: configuration)
     let older = try world.addDevice("older", schema: old, configuration: configuration)
     try newer.put(AnyRecord("Note", id: "T1", ["title": "a", "colour": "red"]))

@@ -171,7 +171,7 @@ struct TypedRuleSkewTests {
       }
       try await fleet.editNewer(["colour": "green"])
       try fleet.editOlder { $0.title = "mine" }
-      #expect(await fleet.older.store.sync().failures.isEmpty)
+      #expect(await fleet.older.store.sync().rejected.isEmpty)
       #expect(seen.withLock { $0 } == [.red, .red])
       let server = try await fleet.server()
       #expect(server?["title"] == "mine" && server?["colour"] == "green")
@@ -188,7 +188,7 @@ struct TypedRuleSkewTests {
     }
     try await fleet.editNewer(["title": "b"])
     try fleet.editOlder { $0.title = "mine" }
-    #expect(await fleet.older.store.sync().failures.map(\.code) == ["mergeFailed"])
+    #expect(await fleet.older.store.sync().rejected.map(\.code) == ["mergeFailed"])
     #expect(try fleet.older.store.isPending(Self.id))
     #expect(try await fleet.server()?["title"] == "b")
   }

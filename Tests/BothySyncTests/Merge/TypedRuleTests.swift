@@ -118,7 +118,7 @@ struct TypedRuleTests {
   @Test("A rule for one change precedes the type's own, whichever was set first")
   func kinds() {
     for isFirst in [true, false] {
-      var policies = MergePolicies(.fieldByField, updates: .latestWins)
+      var policies = MergePolicies(default: .fieldByField, updates: .latestWins)
       if isFirst { policies.set(.localWins, for: Note.self) }
       policies.set(.remoteWins, for: Note.self, on: [.delete])
       if !isFirst { policies.set(.localWins, for: Note.self) }
@@ -143,7 +143,7 @@ struct TypedRuleTests {
       if calls.add() == 1 { throw Undecided() }
       return .local
     }
-    #expect(await pair.a.store.sync().failures.map(\.code) == ["mergeFailed"])
+    #expect(await pair.a.store.sync().rejected.map(\.code) == ["mergeFailed"])
     #expect(try pair.a.isPending() && pair.a.note()?.note == "a")
     await pair.a.store.sync()
     #expect(calls.count == 2)

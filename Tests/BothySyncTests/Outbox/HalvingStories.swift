@@ -25,7 +25,7 @@ struct HalvingStories {
     let report = await pair.a.store.sync()
     #expect(report.obstacle == nil)
     #expect(try await pair.world.serverRecords().count == 20)
-    #expect(report.failures.map(\.record) == [.note("N13")])
+    #expect(report.rejected.map(\.record) == [.note("N13")])
     #expect(try pair.a.store.inbox().map(\.id) == [.note("N13")])
     #expect(try pair.a.store.outboxEntries().map(\.id) == [.note("N13")])
     #expect(report.requests <= 20)
@@ -49,8 +49,8 @@ struct HalvingStories {
     }
     refuse(["N1"], with: 413, pair.a)
     let report = await pair.a.store.sync()
-    #expect(report.failures.count == 3)
-    #expect(report.failures.allSatisfy { $0.code == "tooLarge" && $0.message.contains("as one transaction") })
+    #expect(report.rejected.count == 3)
+    #expect(report.rejected.allSatisfy { $0.code == "tooLarge" && $0.message.contains("as one transaction") })
   }
 
   /// Promises: H-41
@@ -62,7 +62,7 @@ struct HalvingStories {
     try pair.b.insert("T2", "theirs")
     await pair.b.store.sync()
     let report = await pair.a.store.sync()
-    #expect(report.obstacle == nil && report.failures.map(\.record) == [.note("N1")])
+    #expect(report.obstacle == nil && report.rejected.map(\.record) == [.note("N1")])
     #expect(try pair.a.title("T2") == "theirs")
   }
 
@@ -72,7 +72,7 @@ struct HalvingStories {
     for number in 0..<20 { try pair.a.insert("N\(number)", "new") }
     pair.a.remote.plan(.status(500, retryAfter: nil))
     let report = await pair.a.store.sync()
-    #expect(report.stop?.name == "serverError" && report.failures.isEmpty)
+    #expect(report.stop?.name == "serverError" && report.rejected.isEmpty)
     #expect(pair.a.remote.requests.count <= 2)
     #expect(try pair.a.store.inbox().isEmpty)
     pair.a.remote.setScript { .none }
@@ -91,7 +91,7 @@ struct HalvingStories {
       pair.a.remote.plan(.status(status, retryAfter: nil), on: .operations)
       pair.a.remote.forgetRequests()
       let report = await pair.a.store.sync()
-      #expect(report.obstacle != nil && report.failures.isEmpty && report.overwritten.isEmpty, "\(status)")
+      #expect(report.obstacle != nil && report.rejected.isEmpty && report.overwritten.isEmpty, "\(status)")
       #expect(pair.a.remote.requests.count <= 16, "\(status)")
       #expect(try pair.a.store.inbox().isEmpty && pair.a.store.outboxEntries().count == 201)
       #expect(try pair.a.store.receipt(for: .note("N1")).known == .pending)
@@ -130,7 +130,7 @@ struct HalvingStories {
     refuse(["P1"], with: 500, pair.a)
     for _ in 0..<3 {
       let report = await pair.a.store.sync()
-      #expect(report.failures.allSatisfy { $0.record.id == "P1" } && report.overwritten.isEmpty)
+      #expect(report.rejected.allSatisfy { $0.record.id == "P1" } && report.overwritten.isEmpty)
     }
     #expect(try Set(pair.a.store.outboxEntries().map(\.id.id)) == ["P1", "C1"])
     #expect(try await pair.world.serverRecords().count == 4)

@@ -23,7 +23,7 @@ struct OperationOrderTests {
     let sent = pair.a.remote.requests.map { $0.operations.map(\.id) }.filter { !$0.isEmpty }
     #expect(sent.count == 2 && sent.first?.count == 400)
     #expect(sent.first == sent.last)
-    #expect(report.failures.isEmpty && report.blocked.isEmpty)
+    #expect(report.rejected.isEmpty && report.blocked.isEmpty)
     #expect(try await pair.world.serverRecords().count == 400)
   }
 }

@@ -36,7 +36,7 @@ struct UnsendableChangeTests {
     try nest(a)
     let report = await a.store.sync()
     #expect(report.obstacle == nil && report.pushed == 2)
-    #expect(report.failures.map(\.record) == [one])
+    #expect(report.rejected.map(\.record) == [one])
     #expect(try await world.server("Page", "P1") == ["title": "one"])
     #expect(try a.store.inbox().map(\.id) == [one])
     try a.set("Page", "P1", ["meta": .json("[1]")])
@@ -67,7 +67,7 @@ struct UnsendableChangeTests {
     try a.set("Page", "P1", ["title": .text("two")])
     try nest(a)
     let report = await a.store.sync()
-    #expect(report.failures.map(\.record) == [one])
+    #expect(report.rejected.map(\.record) == [one])
     #expect(report.overwritten.map(\.record) == [one])
     #expect(try a.store.outboxEntries().isEmpty)
     #expect(try a.record("Page", "P1")?["title"] == .text("one"))
@@ -80,7 +80,7 @@ struct UnsendableChangeTests {
     let a = try device(world)
     try a.put("Page", "P1", ["title": .text("one")])
     try nest(a)
-    for round in 0..<2 { #expect(await a.store.sync().failures.count == 1 - round) }
+    for round in 0..<2 { #expect(await a.store.sync().rejected.count == 1 - round) }
     #expect(try a.store.state(of: one).name == "quarantined")
   }
 }

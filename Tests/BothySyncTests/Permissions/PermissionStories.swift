@@ -82,7 +82,7 @@ struct PermissionStories {
     try await change(.update, .note(), ["note": .null])
     try await change(.delete, .note("T2"))
     let report = await users.bob.store.sync()
-    #expect(report.failures.map(\.code) == ["forbidden"])
+    #expect(report.rejected.map(\.code) == ["forbidden"])
     #expect(try users.bob.title("T2") == nil)
     let kept = try await users.world.serverRecords()[.note()]
     #expect(try kept?.fields.members()["title"] == "hut")

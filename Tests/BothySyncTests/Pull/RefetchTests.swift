@@ -94,7 +94,7 @@ final class RefetchTests {
   func decided(_ resolution: Outbox.Decision) async throws {
     let (_, device, wire) = try await device(rules: .withoutNotes)
     try device.edit("T7") { $0.note = "refused" }
-    let failures = await device.store.sync().failures
+    let failures = await device.store.sync().rejected
     try device.store.resolve(failures, resolution)
     #expect(await sync(device, wire) == Self.one)
     #expect(try device.note("T7")?.note == nil)
@@ -107,10 +107,10 @@ final class RefetchTests {
   func editedSince() async throws {
     let (_, device, wire) = try await device(3, rules: .withoutNotes)
     try device.edit("T1") { $0.note = "refused" }
-    try device.store.resolve(await device.store.sync().failures, .keepLocal)
+    try device.store.resolve(await device.store.sync().rejected, .keepLocal)
     try device.retitle("T1", "later")
     _ = await sync(device, wire)
-    #expect(await device.store.sync().failures.isEmpty)
+    #expect(await device.store.sync().rejected.isEmpty)
     #expect(try device.note("T1")?.note == nil)
     #expect(try device.title("T1") == "later")
     #expect(try device.store.outboxEntries().isEmpty)

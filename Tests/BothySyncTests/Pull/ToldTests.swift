@@ -19,7 +19,7 @@ struct ToldTests {
   func skew() async throws {
     let world = try SimulatedWorld()
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(default: .fieldByField)
     let newer = try world.addDevice("newer", schema: Self.newer, configuration: configuration)
     let older = try world.addDevice("older", schema: Self.older, configuration: configuration)
     let id = RecordID(type: "Memo", id: "M1")

@@ -192,8 +192,8 @@ struct UnreadableRecordStories {
     try pair.a.change { try PreparedStatement(sql, in: $0.database).run() }
     let report = await pair.a.store.sync()
     #expect(report.obstacle == nil && report.pushed == 1)
-    #expect(report.failures.map(\.record) == [Self.page("P1")])
-    #expect(report.failures.first?.rejection.fields.map(\.field) == ["meta"])
+    #expect(report.rejected.map(\.record) == [Self.page("P1")])
+    #expect(report.rejected.first?.rejection.fields.map(\.field) == ["meta"])
     #expect(try pair.a.store.inbox().map(\.id) == [Self.page("P1")])
     try pair.a.change { _ = try $0.update(Self.page("P1"), fields: ["meta": .json("[1]")]) }
     #expect(await pair.a.store.sync().pushed == 1)

@@ -36,9 +36,9 @@ struct UniqueOnServerTests {
     try pair.a.put(user("u1", "x@y.z"))
     try pair.b.put(user("u2", "x@y.z"))
     try pair.b.put(user("u3", "free@y.z"))
-    #expect(await pair.a.store.sync().failures.isEmpty)
+    #expect(await pair.a.store.sync().rejected.isEmpty)
     let report = await pair.b.store.sync()
-    #expect(report.failures.map(\.code) == ["uniqueViolation"])
+    #expect(report.rejected.map(\.code) == ["uniqueViolation"])
     #expect(report.pushed == 1)
     let reason = try #require(try pair.b.store.inbox().first?.reason)
     #expect(reason.fields.map(\.field) == ["email"])
@@ -49,7 +49,7 @@ struct UniqueOnServerTests {
     try pair.a.change { _ = try $0.update(RecordID(type: "User", id: "u1"), fields: ["email": .text("new")]) }
     await pair.a.store.sync()
     pair.world.time.advance(by: 86_400_000)
-    #expect(await pair.b.store.sync().failures.isEmpty)
+    #expect(await pair.b.store.sync().rejected.isEmpty)
     #expect(try await emails(pair) == ["u1": "new", "u2": "x@y.z", "u3": "free@y.z"])
     #expect(try await pair.isEven())
   }
@@ -65,7 +65,7 @@ struct UniqueOnServerTests {
     _ = try await pair.world.service.restore(twins, into: "test")
     await pair.a.store.sync()
     try pair.a.change { _ = try $0.update(RecordID(type: "User", id: "u1"), fields: ["name": .text("new")]) }
-    #expect(await pair.a.store.sync().failures.isEmpty)
+    #expect(await pair.a.store.sync().rejected.isEmpty)
     #expect(try await pair.server("u1", type: "User")?["name"] == "new")
     // The diagnosis reports both records by name.
     let findings = try pair.a.store.diagnose().findings

@@ -40,7 +40,7 @@ struct AuthScenario {
     try await write(first) { try $0.insert(Note(id: "a4", "a4")) }
     for _ in 0..<2 {
       let refused = await first.store.sync()
-      #expect(refused.stop?.name == "signInRequired" && refused.failures.isEmpty)
+      #expect(refused.stop?.name == "signInRequired" && refused.rejected.isEmpty)
     }
     let left = try first.store.pendingCounts().total
     #expect(left >= 1)

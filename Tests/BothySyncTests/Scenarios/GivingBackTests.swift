@@ -139,7 +139,7 @@ struct GivingBackTests {
     let second = await b.sync()
     #expect(Set(first.givenBack.map(\.id)) == ["T1", "late"])
     for report in [first, second] {
-      #expect(report.obstacle == nil && report.overwritten.isEmpty && report.failures.isEmpty)
+      #expect(report.obstacle == nil && report.overwritten.isEmpty && report.rejected.isEmpty)
       #expect(report.lost.isEmpty)
     }
     try await place.expectEven(a, b)
@@ -154,7 +154,7 @@ struct GivingBackTests {
     for store in [a, b] { #expect(await store.sync(.pull).givenBack.count == 2) }
     for store in [a, b, a] {
       let report = await store.sync()
-      #expect(report.obstacle == nil && report.overwritten.isEmpty && report.failures.isEmpty)
+      #expect(report.obstacle == nil && report.overwritten.isEmpty && report.rejected.isEmpty)
     }
     try await place.expectEven(a, b)
     #expect(try await place.server()["T1"]?["score"] == 3)
@@ -171,7 +171,7 @@ struct GivingBackTests {
     try edit(a, "T1") { $0.title = "later" }
     #expect(await a.sync().obstacle == nil)
     let report = await b.sync()
-    #expect(report.obstacle == nil && report.failures.isEmpty)
+    #expect(report.obstacle == nil && report.rejected.isEmpty)
     // Its own insert of "late" gave way to the deletion.
     #expect(report.overwritten.map(\.record.id) == ["late"])
     try await place.expectEven(a, b)
@@ -254,7 +254,7 @@ struct GivingBackTests {
     #expect(try await a.maintenance.uploadMine().givenBack.count == 21)
     #expect(try await place.titles().count == 21)
     let report = try await b.maintenance.uploadMine()
-    #expect(report.obstacle == nil && report.failures.isEmpty)
+    #expect(report.obstacle == nil && report.rejected.isEmpty)
     try await place.expectEven(a, b)
     #expect(try await place.titles().count == 21)
     #expect(try await place.titles()["A3"] == "pending")

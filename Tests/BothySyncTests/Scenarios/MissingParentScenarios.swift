@@ -36,7 +36,7 @@ struct MissingParentScenarios {
       for _ in 0..<3 {
         let report = await pair.a.store.sync()
         #expect(report.blocked.contains(SyncReport.Blocked(record: Self.child, by: Self.parent)))
-        #expect(!report.failures.contains { $0.record == Self.child })
+        #expect(!report.rejected.contains { $0.record == Self.child })
         #expect(try await pair.server("C1", type: "Child") == nil)
         #expect(try pair.a.record("Child", "C1")?["parent"] == "P1")
       }
@@ -56,7 +56,7 @@ struct MissingParentScenarios {
     try pair.a.put(.child("C1", of: "P1"))
     try pair.a.put(AnyRecord("Parent", id: "P1", ["name": .text(String(repeating: "x", count: 500))]))
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.code) == ["tooLarge"])
+    #expect(report.rejected.map(\.code) == ["tooLarge"])
     #expect(report.blocked == [SyncReport.Blocked(record: Self.child, by: Self.parent)])
     #expect(try await pair.world.serverRecords().isEmpty)
     #expect(try pair.a.record("Child", "C1") != nil)

@@ -35,7 +35,7 @@ struct PartitionScenario {
     let world = try SimulatedWorld()
     let clock = VirtualClock()
     var configuration = SyncOptions()
-    configuration.merging = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(default: .fieldByField)
     configuration.backoff = Backoff(first: .milliseconds(200), limit: .seconds(1), random: { 0.5 })
     var members = try (0..<4).map { _ in
       Member(device: try world.addDevice(schema: .notes, configuration: configuration))

@@ -32,7 +32,7 @@ struct RevokedAccessTests {
     #expect(try world.bob.noteIDs() == ["A2", "B1"])
     #expect(moved.leaving == [.note("A2")])
     let refused = await world.bob.store.sync()
-    #expect(refused.failures.map(\.record) == [.note("A2")])
+    #expect(refused.rejected.map(\.record) == [.note("A2")])
     #expect(try world.bob.title("A2") == "bob's, not sent")
 
     // Access is granted again, and the rejected edit is sent.
@@ -109,7 +109,7 @@ struct RevokedAccessTests {
     arguments: 1...20 as ClosedRange<UInt64>)
   func random(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
-    let world = try Principals { $0.merging = MergePolicies(.fieldByField) }
+    let world = try Principals { $0.merging = MergePolicies(default: .fieldByField) }
     var lists: [UserList] = []
     for name in ["L1", "L2"] {
       lists.append(try await world.ann.store.sharing.create(UserList(id: name, name: name)))

@@ -52,7 +52,7 @@ struct Scenario06ConcurrentBank {
   func sideBySide(seed: UInt64) async throws {
     let world = try SimulatedWorld()
     var configuration = SyncOptions()
-    configuration.merging = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(default: .fieldByField)
     configuration.batchSize = 20
     configuration.pageSize = 3
     let devices = try (0..<4).map { _ in

@@ -14,7 +14,7 @@ struct Scenario07DisjointEdits {
     for order in Self.orders {
       let world = try SimulatedWorld()
       var configuration = SyncOptions.quiet
-      configuration.merging = MergePolicies(.fieldByField)
+      configuration.merging = MergePolicies(default: .fieldByField)
       for _ in 0..<3 { try world.addDevice(schema: .notes, configuration: configuration) }
       try world.devices[0].insert("T1", "start")
       for device in world.devices { await device.store.sync() }

@@ -67,7 +67,7 @@ struct Scenario09UpdateDelete {
     for aArrivesFirst in [true, false] {
       let pair = try await Pair.sharing {
         $0.merging = MergePolicies(
-          deletionWins ? .remoteWins : .localWins,
+          default: deletionWins ? .remoteWins : .localWins,
           deletes: deletionWins ? .localWins : .remoteWins)
       }
       try pair.a.remove()

@@ -27,8 +27,8 @@ struct Scenario11Poison {
     }
     let report = await pair.a.store.sync()
     #expect(report.pushed == 499)
-    #expect(report.failures.map(\.record) == [parent("P250")])
-    #expect(report.failures.map(\.code) == ["tooLarge"])
+    #expect(report.rejected.map(\.record) == [parent("P250")])
+    #expect(report.rejected.map(\.code) == ["tooLarge"])
     #expect(try pair.a.store.inbox().map(\.id) == [parent("P250")])
     #expect(try pair.a.store.inbox().first?.reason?.code == "tooLarge")
     #expect(try await pair.world.serverRecords().count == 499)
@@ -40,11 +40,11 @@ struct Scenario11Poison {
     #expect(try await pair.server("C2", type: "Child") != nil)
     #expect(later.blocked.map(\.record.id) == ["C1"])
     #expect(later.blocked.map(\.by) == [parent("P250")])
-    #expect(later.failures.count == 1)
+    #expect(later.rejected.count == 1)
 
     try pair.a.change { _ = try $0.update(parent("P250"), fields: ["name": .text("short")]) }
     let cured = await pair.a.store.sync()
-    #expect(cured.pushed == 2 && cured.failures.isEmpty && cured.blocked.isEmpty)
+    #expect(cured.pushed == 2 && cured.rejected.isEmpty && cured.blocked.isEmpty)
     #expect(try await pair.world.serverRecords().count == 502)
     #expect(try await pair.isEven())
   }
@@ -58,11 +58,11 @@ struct Scenario11Poison {
       try pair.a.remove("T1")
       try pair.a.retitle("T2", "later")
       let report = await pair.a.store.sync(.push)
-      #expect(report.failures.map(\.operation) == [.delete])
+      #expect(report.rejected.map(\.operation) == [.delete])
       #expect(try await pair.serverTitle("T2") == "later")
       if policy == .keepPending {
         #expect(try pair.a.note("T1") == nil)
-        try pair.a.store.resolve(report.failures, .revert)
+        try pair.a.store.resolve(report.rejected, .revert)
       }
       #expect(try pair.a.title("T1") == "start")
       #expect(try await pair.isEven())

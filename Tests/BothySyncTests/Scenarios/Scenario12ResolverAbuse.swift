@@ -24,8 +24,8 @@ struct Scenario12ResolverAbuse {
   }
 
   private func expectUndecided(_ pair: Pair, _ report: SyncReport) async throws {
-    #expect(report.failures.map(\.code) == ["mergeFailed"])
-    #expect(report.failures.first?.record == .note())
+    #expect(report.rejected.map(\.code) == ["mergeFailed"])
+    #expect(report.rejected.first?.record == .note())
     #expect(try pair.a.title() == "a")
     #expect(try pair.a.isPending())
     #expect(try await pair.serverTitle() == "b")
@@ -108,7 +108,7 @@ struct Scenario12ResolverAbuse {
     if isDeleted { try pair.a.remove() } else { try pair.a.retitle("edited") }
     latch.open()
     let report = await sync.value
-    #expect(report.failures.isEmpty)
+    #expect(report.rejected.isEmpty)
     #expect(seen.withLock { $0 } == ["a", isDeleted ? nil : "edited"])
     #expect(try await pair.serverTitle() == (isDeleted ? nil : "edited"))
     #expect(try await pair.isEven())

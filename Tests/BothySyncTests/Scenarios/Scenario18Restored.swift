@@ -28,7 +28,7 @@ struct Scenario18Restored {
 
     func device(_ name: String, _ policy: MergePolicy) throws -> SyncedStore {
       var configuration = SyncOptions.quiet
-      configuration.merging = MergePolicies(policy)
+      configuration.merging = MergePolicies(default: policy)
       configuration.pageSize = 3
       return try SyncedStore(
         at: folder.path + "/\(name).sqlite", schema: .notes, remote: remote, configuration: configuration,

@@ -53,7 +53,7 @@ struct SchemaSkewScenario {
     try pair.a.restart(schema: Self.new, migrations: Self.steps)
     #expect(try pair.a.store.pendingCounts() == before && before.total == 4)
     let report = await pair.a.store.sync()
-    #expect(report.obstacle == nil && report.failures.isEmpty)
+    #expect(report.obstacle == nil && report.rejected.isEmpty)
     #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.server("made", type: "Memo") == ["title": "new", "count": 7, "stars": 3])
     let edited = try await pair.server("edited", type: "Memo")

@@ -10,7 +10,7 @@ import Testing
 struct TwoEnginesScenario {
   private func second(_ device: SimulatedDevice, _ world: SimulatedWorld) throws -> SyncedStore {
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(default: .fieldByField)
     return try SyncedStore(
       at: device.path, schema: .notes, remote: InProcessRemote(world.service), configuration: configuration,
       clock: SyncClock(now: world.time.reader()))

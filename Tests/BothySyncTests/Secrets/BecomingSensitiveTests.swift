@@ -59,7 +59,7 @@ struct BecomingSensitiveTests {
     // A restart right after the update loses nothing.
     try device.restart()
     let report = await device.store.sync()
-    #expect(report.pushed == 2 && report.failures.isEmpty)
+    #expect(report.pushed == 2 && report.rejected.isEmpty)
     #expect(taken.withLock { $0 } == ["clean": Self.word + "clean", "pending": Self.word + "pending"])
     for record in try await world.serverRecords().values {
       #expect(try record.fields.members() == ["name": "ann"])
@@ -119,9 +119,9 @@ struct BecomingSensitiveTests {
     try older.put(user("U1"))
     try older.put(AnyRecord("User", id: "U2", ["name": "bob"]))
     let report = await older.store.sync()
-    #expect(report.failures.map(\.record.id) == ["U1"])
-    #expect(report.failures.first?.rejection.code == "sensitiveInClear")
-    #expect(report.failures.first?.rejection.fields.map(\.field) == ["password"])
+    #expect(report.rejected.map(\.record.id) == ["U1"])
+    #expect(report.rejected.first?.rejection.code == "sensitiveInClear")
+    #expect(report.rejected.first?.rejection.fields.map(\.field) == ["password"])
     #expect(try await world.serverRecords().keys.map(\.id) == ["U2"])
   }
 
@@ -141,8 +141,8 @@ struct BecomingSensitiveTests {
     }
     let report = await store.sync()
     #expect(report.obstacle == nil && report.pushed == 1)
-    #expect(report.failures.map(\.record.id) == ["secret"])
-    #expect(report.failures.first?.rejection.code == "insecureAddress")
+    #expect(report.rejected.map(\.record.id) == ["secret"])
+    #expect(report.rejected.first?.rejection.code == "insecureAddress")
     #expect(try store.store.record(RecordID(type: "User", id: "theirs")) != nil)
     #expect(Set(try await world.serverRecords().keys.map(\.id)) == ["plain", "theirs"])
     #expect(try store.inbox().map(\.id.id) == ["secret"])

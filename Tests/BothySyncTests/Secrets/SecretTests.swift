@@ -256,13 +256,13 @@ struct SecretTests {
     let device = try world.addDevice(schema: Self.schema)
     try device.put(user())
     let refused = await device.store.sync()
-    #expect(refused.failures.map(\.code) == ["secretsRefused"])
+    #expect(refused.rejected.map(\.code) == ["secretsRefused"])
     #expect(try secrets(device).count == 1)
     let open = OpenRemote(remote: device.remote)
     let store = try SyncedStore(at: nil, schema: Self.schema, remote: open, configuration: .quiet)
     try await store.store.write { [record = user()] in try $0.insert(record) }
     device.remote.forgetRequests()
-    #expect(await store.sync().failures.map(\.code) == ["insecureAddress"])
+    #expect(await store.sync().rejected.map(\.code) == ["insecureAddress"])
     #expect(device.operations.isEmpty)
     let error = await #expect(throws: BothyError.self) {
       try await store.save(

@@ -28,7 +28,7 @@ struct StackMobMergeTests {
   func whatIsAConflict() async throws {
     let calls = Calls()
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"]) {
-      $0.merging = MergePolicies(.counting(calls))
+      $0.merging = MergePolicies(default: .counting(calls))
     }
     try pair.a.retitle("T1", "mine")
     await pair.a.store.sync()
@@ -64,7 +64,7 @@ struct StackMobMergeTests {
   @Test("If the client wins, its record or only its changed fields replace the server's")
   func localWins() async throws {
     for (policy, note) in [(MergePolicy.localWins, JSONValue?.none), (.localWins(.changedFields), "theirs")] {
-      let pair = try await conflict(MergePolicies(policy))
+      let pair = try await conflict(MergePolicies(default: policy))
       let report = await pair.a.store.sync()
       #expect(report.synced.last == SyncReport.Record(record: .note(), action: .updatedOnServer))
       #expect(try await pair.serverTitle() == "mine")
@@ -78,7 +78,7 @@ struct StackMobMergeTests {
     "The later edit wins, the server wins ties, and unknown deletions are configurable")
   func latestWins() async throws {
     for theirsIsLater in [true, false] {
-      let pair = try await conflict(MergePolicies(.latestWins), theirsIsLater: theirsIsLater)
+      let pair = try await conflict(MergePolicies(default: .latestWins), theirsIsLater: theirsIsLater)
       await pair.a.store.sync()
       #expect(try await pair.serverTitle() == (theirsIsLater ? "theirs" : "mine"))
       #expect(try await pair.isEven())
@@ -88,7 +88,7 @@ struct StackMobMergeTests {
     }
     for side in MergeSide.allCases {
       let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) {
-        $0.merging = MergePolicies(.latestWins(missingServerRecord: side))
+        $0.merging = MergePolicies(default: .latestWins(missingServerRecord: side))
       }
       try pair.b.remove()
       await pair.b.store.sync(.both)
@@ -108,7 +108,7 @@ struct StackMobMergeTests {
   /// Returns the title on the server after two devices changed it at the same moment.
   private func titleAfterTie(_ policy: MergePolicy) async throws -> String? {
     let tie = try await Pair.preset(.stackMob, sharing: ["T1"]) {
-      $0.merging = MergePolicies(policy)
+      $0.merging = MergePolicies(default: policy)
       $0.sendsLocalTimes = true
     }
     try tie.b.retitle("theirs")
@@ -121,14 +121,14 @@ struct StackMobMergeTests {
   /// Promises: S-59
   @Test("The most specific policy by operation and type decides")
   func byOperation() async throws {
-    var policies = MergePolicies(.remoteWins, updates: .localWins, deletes: .localWins)
+    var policies = MergePolicies(default: .remoteWins, updates: .localWins, deletes: .localWins)
     #expect(policies.policy(for: .insert, type: "Note").name == "remoteWins")
     #expect(policies.policy(for: .update, type: "Note").name == "localWins")
     policies.types["Note"] = MergePolicies.PerType(.latestWins, deletes: .fieldByField)
     #expect(policies.policy(for: .update, type: "Note").name == "latestWins")
     #expect(policies.policy(for: .delete, type: "Note").name == "fieldByField")
     #expect(policies.policy(for: .delete, type: "Other").name == "localWins")
-    let pair = try await conflict(MergePolicies(.remoteWins, updates: .localWins))
+    let pair = try await conflict(MergePolicies(default: .remoteWins, updates: .localWins))
     try pair.a.insert("T2", "mine")
     try pair.b.insert("T2", "theirs")
     await pair.b.store.sync(.both)
@@ -144,11 +144,11 @@ struct StackMobMergeTests {
     typealias PerType = MergePolicies.PerType
     let (mine, theirs) = (MergePolicy.localWins, MergePolicy.remoteWins)
     let rows: [(policies: MergePolicies, type: PerType?, update: String, deletion: String?)] = [
-      (MergePolicies(theirs, deletes: mine), nil, "theirs", nil),
-      (MergePolicies(mine, deletes: theirs), nil, "mine", "theirs"),
-      (MergePolicies(mine, updates: mine, deletes: mine), PerType(theirs), "theirs", "theirs"),
-      (MergePolicies(theirs, updates: theirs), PerType(mine, deletes: theirs), "mine", "theirs"),
-      (MergePolicies(theirs, deletes: mine), PerType(updates: mine), "mine", nil),
+      (MergePolicies(default: theirs, deletes: mine), nil, "theirs", nil),
+      (MergePolicies(default: mine, deletes: theirs), nil, "mine", "theirs"),
+      (MergePolicies(default: mine, updates: mine, deletes: mine), PerType(theirs), "theirs", "theirs"),
+      (MergePolicies(default: theirs, updates: theirs), PerType(mine, deletes: theirs), "mine", "theirs"),
+      (MergePolicies(default: theirs, deletes: mine), PerType(updates: mine), "mine", nil),
     ]
     for (number, row) in rows.enumerated() {
       let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2"]) {
@@ -178,7 +178,7 @@ struct StackMobMergeTests {
           + "\(base?["title"]?.stringValue ?? "-")")
       return server == base ? .client : .server
     }
-    let pair = try await conflict(MergePolicies(remoteWins))
+    let pair = try await conflict(MergePolicies(default: remoteWins))
     await pair.a.store.sync()
     #expect(seen.lines == ["mine theirs start"])
     #expect(try pair.a.title() == "theirs")
@@ -187,7 +187,7 @@ struct StackMobMergeTests {
       fields["title"] = "both"
       return .merged(fields)
     }
-    let merged = try await conflict(MergePolicies(merging))
+    let merged = try await conflict(MergePolicies(default: merging))
     await merged.a.store.sync()
     #expect(try await merged.server("T1") == ["title": "both", "note": "theirs", "score": 0])
     #expect(try await merged.isEven())
@@ -203,7 +203,9 @@ struct StackMobMergeTests {
       seen.note("\(context.client == nil) \(context.deleted?["title"]?.stringValue ?? "-") \(context.edited)")
       return .server
     }
-    let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) { $0.merging = MergePolicies(policy) }
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) {
+      $0.merging = MergePolicies(default: policy)
+    }
     try pair.a.remove()
     let deleted = pair.world.time.now
     pair.world.time.advance(by: 1000)
@@ -217,10 +219,10 @@ struct StackMobMergeTests {
   @Test("A policy that throws leaves its record pending, and the others are synced")
   func throwing() async throws {
     struct Unsure: Error {}
-    let pair = try await conflict(MergePolicies(.choosing { _, _, _ in throw Unsure() }))
+    let pair = try await conflict(MergePolicies(default: .choosing { _, _, _ in throw Unsure() }))
     try pair.a.insert("T2", "fine")
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.record) == [.note()])
+    #expect(report.rejected.map(\.record) == [.note()])
     #expect(report.synced.map(\.record) == [.note("T2")])
     #expect(try pair.a.title() == "mine" && pair.a.isPending())
   }

@@ -208,8 +208,8 @@ struct StackMobSyncTests {
     }
     try pair.a.edit { $0.note = "refused" }
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.record) == [.note()])
-    let failure = try #require(report.failures.first)
+    #expect(report.rejected.map(\.record) == [.note()])
+    let failure = try #require(report.rejected.first)
     #expect(
       log.lines == [
         "notice: The server refused a change. code=\(failure.code) operation=update record=Note/T1"

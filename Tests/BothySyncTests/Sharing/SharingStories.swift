@@ -45,7 +45,7 @@ struct SharingStories {
   @Test("A conflict over fields leaves a pending change of the audience pending")
   func conflict() async throws {
     for policy in [MergePolicy.remoteWins, .localWins, .fieldByField] {
-      let world = try Principals { $0.merging = MergePolicies(policy) }
+      let world = try Principals { $0.merging = MergePolicies(default: policy) }
       try world.ann.insert("T1", "start")
       try await world.ann.store.sharing.share(.note(), with: .users("bob"))
       await world.sync(world.ann, world.bob)
@@ -62,7 +62,7 @@ struct SharingStories {
     "Sharing a record that another user edited runs no policy and overwrites nothing")
   func noConflict() async throws {
     let calls = Calls()
-    let world = try Principals { $0.merging = MergePolicies(.counting(calls)) }
+    let world = try Principals { $0.merging = MergePolicies(default: .counting(calls)) }
     try world.ann.insert("T1", "start")
     try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     await world.sync(world.ann, world.bob)
@@ -70,7 +70,7 @@ struct SharingStories {
     await world.sync(world.bob)
     try await world.ann.store.sharing.share(.note(), with: .users("cid"))
     let report = await world.ann.store.sync()
-    #expect(report.overwritten.isEmpty && report.failures.isEmpty)
+    #expect(report.overwritten.isEmpty && report.rejected.isEmpty)
     #expect(calls.count == 0)
     #expect(try world.ann.title() == "bob's")
     #expect(try await world.serverSharing() == .users("bob", "cid"))
@@ -131,7 +131,7 @@ struct SharingStories {
     #expect(try world.bob.noteIDs() == ["T2"])
     #expect(pulled.leaving == [.note("T2")])
     let pushed = await world.bob.store.sync()
-    #expect(pushed.failures.map(\.code) == ["forbidden"])
+    #expect(pushed.rejected.map(\.code) == ["forbidden"])
     #expect(try world.bob.title("T2") == "bob's")
     #expect(try world.bob.store.inbox().map(\.id) == [.note("T2")])
     try world.bob.store.resolve(.note("T2"), .revert)

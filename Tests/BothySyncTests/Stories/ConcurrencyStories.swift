@@ -53,7 +53,7 @@ struct ConcurrencyStories {
       }
     }
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.record) == [.note()] && report.overwritten.isEmpty)
+    #expect(report.rejected.map(\.record) == [.note()] && report.overwritten.isEmpty)
     #expect(try pair.a.title() == "mine")
     #expect(try await pair.isEven())
     #expect(try await pair.serverTitle() == "mine")
@@ -222,7 +222,7 @@ struct ConcurrencyStories {
     await pair.b.store.sync()
     try pair.a.retitle("a")
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.code) == ["mergeFailed"])
+    #expect(report.rejected.map(\.code) == ["mergeFailed"])
     #expect(!pair.a.store.status.isSyncing)
     #expect(try pair.a.isPending())
     await pair.a.store.sync()

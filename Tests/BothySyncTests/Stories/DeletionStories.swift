@@ -162,7 +162,7 @@ struct DeletionStories {
     let pair = try await Pair.sharing(rules: .undeletable)
     try pair.a.remove()
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.code) == ["forbidden"])
+    #expect(report.rejected.map(\.code) == ["forbidden"])
     #expect(try pair.a.store.state(of: .note()).name == "rejected")
     try pair.a.store.resolve(.note(), .keepLocal)
     await pair.a.store.sync()

@@ -20,7 +20,7 @@ struct RejectionStories {
     try pair.a.insert("T2", "two", note: "refused")
     try pair.a.edit { $0.note = "refused" }
     for attempt in 1...2 {
-      let failures = await pair.a.store.sync().failures
+      let failures = await pair.a.store.sync().rejected
       #expect(Set(failures.map(\.operation)) == [.insert, .update])
       for failure in failures {
         #expect(failure.code == "invalid" && failure.rejection.fields.map(\.field) == ["note"])
@@ -38,10 +38,10 @@ struct RejectionStories {
   func decodedFailures(_ resolution: Outbox.Decision) async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"], rules: .withoutNotes)
     for id in ["T1", "T2", "T3"] { try pair.a.edit(id) { $0.note = "refused" } }
-    let kept = try JSONEncoder().encode(await pair.a.store.sync().failures)
+    let kept = try JSONEncoder().encode(await pair.a.store.sync().rejected)
     try pair.a.restart()
     try pair.a.edit("T2") { $0.title = "newer" }
-    let failures = try JSONDecoder().decode([SyncReport.Failure].self, from: kept)
+    let failures = try JSONDecoder().decode([SyncReport.RejectedChange].self, from: kept)
     #expect(try pair.a.store.resolve(failures, resolution) == [.note("T1"), .note("T3")])
     #expect(try pair.a.note("T1")?.note == (resolution == .removeLocal ? nil : "refused"))
     #expect(try pair.a.store.outboxEntries().map(\.id) == [.note("T2")])
@@ -61,10 +61,10 @@ struct RejectionStories {
     let pair = try await Pair.sharing(rules: AccessRules(schema: StoreSchema(types: [type])))
     try pair.a.retitle("mine")
     let report = await pair.a.store.sync(.push)
-    #expect(report.failures.map(\.operation) == [.update])
-    #expect(report.failures.map(\.code) == ["forbidden"])
+    #expect(report.rejected.map(\.operation) == [.update])
+    #expect(report.rejected.map(\.code) == ["forbidden"])
     #expect(try await pair.serverTitle() == "start")
-    try pair.a.store.resolve(report.failures, .removeLocal)
+    try pair.a.store.resolve(report.rejected, .removeLocal)
     #expect(try pair.a.note() == nil)
     let fetched = try await pair.a.store.fetchResult(
       RecordQuery<Note>(), options: RequestOptions(readPolicy: .remote))
@@ -92,8 +92,8 @@ struct RejectionStories {
     }
     try pair.a.remove("T2")
     let report = await pair.a.store.sync(.push)
-    #expect(report.failures.map(\.operation) == [.insert, .update, .delete])
-    #expect(report.failures.allSatisfy { $0.nextRetry == nil })
+    #expect(report.rejected.map(\.operation) == [.insert, .update, .delete])
+    #expect(report.rejected.allSatisfy { $0.nextRetry == nil })
     #expect(
       try report.overwritten.map { try $0.fields?.members()["title"]?.stringValue } == ["new", "edited", nil])
     #expect(try pair.a.noteIDs() == ["T1", "T2"])
@@ -130,7 +130,7 @@ struct RejectionStories {
     try pair.a.edit("O1") { $0.note = "refused" }
     for id in ["O2", "R1"] { try pair.a.retitle(id, "mine") }
     let report = await pair.a.store.sync(.push)
-    #expect(report.failures.map(\.record) == [.note("O1")])
+    #expect(report.rejected.map(\.record) == [.note("O1")])
     #expect(try report.overwritten.map { try $0.fields?.members()["note"] } == ["refused"])
     #expect(try ["O1", "O2", "R1", "R2"].map { try pair.a.title($0) } == ["start", "mine", "mine", "start"])
     #expect(try pair.a.note("O1")?.note == nil && pair.a.store.outboxEntries().isEmpty)
@@ -160,7 +160,7 @@ struct RejectionStories {
     await store.sync(telling: callbacks)
     #expect(journal.lines == ["accepted \(ids)", "completed"])
     #expect(try store.outboxEntries().isEmpty)
-    #expect(await store.sync().failures.isEmpty)
+    #expect(await store.sync().rejected.isEmpty)
     #expect(try await pair.isEven())
     #expect(try ids.map { try pair.a.note($0)?.note } == [nil, nil, nil])
   }

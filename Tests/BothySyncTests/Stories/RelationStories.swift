@@ -18,7 +18,7 @@ struct RelationStories {
     try pair.a.put(.parent("P1"))
     let report = await pair.a.store.sync()
     #expect(actions(report) == ["Parent/P1 insertedOnServer", "Child/A1 insertedOnServer"])
-    #expect(report.failures.isEmpty && report.blocked.isEmpty)
+    #expect(report.rejected.isEmpty && report.blocked.isEmpty)
     #expect(try await pair.isEven())
   }
 
@@ -30,7 +30,7 @@ struct RelationStories {
     for number in 0..<4 { try pair.a.put(.parent("P\(number)")) }
     let report = await pair.a.store.sync()
     #expect(report.pushed == 8)
-    #expect(report.failures.isEmpty && report.blocked.isEmpty)
+    #expect(report.rejected.isEmpty && report.blocked.isEmpty)
     #expect(try await pair.isEven())
   }
 
@@ -49,7 +49,7 @@ struct RelationStories {
       }
     }
     let report = await pair.a.store.sync()
-    #expect(report.failures.isEmpty && report.blocked.isEmpty)
+    #expect(report.rejected.isEmpty && report.blocked.isEmpty)
     #expect(try await pair.world.serverRecords().count == 2000)
     #expect(try await pair.isEven())
   }
@@ -61,7 +61,7 @@ struct RelationStories {
     try pair.a.put(.parent("P1", best: "C1"))
     try pair.a.put(.child("C1", of: "P1"))
     let report = await pair.a.store.sync()
-    #expect(report.failures.isEmpty && report.blocked.isEmpty)
+    #expect(report.rejected.isEmpty && report.blocked.isEmpty)
     #expect(try await pair.server("P1", type: "Parent")?["best"] == "C1")
     #expect(try await pair.server("C1", type: "Child")?["parent"] == "P1")
     #expect(try await pair.isEven())
@@ -82,7 +82,7 @@ struct RelationStories {
     let report = await pair.a.store.sync()
     let parent = RecordID(type: "Parent", id: "P1")
     let child = RecordID(type: "Child", id: "C1")
-    #expect(report.failures.map(\.record) == [parent])
+    #expect(report.rejected.map(\.record) == [parent])
     #expect(report.blocked == [SyncReport.Blocked(record: child, by: parent)])
     #expect(try pair.a.store.outboxEntries().map(\.id) == [child, parent])
     try pair.a.change { _ = try $0.update(parent, fields: ["best": .null]) }

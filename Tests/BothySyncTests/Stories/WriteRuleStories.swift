@@ -61,7 +61,7 @@ struct WriteRuleStories {
     let pair = try Pair(rules: AccessRules().with(rule))
     try pair.a.insert("T1", "bad")
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.rejection) == [Rejection(code: "rude", message: "Say it nicely.")])
+    #expect(report.rejected.map(\.rejection) == [Rejection(code: "rude", message: "Say it nicely.")])
     #expect(try await pair.serverTitle() == nil && pair.a.title() == "bad")
     try pair.a.retitle("good")
     #expect(await pair.a.store.sync().pushed == 1)
@@ -74,7 +74,7 @@ struct WriteRuleStories {
     let pair = try Pair(rules: AccessRules().with(rule))
     try pair.a.insert("T1", "one")
     let report = await pair.a.store.sync()
-    #expect(report.retryAfter == 5 && report.failures.isEmpty)
+    #expect(report.retryAfter == 5 && report.rejected.isEmpty)
     #expect(try pair.a.isPending() && pair.a.title() == "one")
     rule.set { _ in .accept }
     #expect(await pair.a.store.sync().pushed == 1)

@@ -31,7 +31,7 @@ struct BankHistory {
       var configuration = SyncOptions.quiet
       configuration.batchSize = Int.random(in: 1...6, using: &random)
       configuration.pageSize = Int.random(in: 1...4, using: &random)
-      configuration.merging = MergePolicies(seed % 4 == 1 ? .remoteWins : .fieldByField)
+      configuration.merging = MergePolicies(default: seed % 4 == 1 ? .remoteWins : .fieldByField)
       configuration.makeOperationID = { [time = world.time] in
         ids.withLock { UUIDv7.make(at: Timestamp(milliseconds: time.now), using: &$0) }
       }
@@ -184,7 +184,7 @@ struct BankHistory {
       for device in world.devices {
         world.time.advance(by: 10)
         let report = await device.store.sync()
-        if report.obstacle != nil || !report.failures.isEmpty || !report.blocked.isEmpty {
+        if report.obstacle != nil || !report.rejected.isEmpty || !report.blocked.isEmpty {
           problems.add("\(device.name): \(report)")
         }
         try await look("at the end, round \(round)")

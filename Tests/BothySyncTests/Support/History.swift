@@ -33,7 +33,7 @@ struct History {
     let ids = Mutex(SeededGenerator(seed: seed &+ 1))
     for device in 0..<Self.deviceCount {
       var configuration = SyncOptions.quiet
-      configuration.merging = MergePolicies(policy)
+      configuration.merging = MergePolicies(default: policy)
       configuration.batchSize = Int.random(in: 1...5, using: &random)
       configuration.pageSize = Int.random(in: 1...5, using: &random)
       configuration.makeOperationID = { [time = world.time] in
@@ -171,7 +171,7 @@ struct History {
         world.time.advance(by: 10)
         let report = await device.store.sync()
         if let reason = report.stop { problems.append("\(device.name) skipped: \(reason)") }
-        if !report.failures.isEmpty { problems.append("\(device.name) failed: \(report.failures)") }
+        if !report.rejected.isEmpty { problems.append("\(device.name) failed: \(report.rejected)") }
       }
     }
     let server = try await world.serverRecords()

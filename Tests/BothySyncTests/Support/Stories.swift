@@ -19,7 +19,7 @@ struct Pair {
   ) throws {
     world = try SimulatedWorld(rules: rules)
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(policy)
+    configuration.merging = MergePolicies(default: policy)
     configure(&configuration)
     a = try world.addDevice("a", schema: schema, configuration: configuration, skew: skew, timeouts: timeouts)
     b = try world.addDevice("b", schema: schema, configuration: configuration)

@@ -15,7 +15,7 @@ struct TogetherReferences {
       try transaction.insert(.child("C1", of: "P1"))
     }
     let report = await pair.a.store.sync()
-    #expect(report.pushed == 2 && report.failures.isEmpty)
+    #expect(report.pushed == 2 && report.rejected.isEmpty)
     #expect(pair.a.operations.count == 2)
     #expect(try await pair.server("P1", type: "Parent")?["best"] == "C1")
     #expect(try await pair.isEven())
@@ -90,7 +90,7 @@ struct TogetherReferences {
     }
     try pair.a.put(.parent("P3"))
     let report = await pair.a.store.sync()
-    #expect(report.failures.map(\.record.id) == ["P1"])
+    #expect(report.rejected.map(\.record.id) == ["P1"])
     #expect(Set(report.blocked.map(\.record.id)) == ["C1", "P2"])
     #expect(try await pair.world.serverRecords().keys.map(\.id) == ["P3"])
     try pair.a.change { try $0.update(RecordID(type: "Parent", id: "P1"), fields: ["name": .text("short")]) }

@@ -31,7 +31,7 @@ struct TogetherRefusals {
     "A rejected transaction is in the inbox as a whole, blocked by one record")
   func inbox() async throws {
     let (pair, report) = try await refused()
-    #expect(report.failures.map(\.record) == [.note("T1")])
+    #expect(report.rejected.map(\.record) == [.note("T1")])
     #expect(report.blocked == [SyncReport.Blocked(record: .note("T2"), by: .note("T1"))])
     for relaunched in [false, true] {
       if relaunched { try pair.a.restart() }
@@ -89,7 +89,7 @@ struct TogetherRefusals {
   func discard() async throws {
     let (pair, report) = try await refused(.discardAndRefetch)
     #expect(Set(report.overwritten.map(\.record)) == [.note("T1"), .note("T2")])
-    #expect(Set(report.failures.map(\.record)) == [.note("T1"), .note("T2")])
+    #expect(Set(report.rejected.map(\.record)) == [.note("T1"), .note("T2")])
     #expect(try pair.a.title("T2") == "start")
     #expect(try pair.a.note("T1")?.note == nil)
     #expect(try await pair.isEven())
@@ -134,7 +134,7 @@ struct TogetherRefusals {
       try transaction.update(Note.self, id: "T2") { $0.title = "a" }
     }
     let report = await pair.a.store.sync(.push)
-    #expect(report.failures.map(\.code) == ["mergeFailed"])
+    #expect(report.rejected.map(\.code) == ["mergeFailed"])
     #expect(try await pair.serverTitle("T2") == "start")
     #expect(try await pair.isEven())
     #expect(try await pair.serverTitle("T1") == "a")

@@ -53,7 +53,7 @@ final class TypesDevice: Sendable {
   /// The configuration of a device of the history.
   func configuration(of device: TypesHistory.Device, seed: UInt64, time: VirtualTime) -> SyncOptions {
     var configuration = SyncOptions.quiet
-    configuration.merging = MergePolicies(policy(device.policy))
+    configuration.merging = MergePolicies(default: policy(device.policy))
     configuration.rejectionPolicy =
       switch device.refusals {
       case .keep: .keepPending

@@ -110,9 +110,9 @@ final class TypesRunner {
   private func sync(_ index: Int) async throws {
     let report = await store(index).sync()
     count("sync")
-    note("  pushed \(report.pushed), pulled \(report.pulled), failed \(report.failures.map(\.code))")
+    note("  pushed \(report.pushed), pulled \(report.pulled), failed \(report.rejected.map(\.code))")
     if !report.overwritten.isEmpty { count("overwritten") }
-    for failure in report.failures {
+    for failure in report.rejected {
       count("failure \(failure.code)")
       if history.isEnforced && failure.code != "mergeFailed" { count("refused by the rules") }
     }

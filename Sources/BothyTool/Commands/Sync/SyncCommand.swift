@@ -76,7 +76,7 @@ struct SyncCommand: AsyncParsableCommand {
 
   private func configure(_ configuration: inout SyncOptions) {
     if let preset { configuration = preset.configuration }
-    if let merge { configuration.merging = MergePolicies(merge.policy) }
+    if let merge { configuration.merging = MergePolicies(default: merge.policy) }
     guard watch else { return }
     if let scope { configuration.direction = scope }
     if let container {

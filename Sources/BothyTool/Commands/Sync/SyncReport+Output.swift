@@ -7,8 +7,8 @@ extension SyncReport {
   var text: String {
     var lines = ["Sent \(pushed), received \(pulled), \(requests) request\(requests == 1 ? "" : "s")."]
     if uploadedBlobs > 0 { lines.append("Uploaded \(uploadedBlobs) blob\(uploadedBlobs == 1 ? "" : "s").") }
-    lines += failures.map { "Rejected: \($0.operation.rawValue) of \($0.record): \($0.message)" }
-    let refused = Set(failures.map(\.record))
+    lines += rejected.map { "Rejected: \($0.operation.rawValue) of \($0.record): \($0.message)" }
+    let refused = Set(rejected.map(\.record))
     lines += overwritten.map { lost in
       refused.contains(lost.record)
         ? "Undone, because it was rejected: \(lost.record)"

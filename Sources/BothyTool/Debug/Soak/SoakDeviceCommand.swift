@@ -85,7 +85,7 @@ struct SoakDeviceCommand: AsyncParsableCommand {
   /// The configuration with short retry delays, so that a run is short.
   private static var syncConfiguration: SyncOptions {
     var configuration = SyncOptions()
-    configuration.merging = MergePolicies(.fieldByField)
+    configuration.merging = MergePolicies(default: .fieldByField)
     configuration.backoff = Backoff(first: .milliseconds(50), limit: .milliseconds(500))
     configuration.batchSize = 20
     configuration.pageSize = 10
