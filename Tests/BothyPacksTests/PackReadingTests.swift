@@ -21,6 +21,7 @@ import Testing
     let times = try pack.fetch(RecordQuery<PrayerTime>().where { $0.city == "City 3" && $0.day == 2 })
     #expect(times.count == 6 && times.allSatisfy { $0.city == "City 3" && $0.day == 2 })
     #expect(try pack.fetch(PrayerTime.self, id: "3/1/asr") == PrayerTime(3, 1, 3))
+    #expect(try pack.fetch(Reference<PrayerTime>(id: "3/1/asr")) == PrayerTime(3, 1, 3))
     #expect(try pack.count(RecordQuery<PrayerTime>().where { $0.city == "City 3" }) == 24)
     let shard = try #require(pack.manifest.files.first { $0.key == "City 3" })
     #expect(log.opened == ["index.sqlite", shard.name])

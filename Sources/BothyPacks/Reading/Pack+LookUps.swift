@@ -35,7 +35,7 @@ extension Pack {
   /// Returns the record that a reference names, or `nil` if the pack lacks it.
   ///
   /// Costs and throws like `fetch(_:id:)`. It is one look-up for each reference, so a query is cheaper for many.
-  public func resolve<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
+  public func fetch<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
     try fetch(Target.self, id: reference.id)
   }
 

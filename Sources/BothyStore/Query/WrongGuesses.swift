@@ -170,3 +170,19 @@ extension Field {
   )
   public var name: Field<String> { Field<String>("name") }
 }
+
+@available(
+  *, unavailable, message: "A row is a value of a type of your own: `SQLQuery(text, as: Share.self)`."
+)
+public struct SQLRow: Decodable, Sendable {
+  public subscript<Value: FieldConvertible>(column: String) -> Value? { nil }
+}
+
+@available(
+  *, unavailable,
+  message:
+    "Name the type of the rows: `SQLQuery(text, as: Share.self)`. Observers follow the tables that the text reads."
+)
+extension SQLQuery where Row == SQLRow {
+  public init(_ text: SQLText, reading types: any Entity.Type...) { self.init(text, as: SQLRow.self) }
+}
