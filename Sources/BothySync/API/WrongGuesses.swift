@@ -91,6 +91,15 @@ extension SyncedStore {
   public func subscribe(to container: String) async throws {}
 }
 
+extension StoreMaintenance {
+  @available(
+    *, unavailable,
+    message:
+      "The server has it: `bothy changes`. Decisions about local changes are in `journal.entries(for:)`."
+  )
+  public func history<E: Entity>(of record: E) async throws -> [JournalEntry] { [] }
+}
+
 extension Outbox {
   @available(*, unavailable, message: "Use `resolve(entry, .retry)`.")
   public func retry(_ entry: Entry) async throws {}
