@@ -76,6 +76,19 @@ extension SyncedStore {
     try await save(records, deleting: ids).map { ($0.record, $0.result) }
   }
 
+  /// Returns the record that a reference points at, by the read policy in force. One look-up, and one round trip
+  /// where the policy uses the server.
+  ///
+  /// The record that refers to it stays readable. `fetch(_:policy:)` with a reference returns `nil` where nothing is
+  /// there.
+  ///
+  /// - Throws: `BothyError` `.relatedRecordUnavailable`, which names the record, if it isn't here and could not be
+  ///   had. `.unreachable` under `.remote`.
+  public func resolve<Target: Entity>(_ reference: Reference<Target>) async throws -> Target {
+    let found = try await resolve([RecordID(Target.self, id: reference.id)])
+    return try found[0].entity(Target.self)
+  }
+
   /// Downloads the records of a query and the records that they refer to, for use without a network.
   ///
   /// Uses the read policy, or `.remoteElseLocal` if that is `.local`. Costs one fetch, then one round trip

@@ -303,4 +303,20 @@ struct StackMobReadingTests {
     pair.a.remote.isOffline = false
     #expect(try await pair.a.store.resolve([parent]).map(\.id) == ["P1"])
   }
+
+  /// Promises: S-13
+  @Test("A reference resolves to its record, or the error names it")
+  func reference() async throws {
+    let pair = try await Pair.preset(.stackMob) { $0.readPolicy = .remoteElseLocal }
+    try pair.b.insert("T1", "start")
+    await pair.b.store.sync(.both)
+    #expect(try await pair.a.store.resolve(Reference<Note>(id: "T1")).title == "start")
+    for isOffline in [false, true] {
+      pair.a.remote.isOffline = isOffline
+      let error = await #expect(throws: BothyError.self) {
+        try await pair.a.store.resolve(Reference<Note>(id: "none"))
+      }
+      #expect(error?.code == .relatedRecordUnavailable && error?.record == .note("none"))
+    }
+  }
 }
