@@ -74,15 +74,30 @@ extension SyncedStore {
   @available(*, unavailable, message: "Use `maintenance.reports`.")
   public var reports: AsyncStream<SyncReport> { maintenance.reports }
   @available(*, unavailable, message: "Use `options.network`.")
-  public var network: NetworkRules { options.network }
+  public var network: NetworkRules {
+    get { options.network }
+    set { options.network = newValue }
+  }
   @available(*, unavailable, message: "Use `options.readPolicy`.")
-  public var readPolicy: ReadPolicy { options.readPolicy }
+  public var readPolicy: ReadPolicy {
+    get { options.readPolicy }
+    set { options.readPolicy = newValue }
+  }
   @available(*, unavailable, message: "Use `options.writePolicy`.")
-  public var writePolicy: WritePolicy { options.writePolicy }
+  public var writePolicy: WritePolicy {
+    get { options.writePolicy }
+    set { options.writePolicy = newValue }
+  }
   @available(*, unavailable, message: "Use `options.merging`.")
-  public var merging: MergePolicies { options.merging }
+  public var merging: MergePolicies {
+    get { options.merging }
+    set { options.merging = newValue }
+  }
   @available(*, unavailable, message: "Use `options.isForeground`.")
-  public var isForeground: Bool { options.isForeground }
+  public var isForeground: Bool {
+    get { options.isForeground }
+    set { options.isForeground = newValue }
+  }
   @available(*, unavailable, message: "Use `sync(.push)`.")
   public func push() async throws {}
   @available(*, unavailable, message: "Use `sync(.pull)`.")
