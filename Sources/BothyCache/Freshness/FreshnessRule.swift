@@ -25,7 +25,7 @@ public struct FreshnessRule: Sendable {
     case immutable
   }
 
-  package let base: Base
+  package private(set) var base: Base
   /// The time from which the age of an entry counts, under `fixed` and `notBefore`.
   package var stamp: Stamp
   /// The time before which entries are stale in any case, by their stamp.
@@ -122,6 +122,13 @@ public struct FreshnessRule: Sendable {
   /// `ReadPolicy.remote` and `.remoteElseLocal` do so, by a conditional request. Responses that say that nothing exists
   /// are fresh for ten minutes.
   public static let manual = FreshnessRule(.manual, negative: .minutes(10))
+
+  /// Returns this rule with HTTP's lifetimes, and another one for responses without a lifetime in their fields.
+  func otherwise(_ lifetime: Duration) -> FreshnessRule {
+    var rule = self
+    rule.base = .http(min: 0, max: .max, otherwise: lifetime.wholeMilliseconds)
+    return rule
+  }
 
   /// Creates the rule of an expiration interval. Without one it is `http`. Returns `nil` for a negative one.
   package init?(expirationInterval: Duration?) {

@@ -11,10 +11,12 @@ package final class SourceRegistry: Sendable {
 
   package init() {}
 
-  /// Adds the source. A known source gets the new rule, limits, headers and names.
+  /// Adds the source, with the lifetime that the terms of its hosts demand. A known source gets the new rule, limits,
+  /// headers and names.
   ///
   /// - Throws: `BothyError.sourceConflict` if a source with different keys has the id.
   package func register(_ source: ResourceSource) throws(BothyError) {
+    let source = source.underTerms()
     let isFree = state.withLock { state in
       let index = source.id.index
       while state.sources.count <= index { state.sources.append(nil) }

@@ -11,7 +11,7 @@ import Synchronization
 /// ```
 ///
 /// It looks at where the map moves or was dragged, how fast, and at the zooms that were shown before. Of a source that
-/// doesn't allow bulk downloads, it loads one ring around the shown tiles and no more.
+/// doesn't allow bulk downloads, or whose provider forbids them, it loads one ring around the shown tiles and no more.
 ///
 /// Tiles that are stored at any age cost no request. A tile isn't tried twice within five minutes, and failures are left
 /// to the reader of the tile.
@@ -95,10 +95,12 @@ private final class TilesAhead: Sendable {
   /// Plans again after a change. The plans of calls at the same time replace one another in the order of their changes.
   func plan(limit: Int, for prefetcher: Prefetcher<Tile>, after change: (inout MapActivity) -> Void) {
     let (source, now) = (layer.source, layer.cache.now)
+    let allowsBulk = layer.cache.allowsBulk(
+      ResourceKey(source.id, zoom: source.zooms.lowerBound, x: 0, y: 0))
     known.withLock { known in
       change(&known.activity)
       let tiles = PrefetchPlan.tiles(
-        known.activity, in: source.zoomRange, isRingOnly: !source.allowsBulkDownload, limit: limit)
+        known.activity, in: source.zoomRange, isRingOnly: !allowsBulk, limit: limit)
       let due = tiles.filter { tile in
         known.attempts[tile].map { now < $0 || now - $0 >= Self.pause } ?? true
       }

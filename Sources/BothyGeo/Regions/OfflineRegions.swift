@@ -318,20 +318,13 @@ public final class OfflineRegions: Sendable {
         "The source \(plan.source) does not allow bulk downloads. Use one that does; where its "
           + "owner has agreed, say so with the source.")
     }
-    try ProviderTerms.checkBulk(plan.map?.hosts ?? source.knownHosts)
+    let first = ResourceKey(source.id, zoom: plan.zooms.lowest, x: 0, y: 0)
+    try ProviderTerms.checkBulk(plan.map.map { Array($0.hosts) } ?? source.hosts(for: first))
     return source
   }
 }
 
 extension ResourceSource {
-  /// The hosts of requests for tiles, as far as a template has them.
-  fileprivate var knownHosts: Set<String> {
-    guard address.templateText != nil else { return [] }
-    let first = ResourceKey(id, zoom: 0, x: 0, y: 0)
-    return Set(
-      (0..<max(1, hosts.count)).compactMap { StyleAddress(publicURL(for: first, host: $0))?.host })
-  }
-
   /// True if the source has addresses of tiles.
   fileprivate var hasTiles: Bool {
     switch address.form {

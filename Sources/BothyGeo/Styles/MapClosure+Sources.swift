@@ -79,9 +79,6 @@ extension MapClosure {
       else { continue }
       source.zooms = part.zooms.lowest...part.zooms.highest
       source.names = SourceNames(short: part.names[0], long: part.names[0], attribution: part.attribution)
-      if let terms = ProviderTerms.of(host: StyleArchive.web(template)?.host ?? "") {
-        source.freshness = terms.applied(to: source.freshness)
-      }
       try Self.add(source, to: cache)
     }
   }

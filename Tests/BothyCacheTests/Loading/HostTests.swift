@@ -118,6 +118,28 @@ struct HostTests {
     #expect(times.count == 9)
   }
 
+  /// Promises: A-75
+  @Test("The rate of a provider holds for all of its hosts and sources together")
+  func providerRate() async throws {
+    let bench = FetchBench(total: 400) { _, _ in .init(200) }
+    try await bench.moving {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<150 {
+          let host = number % 3 == 0 ? "tiles.mapbox.com" : "api.mapbox.com:443"
+          let order = FetchBench.order("https://\(host)/\(number)") {
+            $0.limits = HostLimits(perHost: 400)
+            $0.rateGroup = "source \(number % 2)"
+          }
+          group.addTask { _ = try await bench.fetcher.fetch(order, for: InFlightRequest()) }
+        }
+        try await group.waitForAll()
+      }
+    }
+    let times = bench.times.value.map { Int(($0 / .milliseconds(1)).rounded()) }
+    #expect(times.count == 150)
+    for (index, time) in times.enumerated().dropFirst(100) { #expect(time >= (index - 99) * 10 - 1) }
+  }
+
   @Test("New limits of a source hold from its next request on")
   func changedLimits() async throws {
     let gate = Latch()

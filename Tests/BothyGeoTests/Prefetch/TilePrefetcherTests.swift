@@ -8,9 +8,11 @@ import Testing
 @Suite("Tiles loaded ahead through a cache", .timeLimit(.minutes(5)))
 struct TilePrefetcherTests {
   /// Returns a layer of a source on the rig's server and files.
-  private func layer(_ server: TileServer, _ scratch: TemporaryFolder, allowsBulk: Bool) throws -> TileLayer {
+  private func layer(
+    _ server: TileServer, _ scratch: TemporaryFolder, allowsBulk: Bool, host: String = "tiles.example"
+  ) throws -> TileLayer {
     let source = try ResourceSource(
-      "walks", template: "https://tiles.example/{z}/{x}/{y}.json", freshness: .fixed(.days(7)),
+      "walks", template: "https://\(host)/{z}/{x}/{y}.json", freshness: .fixed(.days(7)),
       userAgent: "Tests/1 (tests.example)", allowsBulkDownload: allowsBulk)
     let store = try DiskStore(path: scratch.file("cache.sqlite"))
     return TileLayer(
@@ -50,6 +52,20 @@ struct TilePrefetcherTests {
     none.show([shown])
     await none.idle()
     #expect(server.requests.isEmpty)
+    let ahead = TilePrefetcher(layer)
+    ahead.show([shown])
+    ahead.move(to: shown.bounds.center, course: 90, speed: 25)
+    await ahead.idle()
+    #expect(server.requests.count == 8)
+    try await layer.cache.close()
+  }
+
+  /// Promises: A-75
+  @Test("A provider that forbids bulk downloads gets one ring, whatever the source says")
+  func forbidden() async throws {
+    let (server, scratch) = (TileServer(), try TemporaryFolder())
+    let layer = try layer(server, scratch, allowsBulk: true, host: "tile.openstreetmap.org")
+    let shown = try Tile(x: 18_100, y: 23_960, zoom: 16)
     let ahead = TilePrefetcher(layer)
     ahead.show([shown])
     ahead.move(to: shown.bounds.center, course: 90, speed: 25)

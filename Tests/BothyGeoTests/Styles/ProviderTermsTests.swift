@@ -43,6 +43,49 @@ struct ProviderTermsTests {
     #expect(otherwise == 7 * 86_400_000, "kept for a week if the server says nothing")
   }
 
+  /// Returns a source on a provider that forbids to load in advance, and says otherwise itself.
+  private func claiming(_ id: SourceID, _ template: String, _ rule: FreshnessRule = .http) throws
+    -> ResourceSource
+  {
+    try ResourceSource(
+      id, template: template, hosts: template.contains("{s}") ? ["a", "b"] : [], freshness: rule,
+      userAgent: "Tests/1 (tests.test)", allowsBulkDownload: true)
+  }
+
+  /// Promises: A-75
+  @Test("Every source of a provider's hosts keeps copies for the time of the terms")
+  func lifetime() throws {
+    let rig = try StyleRig()
+    let own = FreshnessRule.fixed(.days(1))
+    let sources = [
+      try claiming("plain", "https://{s}.tile.openstreetmap.org/{z}/{x}/{y}.png"),
+      try claiming("paths", "https://vector.openstreetmap.org/shortbread_v1"),
+      try claiming("other", "https://tiles.test/{z}/{x}/{y}.png"),
+      try claiming("own", "https://tile.openstreetmap.org/{z}/{x}/{y}.png", own),
+    ]
+    for source in sources { try rig.cache.register(source) }
+    let week = FreshnessRule.http(otherwise: .days(7)).base
+    let rules = try sources.map { try #require(rig.cache.source($0.id)).freshness.base }
+    #expect(rules == [week, week, FreshnessRule.http.base, own.base])
+  }
+
+  /// Promises: A-75
+  @Test("Nothing of such a provider is prefetched, whatever the source says")
+  func prefetch() throws {
+    let rig = try StyleRig()
+    let source = try claiming("osm", "https://tile.openstreetmap.org/{z}/{x}/{y}.png")
+    try rig.cache.register(source)
+    let (named, addressed) = (
+      try source.key(zoom: 3, x: 1, y: 2),
+      try #require(rig.cache.source("bright")).key(url: "https://tile.openstreetmap.org/3/1/2.png")
+    )
+    let ahead = ResourcePrefetcher(rig.cache)
+    ahead.pause()
+    #expect(ahead.want([named, addressed]) == 0)
+    let free = try #require(rig.cache.source("bright")).key(url: "https://maps.test/3/1/2.png")
+    #expect(ahead.want([free]) == 1)
+  }
+
   @Test(
     "Providers are found by host, and names that only look alike are others",
     arguments: [
@@ -72,5 +115,8 @@ struct ProviderTermsTests {
     #expect(terms.applied(to: .fixed(.days(1))).base == FreshnessRule.fixed(.days(1)).base)
     #expect(
       terms.applied(to: .http(otherwise: .days(30))).base == FreshnessRule.http(otherwise: .days(30)).base)
+    var shared = FreshnessRule.http
+    shared.isShared = true
+    #expect(terms.applied(to: shared).isShared)
   }
 }

@@ -8,7 +8,8 @@
 ///
 /// Requests of readers run before it, and it never takes a host's last free connection, unless the source allows a
 /// single one. A reader of a resource that is being prefetched joins its load. Resources that are stored and fresh cost
-/// no request. Sources that do not allow bulk downloads are ignored. Releasing the prefetcher cancels its loads.
+/// no request. Sources that do not allow bulk downloads are ignored, and so are hosts whose terms forbid them. Releasing
+/// the prefetcher cancels its loads.
 public final class ResourcePrefetcher: Sendable {
   private let prefetcher: Prefetcher<ResourceKey>
   private let cache: ResourceCache
@@ -20,7 +21,7 @@ public final class ResourcePrefetcher: Sendable {
   /// that the cache's loader reports. With URLSession on Apple's platforms, the policy needs no further code.
   public init(_ cache: ResourceCache, policy: PrefetchPolicy = PrefetchPolicy()) {
     prefetcher = Prefetcher(policy) {
-      cache.source($0.source)?.allowsBulkDownload ?? false
+      cache.allowsBulk($0)
     } load: { key in
       // A failed prefetch is left to the next reader. The cache has counted it.
       if !cache.isNetworkSuspended { _ = try? await cache.value(key, priority: .prefetch) }

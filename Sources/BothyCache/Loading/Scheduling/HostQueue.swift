@@ -23,6 +23,8 @@ struct HostQueue: ~Copyable {
     /// The time until which it waits for a host that is paused or down.
     var latest: Duration
     var hasAlias: Bool
+    /// The terms of the host's provider, if they state a rate. All sources of the provider share it.
+    var terms: ProviderTerms?
   }
 
   /// The outcome of an admitted request in terms of its host.
@@ -68,6 +70,8 @@ struct HostQueue: ~Copyable {
   private let rules: Rules
   private var hosts: [Origin: Host] = [:]
   private var buckets: [String: TokenBucket] = [:]
+  /// The rates of providers, by their names.
+  private var providers: [String: TokenBucket] = [:]
   /// The waiting requests, ordered by urgency and then by arrival.
   private var waiting: [Asking] = []
   private var running: [Int: Running] = [:]
@@ -89,6 +93,10 @@ struct HostQueue: ~Copyable {
         .change(rate: rate, burst: burst, now)
     } else {
       buckets[group] = nil
+    }
+    if let terms = asking.terms, let rate = terms.requestsPerSecond, providers[terms.name] == nil {
+      // The requests of a second may be sent at once.
+      providers[terms.name] = TokenBucket(rate: Double(rate), burst: rate, now: now)
     }
     insert(asking)
   }
@@ -148,7 +156,9 @@ struct HostQueue: ~Copyable {
     else {
       return .wait(until: nil)
     }
-    if let next = buckets[Self.bucket(asking)]?.next(now), next > now { return .wait(until: next) }
+    let own = buckets[Self.bucket(asking)]?.next(now) ?? now
+    let next = max(own, asking.terms.flatMap { providers[$0.name]?.next(now) } ?? now)
+    if next > now { return .wait(until: next) }
     return .go(isProbe: host.circuit.isDown)
   }
 
@@ -163,6 +173,7 @@ struct HostQueue: ~Copyable {
 
   private mutating func admit(_ asking: Asking, isProbe: Bool, _ now: Duration) {
     buckets[Self.bucket(asking)]?.take(now)
+    if let terms = asking.terms { providers[terms.name]?.take(now) }
     running[asking.ticket] = Running(origin: asking.origin, hasAlias: asking.hasAlias, isProbe: isProbe)
     hosts[asking.origin]?.running += 1
     if isProbe { hosts[asking.origin]?.circuit.isProbing = true }

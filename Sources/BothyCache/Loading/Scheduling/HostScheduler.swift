@@ -34,6 +34,7 @@ package final class HostScheduler: Sendable {
       state.nextTicket += 1
       return state.nextTicket
     }
+    let terms = ProviderTerms.withRate(origin)
     flight.listen { [weak self] priority in self?.change(ticket, to: priority) }
     defer { flight.listen(nil) }
     let failure = await withTaskCancellationHandler {
@@ -45,7 +46,8 @@ package final class HostScheduler: Sendable {
           state.table.request(
             HostQueue.Asking(
               ticket: ticket, origin: origin, limits: order.limits, rateGroup: order.rateGroup,
-              priority: flight.priority, latest: now + order.retry.patience, hasAlias: hasAlias), now: now)
+              priority: flight.priority, latest: now + order.retry.patience, hasAlias: hasAlias, terms: terms),
+            now: now)
           return false
         }
         if isGone { continuation.resume(returning: .cancelled) } else { pass() }

@@ -19,6 +19,9 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     self.authority = authority.lowercased()
   }
 
+  /// The host in lower case, without a port.
+  var host: String { String(authority.prefix { $0 != ":" }) }
+
   package var description: String { scheme + "://" + authority }
 }
 

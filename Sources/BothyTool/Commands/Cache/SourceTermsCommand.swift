@@ -1,5 +1,5 @@
 import ArgumentParser
-import BothyGeo
+import BothyCache
 import BothyStore
 
 /// `bothy source terms`: prints the terms of use of well-known providers.
@@ -9,7 +9,8 @@ struct SourceTermsCommand: AsyncParsableCommand {
     abstract: "Prints what well-known providers of maps allow.",
     discussion: """
       They are a summary of each provider's page when this version was made; the page
-      decides. A region of a provider that forbids to load in bulk is refused.
+      decides. A region of a provider that forbids to load in bulk is refused. Rates and
+      the days to keep a copy apply to all sources of the provider's hosts.
 
       Example:  bothy source terms
                 bothy source terms openstreetmap --json
@@ -25,10 +26,11 @@ struct SourceTermsCommand: AsyncParsableCommand {
       throw ToolError("The terms of '\(name ?? "")' aren't known here. Known: \(known).")
     }
     try output.print {
-      var table = TextTable(["provider", "hosts", "bulk", "a month", "kept", "page"])
+      var table = TextTable(["provider", "hosts", "bulk", "a second", "a month", "kept", "page"])
       for terms in found {
         table.add([
           terms.name, terms.hosts.joined(separator: " "), terms.bulk.rawValue,
+          terms.requestsPerSecond.map { "\($0)" } ?? "-",
           terms.requestsPerMonth.map { "\($0)" } ?? "-", terms.leastDays.map { "\($0) days" } ?? "-",
           terms.page,
         ])
@@ -39,6 +41,7 @@ struct SourceTermsCommand: AsyncParsableCommand {
         writer.member("name", terms.name)
         writer.names("hosts", terms.hosts)
         writer.member("bulk", terms.bulk.rawValue)
+        writer.member("requestsPerSecond", terms.requestsPerSecond)
         writer.member("requestsPerMonth", terms.requestsPerMonth)
         writer.member("leastDays", terms.leastDays)
         writer.member("lastZoom", terms.lastZoom)

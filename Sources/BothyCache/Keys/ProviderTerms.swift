@@ -1,8 +1,8 @@
-import BothyCache
-
 /// The terms of use of a well-known provider of maps, by the hosts of its tiles.
 ///
-/// They are a summary of what the provider's page said when this version was made. The page decides.
+/// They are a summary of what the provider's page said when this version was made. The page decides. They apply to
+/// every source of these hosts: the rate to all requests together, the lifetime to a source whose address names such a
+/// host, and `bulk` to regions and prefetching.
 package struct ProviderTerms: Sendable, Hashable {
   /// The attitude to loading an area in advance.
   package enum Bulk: String, Sendable {
@@ -20,6 +20,10 @@ package struct ProviderTerms: Sendable, Hashable {
   package var hosts: [String]
   /// The attitude to loading an area in advance.
   package var bulk: Bulk
+  /// The requests of a second that all users of a key may send together, or `nil` if the provider states no number.
+  ///
+  /// A provider with several services has the number of the strictest.
+  package var requestsPerSecond: Int?
   /// The requests of a month that a free use may send, or `nil` if the provider states no number.
   package var requestsPerMonth: Int?
   /// The shortest time in days to keep a copy before asking again, if the server states none, or `nil`.
@@ -33,7 +37,12 @@ package struct ProviderTerms: Sendable, Hashable {
 
   /// Returns the terms for a host, or `nil` for a host that isn't known.
   package static func of(host: String) -> ProviderTerms? {
-    known.first { $0.hosts.contains { host == $0 || host.hasSuffix("." + $0) } }
+    known.first { $0.hosts.contains { isBelow($0, host) } }
+  }
+
+  /// Returns true for the name itself, and for names that end in a dot and the name.
+  private static func isBelow(_ name: String, _ host: String) -> Bool {
+    host.hasSuffix(name) && (host.dropLast(name.count).last ?? ".") == "."
   }
 
   /// The known providers, by name.
@@ -46,11 +55,11 @@ package struct ProviderTerms: Sendable, Hashable {
     ),
     ProviderTerms(
       name: "google", hosts: ["tile.googleapis.com", "maps.googleapis.com", "google.com"], bulk: .forbidden,
-      page: "https://cloud.google.com/maps-platform/terms",
+      requestsPerSecond: 100, page: "https://cloud.google.com/maps-platform/terms",
       remark: "Content of maps may not be kept, except where the terms of a service say so."),
     ProviderTerms(
       name: "mapbox", hosts: ["api.mapbox.com", "tiles.mapbox.com"], bulk: .byAgreement,
-      page: "https://www.mapbox.com/legal/tos",
+      requestsPerSecond: 100, page: "https://www.mapbox.com/legal/tos",
       remark:
         "Each device loads its own copies from the service, for one user, and its own library limits how many."
     ),
@@ -105,8 +114,48 @@ package struct ProviderTerms: Sendable, Hashable {
   /// Returns the freshness rule of a source with these terms. A rule that the app chose itself stays.
   package func applied(to rule: FreshnessRule) -> FreshnessRule {
     guard let leastDays, rule.base == .http(min: 0, max: .max, otherwise: 0) else { return rule }
-    var longer = FreshnessRule.http(otherwise: .days(leastDays))
-    longer.staleUse = rule.staleUse
-    return longer
+    return rule.otherwise(.days(leastDays))
+  }
+
+  /// Returns the terms of the provider of a host, if they state a rate.
+  static func withRate(_ origin: Origin) -> ProviderTerms? {
+    guard let terms = of(host: origin.host), terms.requestsPerSecond != nil else { return nil }
+    return terms
+  }
+}
+
+extension ResourceSource {
+  /// Returns the names of the hosts that may receive requests for a resource, without ports.
+  package func hosts(for key: ResourceKey) -> [String] {
+    (0..<max(1, hosts.count)).compactMap { Origin(publicURL(for: key, host: $0))?.host }
+  }
+
+  /// The hosts that the address names. A source of any address, or with a rule of the app's own, may name none.
+  private var namedHosts: [String] {
+    switch address.form {
+    case .anywhere: []
+    case .custom: hosts
+    case .base: hosts(for: ResourceKey(id, path: ""))
+    case .tiles: hosts(for: ResourceKey(id, zoom: 0, x: 0, y: 0))
+    }
+  }
+
+  /// Returns the source with the lifetime that the terms of its hosts demand.
+  func underTerms() -> ResourceSource {
+    var source = self
+    for host in namedHosts {
+      guard let terms = ProviderTerms.of(host: host) else { continue }
+      source.freshness = terms.applied(to: source.freshness)
+    }
+    return source
+  }
+}
+
+extension ResourceCache {
+  /// Returns true if a resource may be loaded before a reader asks for it: its source allows that, and no terms of a
+  /// host forbid it. A source that isn't registered allows nothing.
+  package func allowsBulk(_ key: ResourceKey) -> Bool {
+    guard let source = registry[key.source]?.source, source.allowsBulkDownload else { return false }
+    return source.hosts(for: key).allSatisfy { ProviderTerms.of(host: $0)?.bulk != .forbidden }
   }
 }
