@@ -6,6 +6,7 @@ public import HTTPTypes
 package struct Admission: Sendable {
   package var key: ResourceKey
   package var status: Int
+  package var fields: HTTPFields
   package var body: Data
   /// The entry that the response replaces.
   package var stored: CacheEntry?
@@ -52,9 +53,9 @@ public struct ReadOptions: Sendable {
   package var typed: TypedDemand?
   /// Called before a response with bytes, or one that says that nothing exists, replaces the stored entry.
   ///
-  /// False rejects the response as unexpected content. A read that joins another read's request accepts what that read
-  /// admits.
-  package var admits: (@Sendable (Admission) -> Bool)?
+  /// False rejects the response as unexpected content. It may wait for other requests. A read that joins another read's
+  /// request accepts what that read admits.
+  package var admits: (@Sendable (Admission) async -> Bool)?
   /// The place for a response that would replace a stored entry, or `nil` to replace it at once.
   package var stage: EntryStage?
   /// The holder of a pin that doesn't keep an entry when the server says that the resource is gone, or `nil`. The app

@@ -116,7 +116,7 @@ extension ResourceCache {
         } ?? false
       let (objection, known, isPinned) = await objection(to: fetched, current, demand)
       if objection == nil || objection == .gone,
-        let failure = refusal(of: answer, fetched.url, known, demand)
+        let failure = await refusal(of: answer, fetched.url, known, demand)
       {
         return .failed(BothyError(failure, demand.key))
       }
@@ -152,22 +152,23 @@ extension ResourceCache {
         letsGo = (try? await disk.read { try !$0.isPinned(key, besides: holder) }) ?? false  // likewise
       }
     }
-    let rule = ReplacementRule(
+    var rule = ReplacementRule(
       demand.key, in: demand.source, stored: stored, isPinned: isPinned, letsGo: letsGo)
+    if rule.needsNeighbor(answer) { rule.neighbor = await storedNeighbor(of: demand.key) }
     return (rule.objection(to: answer, asked: demand.order([:]).urls), stored, isPinned)
   }
 
   /// Returns a failure if the caller's `admits` rejects the response, else `nil`.
   private func refusal(
     of answer: Answer, _ url: String, _ stored: StoredEntry?, _ demand: Demand
-  ) -> AnswerFailure? {
+  ) async -> AnswerFailure? {
     guard let admits = demand.options.admits,
       [.body, .negative].contains(AnswerKind(status: answer.status))
     else { return nil }
     let admission = Admission(
-      key: demand.key, status: answer.status, body: answer.body, stored: stored?.entry,
+      key: demand.key, status: answer.status, fields: answer.fields, body: answer.body, stored: stored?.entry,
       strangeHost: ReplacementRule.strangeHost(url, demand.order([:]).urls))
-    if admits(admission) { return nil }
+    if await admits(admission) { return nil }
     return AnswerFailure(status: answer.status, isTransient: false, mismatch: .bytes)
   }
 

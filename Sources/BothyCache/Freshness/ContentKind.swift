@@ -46,6 +46,21 @@ enum ContentKind: Sendable, Hashable {
     return type.isEmpty || type.hasPrefix("text/") ? .text : .data
   }
 
+  /// True if JSON is that of a map: GeoJSON, TopoJSON or a grid of texts. Bytes that are packed with gzip are unpacked.
+  static func isMapData(_ body: Data) -> Bool {
+    let text = Gzip.isPacked(body) ? (try? Gzip.unpack(body, limit: unpackedLimit)) ?? Data() : body
+    return ["\"Feature", "\"coordinates\"", "\"arcs\"", "\"grid\""].contains { member in
+      text.range(of: Data(member.utf8)) != nil
+    }
+  }
+
+  /// True if the bytes are a text that begins as HTML and XML do.
+  static func isMarkup(_ body: Data) -> Bool {
+    let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF]
+    let head = body.prefix(1024).drop { blanks.contains($0) }
+    return head.first == UInt8(ascii: "<") && !head.contains { $0 < 9 }
+  }
+
   /// Returns the media type in lower case and without parameters, or `nil` without the field.
   static func mediaType(_ fields: HTTPFields) -> String? {
     fields[.contentType].map { said in

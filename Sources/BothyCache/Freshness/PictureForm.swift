@@ -41,6 +41,20 @@ struct PictureForm: Sendable, Hashable {
     format == other.format && (size == nil || other.size == nil || size == other.size)
   }
 
+  /// True if the picture is as wide as it is high, or `nil` if its size isn't known.
+  var isSquare: Bool? { size.map { $0.width == $0.height } }
+
+  /// True if the picture has so few bytes for its size that it hardly shows more than one color, as one of the sea.
+  ///
+  /// Deflate makes equal bytes 1032 times as short at best, and a pixel has up to four bytes.
+  func isBlank(_ body: Data) -> Bool {
+    let pixels = size.map { $0.width * $0.height } ?? 0
+    return format != .svg && body.count <= Self.blankBytes + pixels / 256
+  }
+
+  /// The bytes that a picture of one color may have besides its pixels.
+  private static let blankBytes = 1024
+
   /// True if the bytes extend to the end mark of a picture of this format.
   func isWhole(_ body: Data) -> Bool {
     let tail = [UInt8](body.suffix(64))

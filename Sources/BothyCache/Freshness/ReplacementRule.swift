@@ -8,8 +8,9 @@ internal import HTTPTypes
 ///
 /// 1. A pinned entry is never replaced by a response that says that nothing exists, that is empty, or that must not be
 ///    stored, unless the caller has decided so (`letsGo`).
-/// 2. A tile must be content of its source, judged by its bytes, by the stored entry, and by its address's extension.
-/// 3. A picture is only replaced by one of equal format and size.
+/// 2. A tile must be content of its source, judged by its bytes. They are compared with the stored entry and with the
+///    form that the source states, or else its address's extension. Without either, a stored neighbor decides.
+/// 3. A picture is only replaced by one of equal format and size. Beside square pictures, the first one is square too.
 /// 4. A response that ends with its connection may have been cut off. It counts only if its content has an end mark.
 /// 5. Over plain HTTP, a response from another host after a redirect replaces nothing.
 struct ReplacementRule: Sendable {
@@ -17,6 +18,14 @@ struct ReplacementRule: Sendable {
   let key: ResourceKey
   /// The extension of the address, such as `png`, or empty without one.
   let ending: String
+  /// The form of the source's tiles, by its description or the extension, or `nil` if nothing states it.
+  let form: TileForm?
+  /// A stored tile near the requested one. It is only looked up if `needsNeighbor` says so.
+  var neighbor: StoredEntry?
+  /// True if a style or a TileJSON document states the form.
+  private let isStated: Bool
+  /// True if the resources lie in one file on a server, which is checked as a whole.
+  private let isInArchive: Bool
   /// The source's expected content, or `nil` without an expectation.
   let expectation: ContentExpectation?
   /// The entry that the response replaces, or `nil` if it is missing, negative or empty.
@@ -35,6 +44,9 @@ struct ReplacementRule: Sendable {
     expectation = source.content
     self.stored = stored.flatMap { $0.isAbsent || $0.entry.body.isEmpty ? nil : $0 }
     ending = Self.ending(of: source.publicURL(for: key))
+    isStated = source.tileForm != nil
+    form = source.tileForm ?? TileForm(name: ending)
+    isInArchive = source.container != nil
   }
 
   /// True if the decision depends on whether the stored entry is pinned.
@@ -42,6 +54,14 @@ struct ReplacementRule: Sendable {
     let control = CacheControl(answer.fields)
     return answer.body.isEmpty || answer.endsByClosing || AnswerKind(status: answer.status) != .body
       || control.noStore || control.isPrivate
+  }
+
+  /// True if the decision about a first picture depends on what is stored beside it.
+  func needsNeighbor(_ answer: FetchedAnswer) -> Bool {
+    guard isTile, stored == nil, expectation == nil, let picture = PictureForm(answer.body) else {
+      return false
+    }
+    return form == nil || picture.isSquare == false
   }
 
   /// Returns the reason why a response may not replace the stored entry, or `nil` if it may.
@@ -69,17 +89,20 @@ struct ReplacementRule: Sendable {
     if takesAll { return nil }
     let kind = ContentKind(answer.fields, answer.body)
     let known = stored.map { ContentKind($0.entry.metadata.fields, $0.entry.body) }
-    let fitsName = nameFits(kind, answer.body)
+    let fitsForm = formFits(kind, answer.body)
     guard let stored, let known else {
-      return fitsName == false || kind == .page && refusesPages ? Self.named(answer) : nil
+      let isRefused =
+        fitsForm == false || kind == .page && refusesPages || isForeign(kind, answer.body)
+        || isUnlikeNeighbor(kind, answer.body)
+      return isRefused ? Self.named(answer) : nil
     }
     // The stored entry may not fit the source if an earlier version stored it without this check.
-    let isMended = fitsName == true && nameFits(known, stored.entry.body) == false
+    let isMended = fitsForm == true && formFits(known, stored.entry.body) == false
     if isMended { return nil }
     if !Self.mayReplace(known, by: kind, isTile: isTile) || kind == .page && refusesPages && known != .page {
       return Self.named(answer)
     }
-    if fitsName == false, nameFits(known, stored.entry.body) != false { return Self.named(answer) }
+    if fitsForm == false, formFits(known, stored.entry.body) != false { return Self.named(answer) }
     guard isTile, let old = PictureForm(stored.entry.body), let new = PictureForm(answer.body) else {
       return nil
     }
@@ -94,19 +117,41 @@ struct ReplacementRule: Sendable {
       return .mediaType(type)
     }
     let wasPicture = stored.map { PictureForm($0.entry.body) != nil } ?? false
-    return isTile && (wasPicture || Self.pictureEndings.contains(ending)) ? .empty : nil
+    return isTile && (wasPicture || form == .picture) ? .empty : nil
   }
 
-  /// Returns true if the kind fits the extension of the tile's address, or `nil` if the extension does not decide.
-  private func nameFits(_ kind: ContentKind, _ body: Data) -> Bool? {
+  /// Returns true if the kind is of the tile's form, or `nil` if nothing states the form.
+  private func formFits(_ kind: ContentKind, _ body: Data) -> Bool? {
     // The source's expected content is checked elsewhere, and is more precise than an address.
     guard isTile, expectation == nil else { return nil }
-    switch ending {
-    case "pbf", "mvt": return kind == .vectorTile
-    case "json", "geojson", "topojson": return kind == .json
-    case _ where Self.pictureEndings.contains(ending): return PictureForm(body) != nil
-    default: return kind == .page || kind == .text ? false : nil
+    switch form {
+    case .vector: return kind == .vectorTile
+    case .json: return kind == .json
+    case .picture where isStated: return kind == .picture && PictureForm(body)?.isSquare != false
+    case .picture: return PictureForm(body) != nil
+    case nil: return kind == .page || kind == .text ? false : nil
     }
+  }
+
+  /// True if first content is of a kind that only a network sends in place of such a resource.
+  private func isForeign(_ kind: ContentKind, _ body: Data) -> Bool {
+    guard expectation == nil, !isInArchive else { return false }
+    guard isTile else {
+      return kind == .picture && Self.endings.subtracting(Self.pictureEndings).contains(ending)
+    }
+    guard form == nil else { return false }
+    return kind == .json && !ContentKind.isMapData(body) || kind == .data && ContentKind.isMarkup(body)
+  }
+
+  /// True if a first picture isn't of the source, by the tile that is stored beside it.
+  ///
+  /// A wrong neighbor refuses no tile but pictures, as networks send no vector tiles.
+  private func isUnlikeNeighbor(_ kind: ContentKind, _ body: Data) -> Bool {
+    guard kind == .picture, let neighbor = neighbor?.entry else { return false }
+    if form == nil, [.vectorTile, .json].contains(ContentKind(neighbor.metadata.fields, neighbor.body)) {
+      return true
+    }
+    return PictureForm(neighbor.body)?.isSquare == true && PictureForm(body)?.isSquare == false
   }
 
   private static func mayReplace(_ old: ContentKind, by new: ContentKind, isTile: Bool) -> Bool {
@@ -162,11 +207,13 @@ struct ReplacementRule: Sendable {
     return file[file.index(after: dot)...].lowercased()
   }
 
-  private static let pictureEndings: Set<String> = ["png", "jpg", "jpeg", "gif", "webp", "avif", "svg"]
+  private static let pictureEndings: Set<String> = [
+    "png", "jpg", "jpeg", "gif", "webp", "avif", "svg", "heic", "ico", "bmp", "tif", "tiff",
+  ]
 
   private static let endings: Set<String> = pictureEndings.union([
-    "heic", "ico", "bmp", "tif", "tiff", "json", "geojson", "topojson", "pbf", "mvt", "terrain", "css", "js",
-    "mjs", "wasm", "map", "woff", "woff2", "ttf", "otf", "mp3", "m4a", "ogg", "mp4", "webm", "zip", "gz",
-    "pmtiles", "mbtiles", "sqlite", "csv", "gpx", "pdf",
+    "json", "geojson", "topojson", "pbf", "mvt", "terrain", "css", "js", "mjs", "wasm", "map", "woff",
+    "woff2", "ttf", "otf", "mp3", "m4a", "ogg", "mp4", "webm", "zip", "gz", "pmtiles", "mbtiles", "sqlite",
+    "csv", "gpx", "pdf",
   ])
 }

@@ -30,8 +30,9 @@ public struct ResourceSource: Sendable, Identifiable {
   /// The expected content. Other content is rejected and does not change the stored entry.
   ///
   /// `nil`, the default, rejects a web page instead of a tile, of a resource with another file extension (`.png`,
-  /// `.json`), or of a resource that was stored as something else. It accepts only a picture instead of a picture. A
-  /// network's sign-in page therefore destroys nothing. `ContentExpectation()` accepts all.
+  /// `.json`), or of a resource that was stored as something else. It accepts only a picture instead of a picture. If
+  /// nothing states the form of the tiles, XML is rejected, JSON must be that of a map, and a picture isn't stored beside
+  /// vector tiles. A network's sign-in page therefore destroys nothing. `ContentExpectation()` accepts all.
   package var content: ContentExpectation?
   /// Names of query items that do not identify a resource. They are left out of keys and requests.
   package var ignoredQueryItems: Set<String>
@@ -52,6 +53,8 @@ public struct ResourceSource: Sendable, Identifiable {
   public var requiresUserAgent = true
   /// Returns false for a redirect that isn't followed, by its address and its target. `nil` follows all.
   package var admitsRedirect: (@Sendable (_ from: String, _ to: String) -> Bool)?
+  /// The form of the tiles, as a style or a TileJSON document states it. `nil` goes by the extension of the address.
+  package var tileForm: TileForm?
   /// The file that all resources of the source lie in, or `nil` if each has an address of its own.
   package var container: (any SourceContainer)?
 

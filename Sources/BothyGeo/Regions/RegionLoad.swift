@@ -43,7 +43,7 @@ enum RegionLoad: Sendable {
   ) async -> (load: RegionLoad, entityTag: String?) {
     var attempts = 3
     var options = ReadOptions(policy: .remote, priority: .background)
-    options.admits = { watch.admits($0) }
+    options.admits = { await watch.admits($0) }
     options.letsGo = watch.removesGone ? region.holder : nil
     options.stage = region.stage
     while true {

@@ -82,7 +82,9 @@ struct RegionRun {
     self.control = control
     self.freshness = freshness
     progress = RegionProgress(total: region.tiles)
-    watch = ReplacementWatch(tiles: region.tiles, removesGone: region.run.removesGone)
+    watch = ReplacementWatch(
+      tiles: region.tiles, removesGone: region.run.removesGone,
+      NetworkProbe(cache: cache, style: region.plan.documentKeys.first))
     coming = try OfflineRegions.Batches(region)
     documents = Set(region.plan.documentKeys)
     let id = region.plan.source
@@ -116,7 +118,9 @@ struct RegionRun {
     if let reason = watch.reason {
       // Earlier tiles of the stage may be of the same network.
       try await cache.dropStage(region.stage)
-      progress.done = max(0, progress.done - watch.admitted)
+      let foreign = watch.foreign
+      if !foreign.isEmpty { try await cache.remove(foreign) }
+      progress.done = max(0, progress.done - watch.admitted - foreign.count)
       stop = .interrupted(reason)
     }
     await note()

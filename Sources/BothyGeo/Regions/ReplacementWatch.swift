@@ -7,8 +7,24 @@ import Synchronization
 ///
 /// `ReplacementRule` checks each response on its own. This type compares many responses. A run stages new versions, so
 /// nothing has been replaced when the network is detected.
+///
+/// A tile that isn't stored yet is compared with the others of the run. The second one with the same text, or the same
+/// picture of more than one color, waits until a `NetworkProbe` has examined the network. The first one is stored
+/// before, and removed by the run if the network is detected. A process that is killed in between leaves that one.
 final class ReplacementWatch: Sendable {
+  /// First content that more than one resource may have.
+  private struct First {
+    var content: StoredDigest
+    var key: ResourceKey
+  }
+
   private struct State {
+    /// The latest first contents.
+    var firsts: [First] = []
+    /// The examinations of first contents, true for a network that responds in place of the server.
+    var examinations: [StoredDigest: Task<Bool, Never>] = [:]
+    /// The stored resources with content of such a network.
+    var foreign: Set<ResourceKey> = []
     /// The last received content, or `nil` for a response that the tile doesn't exist.
     var body: Data?
     /// The distinct contents that this content would replace, by digest.
@@ -22,19 +38,23 @@ final class ReplacementWatch: Sendable {
   private let limit: Int
   /// True if all tiles that the server reports as gone may be deleted.
   let removesGone: Bool
+  private let probe: NetworkProbe
   private let state = Mutex(State())
 
   private static let mostReplaced = 6
+  /// The number of first contents to compare with, several times that of concurrent requests.
+  private static let compared = 64
 
-  init(tiles: Int, removesGone: Bool) {
+  init(tiles: Int, removesGone: Bool, _ probe: NetworkProbe) {
     limit = min(Self.mostReplaced, max(2, tiles / 4))
     self.removesGone = removesGone
+    self.probe = probe
   }
 
   /// Returns true if the response may become the tile.
-  func admits(_ admission: Admission) -> Bool {
+  func admits(_ admission: Admission) async -> Bool {
     guard let old = admission.stored, !AnswerKind.isNegative(old.metadata.status), !old.body.isEmpty else {
-      return state.withLock { $0.reason == nil } && admission.strangeHost == nil
+      return await admitsFirst(admission)
     }
     let isNothing = admission.isNegative || admission.body.isEmpty
     if isNothing, removesGone { return true }
@@ -53,6 +73,46 @@ final class ReplacementWatch: Sendable {
       return true
     }
   }
+
+  /// Returns true if the response may become a tile that isn't stored.
+  private func admitsFirst(_ admission: Admission) async -> Bool {
+    if isTripped || admission.strangeHost != nil { return false }
+    guard !admission.isNegative, !admission.body.isEmpty, let most = most(admission) else { return true }
+    let first = First(content: StoredDigest(of: admission.body), key: admission.key)
+    guard let examination = state.withLock({ examination(of: first, after: most, &$0) }) else { return true }
+    let isForeign = await examination.value
+    return state.withLock { state in
+      guard isForeign else { return state.reason == nil }
+      state.reason = state.reason ?? Self.signIn
+      state.foreign.formUnion(state.firsts.filter { $0.content == first.content }.map(\.key))
+      return false
+    }
+  }
+
+  /// Returns the number of resources that may have this first content without an examination, or `nil` for any number.
+  private func most(_ admission: Admission) -> Int? {
+    switch admission.repeated {
+    case .usual: nil
+    case .strange: 1
+    case .unknown: limit - 1
+    }
+  }
+
+  /// Returns the examination of first content, or `nil` if up to `most` resources have it, of which this is one.
+  private func examination(of first: First, after most: Int, _ state: inout State) -> Task<Bool, Never>? {
+    if let known = state.examinations[first.content] { return known }
+    let equal = state.firsts.filter { $0.content == first.content && $0.key != first.key }
+    guard equal.count >= most, let earlier = equal.first?.key else {
+      state.firsts = state.firsts.suffix(Self.compared - 1) + [first]
+      return nil
+    }
+    let task = Task { [probe] in await probe.findsNetwork(first.content, of: first.key, and: earlier) }
+    state.examinations[first.content] = task
+    return task
+  }
+
+  /// The stored resources whose content came from a network in place of the server.
+  var foreign: [ResourceKey] { state.withLock { Array($0.foreign) } }
 
   /// True if the network was detected.
   var isTripped: Bool { reason != nil }

@@ -13,6 +13,8 @@ package struct TileJSON: Sendable, Hashable {
   package var zooms: ZoomRange
   /// The area of the tiles, by default the world.
   package var bounds: GeoBox
+  /// The form of the tiles, or `nil` if the document doesn't state one that is known.
+  package var form: TileForm?
 
   /// Reads a document. Throws `BothyError` `invalidSource`, which names the invalid member.
   package init(json source: some ContiguousBytesSource) throws(BothyError) {
@@ -41,6 +43,7 @@ package struct TileJSON: Sendable, Hashable {
     attribution = json["attribution"]?.stringValue ?? ""
     zooms = try ZoomRange(Self.zoom(json, "minzoom") ?? 0, Self.zoom(json, "maxzoom") ?? 22)
     bounds = try Self.bounds(json["bounds"])
+    form = Self.form(json)
   }
 
   /// Returns the source that the document describes, with an id that the app chooses.
@@ -56,11 +59,27 @@ package struct TileJSON: Sendable, Hashable {
     let first = parts[0]
     let isOneSource = parts.allSatisfy { $0.before == first.before && $0.after == first.after }
     let hosts = isOneSource && parts.count > 1 ? parts.map(\.host) : []
-    return try ResourceSource(
+    var source = try ResourceSource(
       id, template: hosts.isEmpty ? templates[0] : first.before + "{s}" + first.after, hosts: hosts,
       freshness: freshness, userAgent: userAgent, zooms: zooms.lowest...zooms.highest,
       names: SourceNames(short: name, long: name, attribution: attribution),
       allowsBulkDownload: allowsBulkDownload)
+    source.tileForm = form
+    return source
+  }
+
+  /// Returns the form that the members of a document or of a style's source state. A style has a `type`.
+  private static func form(_ json: JSONValue) -> TileForm? {
+    switch json["type"]?.stringValue {
+    case "raster", "raster-dem": return .picture
+    // Others than Mapbox Vector Tiles aren't known.
+    case "vector": return json["encoding"]?.stringValue ?? "mvt" == "mvt" ? .vector : nil
+    default: break
+    }
+    if let format = json["format"]?.stringValue { return TileForm(name: format) }
+    if json["vector_layers"]?.arrayValue != nil { return .vector }
+    // Only pictures have a size.
+    return json["tileSize"]?.doubleValue == nil ? nil : .picture
   }
 
   private static func zoom(_ json: JSONValue, _ name: String) throws(BothyError) -> Int? {

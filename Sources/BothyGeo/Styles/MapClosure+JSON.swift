@@ -1,3 +1,4 @@
+import BothyCache
 import BothyCore
 import BothyStore
 
@@ -40,7 +41,7 @@ extension MapClosure.Tiles {
       "hosts": .array(hosts.map { .string($0) }), "zooms": Self.json(zooms),
       "shift": .array([.double(leastShift), .double(mostShift)]), "drawn": drawn.map(Self.json) ?? .null,
       "bounds": .array([bounds.west, bounds.south, bounds.east, bounds.north].map { .double($0) }),
-      "attribution": .string(attribution),
+      "attribution": .string(attribution), "form": form.map { .string($0.rawValue) } ?? .null,
     ])
   }
 
@@ -53,7 +54,8 @@ extension MapClosure.Tiles {
       hosts: MapClosure.texts(json["hosts"]), zooms: zooms, leastShift: shifts[0], mostShift: shifts[1],
       drawn: Self.zooms(json["drawn"]),
       bounds: GeoBox(west: edges[0], south: edges[1], east: edges[2], north: edges[3]),
-      attribution: json["attribution"]?.stringValue ?? "")
+      attribution: json["attribution"]?.stringValue ?? "",
+      form: json["form"]?.stringValue.flatMap { TileForm(rawValue: $0) })
     if names.isEmpty { return nil }
   }
 

@@ -78,6 +78,8 @@ extension MapClosure {
       guard let template = part.template, var source = try self.source(part, template, of: own, in: cache)
       else { continue }
       source.zooms = part.zooms.lowest...part.zooms.highest
+      // An archive is checked as a whole, and its tiles may be packed.
+      if source.container == nil { source.tileForm = part.form }
       source.names = SourceNames(short: part.names[0], long: part.names[0], attribution: part.attribution)
       try Self.add(source, to: cache)
     }

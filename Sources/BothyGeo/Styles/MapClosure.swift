@@ -40,6 +40,8 @@ package struct MapClosure: Sendable, Hashable {
     package var bounds: GeoBox = .world
     /// The text that its owner requires beside the map. It may be HTML.
     package var attribution = ""
+    /// The form of the tiles, or `nil` if it isn't known.
+    var form: TileForm?
 
     /// Returns the zooms of the tiles that a map between two zooms can ask for, or `nil` for none.
     package func zooms(of map: ZoomRange) -> ZoomRange? {

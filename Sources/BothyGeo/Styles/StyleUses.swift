@@ -75,7 +75,7 @@ extension MapClosure.Tiles {
     self.init(
       names: [name], template: template, hosts: kept?.hosts ?? [], zooms: tileJSON.zooms,
       leastShift: uses.terrain == name ? shift - 1 : shift, mostShift: shift, drawn: uses[name],
-      bounds: tileJSON.bounds, attribution: tileJSON.attribution)
+      bounds: tileJSON.bounds, attribution: tileJSON.attribution, form: tileJSON.form)
   }
 
   /// The zoom of a tile above that of the map, as renderers divide 512 by the size of a tile.
@@ -99,6 +99,7 @@ extension MapClosure.Tiles {
   /// Adds what another source of the same tiles needs.
   mutating func join(_ other: Self) {
     names += other.names
+    if form != other.form { form = nil }
     leastShift = min(leastShift, other.leastShift)
     mostShift = max(mostShift, other.mostShift)
     zooms = zooms.joined(with: other.zooms)

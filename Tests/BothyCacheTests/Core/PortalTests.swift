@@ -113,6 +113,97 @@ struct PortalTests {
     #expect(try await cache.value(key, policy: .remote).bytes?.first == 0xFF)
   }
 
+  /// Promises: E-19
+  @Test("Tiles of no stated form are never JSON or XML other than a map's")
+  func unstated() async throws {
+    let template = "https://t.example/{z}/{x}/{y}"
+    for answer: ScriptedLoader.Answer in [
+      .init(200, fields: [.contentType: "application/json"], "{\"error\": \"sign in\"}"),
+      .init(200, fields: [.contentType: "application/xml"], "<?xml version=\"1.0\"?><Gateway/>"),
+    ] {
+      let (_, source, cache, store, _) = try rig(template, answer)
+      let error = await #expect(throws: BothyError.self) {
+        try await cache.value(source.key(zoom: 1, x: 0, y: 0))
+      }
+      #expect(error?.code == .unexpectedContent && store.keys.isEmpty)
+    }
+    for text in [
+      "{\"type\": \"FeatureCollection\", \"features\": []}", "{\"type\": \"Topology\", \"arcs\": []}",
+      "{\"coordinates\": [1, 2], \"type\": \"Point\"}", "{\"grid\": [\" \"], \"keys\": [\"\"]}",
+    ] {
+      let (_, source, cache, store, _) = try rig(template, .init(200, text))
+      _ = try await cache.value(source.key(zoom: 1, x: 0, y: 0))
+      #expect(store.keys.count == 1)
+    }
+    let (_, source, cache, store, _) = try rig(template, content: .json, .init(200, "{\"error\": \"none\"}"))
+    _ = try await cache.value(source.key(zoom: 1, x: 0, y: 0))
+    #expect(store.keys.count == 1, "the source says that it is JSON")
+  }
+
+  /// Promises: E-19
+  @Test("The form that a style states decides, whatever the address is")
+  func stated() async throws {
+    let (vector, square) = (ReplacementTests.vector("roads"), ReplacementTests.png("a"))
+    let wide = ReplacementTests.png("logo", 3, 1)
+    let cases: [(TileForm, Data, isTaken: Bool)] = [
+      (.vector, vector, true), (.vector, square, false), (.vector, Data("{}".utf8), false),
+      (.picture, square, true), (.picture, wide, false), (.picture, vector, false),
+      (.json, Data("{}".utf8), true), (.json, square, false),
+    ]
+    for (form, body, isTaken) in cases {
+      let store = StoreDouble()
+      var source = try ResourceSource(
+        "s", template: "https://t.example/{z}/{x}/{y}", userAgent: "Tests/1 (tests.example)")
+      source.tileForm = form
+      let cache = try ResourceCache(
+        sources: [source], disk: DiskTier { _ in store }, loader: FickleLoader(.answers(tile(body))))
+      // The read of other content throws.
+      _ = try? await cache.value(source.key(zoom: 1, x: 0, y: 0))
+      #expect(store.keys.isEmpty != isTaken, "\(form) \(body.count)")
+    }
+  }
+
+  /// Promises: E-19
+  @Test("A first picture is like the stored tiles beside it")
+  func neighbors() async throws {
+    for (ending, known, foreign) in [
+      ("{y}", ReplacementTests.vector("roads"), Self.png),
+      ("{y}.png", ReplacementTests.png("a"), ReplacementTests.png("logo", 3, 1)),
+    ] {
+      for isInMemory in [true, false] {
+        let (loader, source, cache, store, _) = try rig("https://t.example/{z}/{x}/\(ending)", tile(known))
+        _ = try await cache.value(source.key(zoom: 3, x: 0, y: 4))
+        if !isInMemory { cache.releaseMemory() }
+        loader.set(.answers(tile(foreign)))
+        for (zoom, x, y) in [(3, 1, 4), (3, 7, 4), (3, 0, 3), (3, 0, 5), (4, 1, 8)] {
+          let key = try source.key(zoom: zoom, x: x, y: y)
+          let error = await #expect(throws: BothyError.self) { try await cache.value(key) }
+          #expect(error?.code == .unexpectedContent && store[key] == nil)
+        }
+        let alone = try source.key(zoom: 3, x: 4, y: 0)
+        _ = try await cache.value(alone)
+        #expect(store[alone]?.body == foreign, "nothing near it is known")
+        loader.set(.answers(tile(known)))
+        let beside = try source.key(zoom: 3, x: 5, y: 0)
+        _ = try await cache.value(beside)
+        #expect(store[beside]?.body == known, "a wrong neighbor does no harm")
+      }
+    }
+  }
+
+  /// Promises: E-19
+  @Test("A picture in place of a first document, font or style is rejected")
+  func picturesOfOthers() async throws {
+    let (_, source, cache, store, _) = try rig("https://t.example/files", tile(Self.png))
+    for path in ["sprite.json", "0-255.pbf", "a.css", "a.mbtiles"] {
+      await #expect(throws: BothyError.self) { try await cache.value(source.key(path: path)) }
+    }
+    #expect(store.keys.isEmpty)
+    for path in ["sprite.png", "a", "a.php", "favicon.ico"] {
+      #expect(try await cache.value(source.key(path: path)).bytes == Self.png)
+    }
+  }
+
   @Test("A source without restrictions accepts everything")
   func everything() async throws {
     let (_, source, cache, _, _) = try rig(

@@ -50,6 +50,8 @@ final class RegionServer: ResourceLoader {
     var fields: HTTPFields = [:]
     /// The body and type of every response in place of the tiles.
     var page: (body: String, type: String?)?
+    /// The content of each response by its path, without an entity tag, or `nil` for vector tiles.
+    var content: (@Sendable (_ path: String) -> Data)?
     /// True if each conditional request has a 304 with the tag of another content.
     var confirmsOthers = false
     /// The host to which every request is redirected, which has a tile for each address, or `nil`.
@@ -81,6 +83,15 @@ final class RegionServer: ResourceLoader {
   static func tile(_ text: String) -> Data {
     let name = Array(text.utf8)
     return Data([0x1A, UInt8(name.count + 4), 0x0A, UInt8(name.count)] + name + [0x78, 0x02])
+  }
+
+  /// Returns the head and the end of a picture of 256 pixels, with a text and further bytes. With 2,000 bytes it is
+  /// taken for one of more than one color.
+  static func picture(_ text: String, bytes: Int = 2000) -> Data {
+    let head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8)
+    let size: [UInt8] = [0, 0, 1, 0, 0, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0]
+    let end: [UInt8] = [0, 0, 0, 0] + Array("IEND".utf8) + [0xAE, 0x42, 0x60, 0x82]
+    return Data(head + size) + Data(text.utf8) + Data(count: bytes) + Data(end)
   }
 
   /// Returns the name of the layer of such a tile, or other bytes as text.
@@ -119,6 +130,7 @@ final class RegionServer: ResourceLoader {
         fields[.contentType] = page.type
         return (200, Data(page.body.utf8), fields)
       }
+      if let content = state.content { return (200, content(path), [:]) }
       if state.confirmsOthers, request.fields[.ifNoneMatch] != nil {
         return (304, Data(), [.eTag: "\"other\""])
       }

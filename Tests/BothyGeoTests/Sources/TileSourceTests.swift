@@ -29,6 +29,21 @@ struct TileSourceTests {
     #expect(plain.publicURL(for: try plain.key(tile)) == "https://c.test/3/1/2")
   }
 
+  private static let forms: [(String, TileForm?)] = [
+    (#""format": "png""#, .picture), (#""format": "pbf""#, .vector), (#""format": "geojson""#, .json),
+    (#""format": "webp", "vector_layers": []"#, .picture), (#""vector_layers": []"#, .vector),
+    (#""tileSize": 512"#, .picture), (#""type": "raster-dem", "encoding": "terrarium""#, .picture),
+    (#""type": "vector""#, .vector), (#""type": "vector", "encoding": "mlt""#, nil),
+    (#""format": "mlt""#, nil), (#""name": "plain""#, nil),
+  ]
+
+  @Test(
+    "A document states the form of the tiles, whatever their addresses are", arguments: Self.forms)
+  func form(_ member: String, _ form: TileForm?) throws {
+    let document = try TileJSON(json: "{\"tiles\": [\"https://c.test/{z}/{x}/{y}\"], \(member)}")
+    #expect(try document.source("tiles").tileForm == form)
+  }
+
   @Test(
     "A document that contradicts itself is rejected",
     arguments: [

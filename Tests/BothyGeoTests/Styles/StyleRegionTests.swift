@@ -197,13 +197,13 @@ struct StyleRegionTests {
     let region = try await rig.loaded("light")
     rig.server.change { state in
       state.documents["https://api.test/v4/1/1/0.mvt?key=secret"] = "\u{1A}\u{8}\u{0A}\u{4}newAx\u{2}"
-      state.documents["https://relief.test/1/1/1"] = "\u{1A}\u{8}\u{0A}\u{4}newBx\u{2}"
+      state.contents["https://relief.test/1/1/1"] = RegionServer.picture("newB")
     }
     _ = try await rig.regions.refresh(region.id)
     let first = try await rig.cache.value(ResourceKey("light/protomaps", zoom: 1, x: 1, y: 0), policy: .local)
     let second = try await rig.cache.value(ResourceKey("light/relief", zoom: 1, x: 1, y: 0), policy: .local)
     #expect(RegionServer.text(first.bytes ?? Data()) == "newA")
-    #expect(RegionServer.text(second.bytes ?? Data()) == "newB")
+    #expect(second.bytes == RegionServer.picture("newB"))
   }
 
   @Test("A region of a style is resumed by a process that read no style")
@@ -215,6 +215,23 @@ struct StyleRegionTests {
     rig.server.change { $0.answers = nil }
     let later = try await rig.reopened()
     #expect(try await later.regions.resume(region.id).state == .complete)
+    #expect(later.cache.source("light/relief")?.tileForm == .picture)
+    #expect(later.cache.source("light/protomaps")?.tileForm == .vector)
+  }
+
+  /// Promises: E-19
+  @Test("A network's picture becomes no part of a style's region")
+  func portal() async throws {
+    let rig = try StyleRig()
+    let region = try await rig.regions.create(try await rig.plan("bright", zooms: 0...3))
+    let documents = try await rig.regions.stored(region.id).count
+    rig.server.change { $0.portal = RegionServer.picture("Hotel") }
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.resume(region.id) }
+    #expect(error?.code == .signInRequired)
+    #expect(try await rig.regions.stored(region.id).count == documents)
+    rig.server.change { $0.portal = nil }
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(try await rig.regions.stored(region.id).count == region.tiles)
   }
 
   @Test("A region that could not be created doesn't come back as a damaged one")

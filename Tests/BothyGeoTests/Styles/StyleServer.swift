@@ -7,10 +7,14 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// The servers of a style: documents by address, and for every other address some bytes, with entity tags.
+/// The servers of a style: documents by address, and for every other address a tile or a picture, with entity tags.
 final class StyleServer: ResourceLoader {
   struct State {
     var documents = StyleDocuments.all
+    /// Contents that aren't text, by address.
+    var contents: [String: Data] = [:]
+    /// The content of every response, as of a network that wants a sign-in, or `nil`.
+    var portal: Data?
     /// The statuses of responses without content, by address.
     var statuses: [String: Int] = [:]
     /// The targets of redirects, by address.
@@ -50,7 +54,11 @@ final class StyleServer: ResourceLoader {
       state.fields[url] = request.fields
       if target != nil { return (302, Data()) }
       if let status = state.statuses[url] { return (status, Data()) }
-      return (200, state.documents[url].map { Data($0.utf8) } ?? RegionServer.tile(String(url.suffix(60))))
+      if let content = state.portal ?? state.contents[url] { return (200, content) }
+      if let document = state.documents[url] { return (200, Data(document.utf8)) }
+      let isPicture = url.contains("/dem/") || url.hasPrefix("https://relief.test/")
+      if isPicture { return (200, RegionServer.picture(url, bytes: 0)) }
+      return (200, RegionServer.tile(String(url.suffix(60))))
     }
     guard let answer else { throw LoadFailure(.unreachable, "Nobody answers.") }
     var fields: HTTPFields = [.eTag: "\"\(StoredDigest(of: answer.body).checksum)\""]
