@@ -19,7 +19,7 @@ struct DecodeRun {
     for _ in 0..<options.rounds {
       times.append(
         try seconds {
-          let count = try lane.sync { try GeoJSONTile(decoding: payload).features.count }
+          let count = try lane.sync { try TileFeature.decode(geoJSON: payload).count }
           guard count == Self.features else { throw BenchmarkError("\(count) features were read") }
         })
     }

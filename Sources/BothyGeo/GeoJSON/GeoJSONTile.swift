@@ -2,39 +2,43 @@ public import BothyStore
 
 public import struct Foundation.Data
 
-/// The features of one tile in GeoJSON (RFC 7946), with any properties.
-///
-/// Features of a tile server for pedestrians have `feature_type`, `feature_value` and `osm_ids` besides the members of the
-/// RFC. What others are, is found in their properties: see <doc:TileFormats>.
-public struct GeoJSONTile: Sendable, Hashable {
-  /// The features in the order of the document, each identity once. If an element has several versions, the last
-  /// counts.
-  ///
-  /// Intersections that were computed from the roads come last. A tile server for pedestrians sends them itself.
-  public private(set) var features: [TileFeature] = []
-  /// The features that were left out.
-  package private(set) var problems: [FeatureProblem] = []
-
-  /// Decodes the bytes of a tile. An error in a feature omits only that feature and is reported in `problems`.
+extension TileFeature {
+  /// Returns the features of GeoJSON (RFC 7946), with any properties, as a `PlaceStore` reads them. Features that can't be
+  /// used are left out.
   ///
   /// The bytes are JSON, not packed: a collection of features, one feature or a geometry. Runs on the caller's thread
   /// in linear time, at about 40 MB a second on one core of a small server.
   ///
   /// ```swift
-  /// let content = try GeoJSONTile(decoding: Data(contentsOf: folder.appending(path: "tile.geojson")))
-  /// show("\(content.features.count) features")
+  /// let huts = try TileFeature.decode(geoJSON: Data(contentsOf: folder.appending(path: "huts.geojson")))
+  /// show("\(huts.count) huts")
   /// ```
   ///
   /// - Throws: `BothyError` `notATile` for bytes that aren't JSON or aren't a GeoJSON object.
-  public init(decoding payload: Data, categories: CategoryTable = .common) throws(BothyError) {
-    self = try Self.read(payload, categories)
+  public static func decode(
+    geoJSON payload: Data, categories: CategoryTable = .common
+  ) throws(BothyError) -> [TileFeature] {
+    try GeoJSONTile(decoding: payload, categories: categories).features
   }
+}
 
-  private static func read(
-    _ payload: some ContiguousBytesSource, _ categories: CategoryTable
-  ) throws(BothyError) -> GeoJSONTile { try GeoJSONTile(decoding: payload, categories: categories) }
+/// The features of one tile in GeoJSON (RFC 7946), with any properties.
+///
+/// Features of a tile server for pedestrians have `feature_type`, `feature_value` and `osm_ids` besides the members of the
+/// RFC. What others are, is found in their properties: see <doc:TileFormats>.
+package struct GeoJSONTile: Sendable, Hashable {
+  /// The features in the order of the document, each identity once. If an element has several versions, the last
+  /// counts.
+  ///
+  /// Intersections that were computed from the roads come last. A tile server for pedestrians sends them itself.
+  package private(set) var features: [TileFeature] = []
+  /// The features that were left out.
+  package private(set) var problems: [FeatureProblem] = []
 
-  /// Like `init(decoding:categories:)` of `Data`, but for any bytes.
+  /// Decodes the bytes of a tile. An error in a feature omits only that feature and is reported in `problems`.
+  ///
+  /// The bytes are JSON, not packed: a collection of features, one feature or a geometry. Throws `BothyError` `notATile`
+  /// for bytes that aren't JSON or aren't a GeoJSON object.
   package init(
     decoding payload: some ContiguousBytesSource, categories: CategoryTable = .common
   ) throws(BothyError) {

@@ -72,7 +72,7 @@ struct TileLoading: Sendable {
       options.admits = { admission in
         do {
           if !admission.isNegative {
-            _ = try decoder.decode(admission.body, of: tile, categories: categories)
+            _ = try decoder.features(in: admission.body, of: tile, categories: categories)
           }
           return true
         } catch {

@@ -4,8 +4,8 @@ internal import GRDB
 
 /// Adding, reading and deleting tiles.
 extension PlaceStore {
-  /// Stores the bytes of a tile in place of its earlier version. They are GeoJSON or a vector tile, and came at a time in
-  /// milliseconds since 1970.
+  /// Stores the bytes of a tile in place of its earlier version. They are GeoJSON, a vector tile or of the format of the
+  /// store's decoder, and came at a time in milliseconds since 1970.
   ///
   /// Decodes the bytes, then writes all changes in one transaction. Bytes that came before the stored ones are ignored.
   ///
@@ -40,7 +40,7 @@ extension PlaceStore {
       held.map { $0.versions == versions && $0.has(tile.payload) } ?? false
     }
     let known = try read { isHeld(try PlaceTileRow.summary(number, $0)) }
-    let content = known ? nil : try decoder.decode(tile.payload, of: tile.tile, categories: categories)
+    let content = known ? nil : try decoder.features(in: tile.payload, of: tile.tile, categories: categories)
     let change: PlaceTileChange = try write { database in
       if let generation, generation != self.generation { return .discarded }
       let held = try PlaceTileRow.summary(number, database)
@@ -59,8 +59,9 @@ extension PlaceStore {
         try writer.settle(number)
         return .unchanged
       }
-      let features = try content ?? decoder.decode(tile.payload, of: tile.tile, categories: categories)
-      try writer.replace(number, features.features)
+      let features =
+        try content ?? decoder.features(in: tile.payload, of: tile.tile, categories: categories)
+      try writer.replace(number, features)
       return held == nil ? .added : .updated
     }
     if change != .outdated, change != .discarded { noteChange() }

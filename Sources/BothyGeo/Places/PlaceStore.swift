@@ -22,7 +22,7 @@ public final class PlaceStore: Sendable {
   private let state: Mutex<State>
 
   /// The reader of tiles' bytes.
-  package let decoder: any TileDecoder
+  let decoder: PlaceDecoder
   /// The number of the parser and of the decoder, which is stored with each tile.
   let parser: Int64
 
@@ -51,30 +51,25 @@ public final class PlaceStore: Sendable {
 
   /// Opens or creates the file at `path`.
   ///
-  /// Derives the features of tiles again if their version of `categories`, of the schema or of the parser differs. This
-  /// is one transaction for each such tile. Tiles whose bytes are in a cache keep their features until a `NearbyMap`
-  /// reads them there.
+  /// Derives the features of tiles again if their version of `categories`, of the schema, of the decoder or of the parser
+  /// differs. This is one transaction for each such tile. Tiles whose bytes are in a cache keep their features until a
+  /// `NearbyMap` reads them there.
   ///
   /// - Parameters:
   ///   - categories: the table from tags to categories.
   ///   - schema: the meaning of vector tiles, or `nil` for the known schemas. GeoJSON needs none.
+  ///   - decoder: the reader of tiles in a format of the app's own, or `nil` for GeoJSON and vector tiles. With it, the
+  ///     schema isn't used.
+  ///   - decoderVersion: a number that increases when the decoder derives other features from the same bytes.
   /// - Throws: `BothyError` `unavailable` for a file that can't be opened and for a database of another application.
-  public convenience init(
-    path: String, categories: CategoryTable = .common, schema: TileSchema? = nil
-  ) throws(BothyError) {
-    try self.init(
-      path: path, categories: categories, decoder: AnyTileDecoder(schema: schema),
-      identity: schema?.identity ?? 0)
-  }
-
-  /// Opens or creates the file with a decoder of tiles. Tiles that were read by a decoder of another `identity` are
-  /// decoded again.
-  package init(
-    path: String, categories: CategoryTable, decoder: any TileDecoder, identity: Int64
+  public init(
+    path: String, categories: CategoryTable = .common, schema: TileSchema? = nil,
+    decoder: (any TileDecoder)? = nil, decoderVersion: Int = 1
   ) throws(BothyError) {
     self.path = path
-    self.decoder = decoder
-    parser = identity << 8 | Self.parserVersion
+    let reader = PlaceDecoder(schema, decoder, version: decoderVersion)
+    self.decoder = reader
+    parser = reader.identity << 8 | Self.parserVersion
     let (pool, repair) = try PlaceDatabase.open(path)
     state = Mutex(State(pool: pool, categories: categories, repairs: repair.map { [$0] } ?? []))
     do throws(BothyError) { try deriveAnew() } catch {
@@ -218,8 +213,8 @@ public final class PlaceStore: Sendable {
         guard let held = try PlaceTileRow.read(morton, database) else { return }
         let writer = PlaceWriter(database)
         do {
-          let content = try decoder.decode(held.payload, of: held.tile, categories: categories)
-          try writer.replace(morton, content.features)
+          let features = try decoder.features(in: held.payload, of: held.tile, categories: categories)
+          try writer.replace(morton, features)
           try PlaceTileRow.note(versions, of: morton, database)
         } catch let error as BothyError where error.code == .notATile {
           // Another version accepted these bytes. The tile is deleted, so it counts as missing and is fetched again.

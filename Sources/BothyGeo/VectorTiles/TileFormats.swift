@@ -2,37 +2,28 @@ import BothyCore
 import BothyStore
 package import Foundation
 
-/// Decodes GeoJSON with any properties, and that of tile servers for pedestrians.
-package struct GeoJSONDecoder: TileDecoder {
-  package init() {}
-
-  package func decode(
-    _ payload: Data, of tile: Tile, categories: CategoryTable
-  ) throws(BothyError) -> DecodedTile {
-    let content = try GeoJSONTile(decoding: payload, categories: categories)
-    return DecodedTile(features: content.features, problems: content.problems, format: "GeoJSON")
-  }
-}
-
 /// Decodes tiles of every known format, which it recognizes by the first bytes.
-package struct AnyTileDecoder: TileDecoder {
+package struct AnyTileDecoder: Sendable {
   private let vector: VectorTileDecoder
 
   /// Creates a decoder. Without a schema, the one of each vector tile is recognized by its layers.
   package init(schema: TileSchema? = nil) { vector = VectorTileDecoder(schema: schema) }
 
+  /// Decodes the bytes of a tile, also packed with gzip. A feature that can't be used is left out and named in
+  /// `problems`.
+  ///
+  /// Runs on the caller's thread in time and memory linear in the number of bytes. Throws `BothyError`: `notATile` for
+  /// bytes of another format, and `invalidCategories` for a vector tile that needs a schema.
   package func decode(
     _ payload: Data, of tile: Tile, categories: CategoryTable
   ) throws(BothyError) -> DecodedTile {
     switch try TileFormat(of: payload) {
-    case .json: return try GeoJSONDecoder().decode(payload, of: tile, categories: categories)
+    case .json:
+      let content = try GeoJSONTile(decoding: payload, categories: categories)
+      return DecodedTile(features: content.features, problems: content.problems, format: "GeoJSON")
     case .vector: return try vector.decode(payload, of: tile, categories: categories)
     case .gzip:
-      let content: Data
-      do { content = try Gzip.unpack(payload, limit: VectorTile.textLimit) } catch {
-        throw BothyError(
-          .notATile, "The tile is packed with gzip and can't be unpacked. Get it again.", underlying: error)
-      }
+      let content = try TileFormat.unpacked(payload)
       guard try TileFormat(of: content) != .gzip else {
         throw BothyError(.notATile, "The tile is packed with gzip twice. Get it again from another source.")
       }
@@ -73,6 +64,14 @@ package enum TileFormat: Sendable, Hashable {
     // may be a page that is sent in place of a tile.
     let byte = start.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? UInt8(ascii: "{")
     self = byte < 0x20 || byte > 0x7E ? .vector : .json
+  }
+
+  /// Returns bytes that are packed with gzip, unpacked. Throws `BothyError` `notATile` if they can't be unpacked.
+  static func unpacked(_ payload: Data) throws(BothyError) -> Data {
+    do { return try Gzip.unpack(payload, limit: VectorTile.textLimit) } catch {
+      throw BothyError(
+        .notATile, "The tile is packed with gzip and can't be unpacked. Get it again.", underlying: error)
+    }
   }
 
   /// Throws `BothyError` `notATile` if content is packed in a way that isn't unpacked here. The name is that of HTTP's

@@ -2,7 +2,7 @@ import BothyStore
 package import Foundation
 
 /// Decodes vector tiles by a schema.
-package struct VectorTileDecoder: TileDecoder {
+package struct VectorTileDecoder: Sendable {
   private let schema: TileSchema?
 
   /// Creates a decoder. Without a schema, each tile's is recognized by its layers.

@@ -3,7 +3,9 @@ import BothyStore
 
 /// Writes small tiles by hand.
 enum TileDocument {
-  static func tile(_ features: String...) -> String {
+  static func tile(_ features: String...) -> String { tile(features) }
+
+  static func tile(_ features: [String]) -> String {
     #"{"features": [\#(features.joined(separator: ", "))], "type": "FeatureCollection"}"#
   }
 
