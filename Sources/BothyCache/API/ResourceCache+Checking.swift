@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The check of pinned entries after a process was killed while it used the cache.
 extension ResourceCache {
   /// The maximum number of bytes that the check reads in a second.

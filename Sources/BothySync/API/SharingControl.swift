@@ -110,7 +110,7 @@ extension SharingControl {
 
   /// Like `lists()`, but with options of the call.
   package func lists(options: RequestOptions) async throws -> [UserList] {
-    switch options.readPolicy ?? synced.readPolicy {
+    switch options.readPolicy ?? synced.options.readPolicy {
     case .local: return try synced.storedLists()
     case .localElseRemote:
       let stored = try synced.storedLists()

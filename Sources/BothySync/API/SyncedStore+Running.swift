@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 import Logging
 import Synchronization
 
