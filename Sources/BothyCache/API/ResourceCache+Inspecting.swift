@@ -23,6 +23,14 @@ extension ResourceCache {
     return try await disk.read { try $0.totals() }
   }
 
+  /// Returns the identities of the sources with entries on disk, `nil` for entries of an earlier version.
+  ///
+  /// Reads a row of each source.
+  package func identities() async throws -> [SourceID: UInt64?] {
+    guard let disk else { return [:] }
+    return try await disk.read { try $0.identities() }
+  }
+
   /// Returns all entries on disk, of one source or of all, in no order. Does not count as use.
   ///
   /// A key has several entries if its response depends on the request (`metadata.variedOn`). Only metadata is read, and

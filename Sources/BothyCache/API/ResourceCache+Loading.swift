@@ -182,10 +182,14 @@ extension ResourceCache {
       }
       if let stored { return stored }
     }
-    // A disk that fails here causes an unconditional request.
-    if let answer = try? await disk?.read({ try VariantSearch(key, for: request, in: $0).answer }),
-      isAcceptable(answer.stored, key, typed)
-    {
+    let box = demand.box
+    // A disk that fails here, or has entries of another source, causes an unconditional request.
+    let found = try? await disk?.read { store -> VariantSearch.Found? in
+      let answer = try VariantSearch(key, for: request, in: store).answer
+      try box.check(in: store)
+      return answer
+    }
+    if let answer = found ?? nil, isAcceptable(answer.stored, key, typed) {
       return answer.stored
     }
     // A container that can't be read has no entry to compare with.

@@ -124,7 +124,14 @@ extension ResourceCache {
     let container = demand.source.container?.reader
     do {
       // Resources of a file on this device aren't stored again.
-      if container == nil, let search = try await disk?.read({ try VariantSearch(key, for: request, in: $0) })
+      let box = demand.box
+      if container == nil,
+        let search = try await disk?.read({ store in
+          let search = try VariantSearch(key, for: request, in: store)
+          // After the search: the identity of another source is stored with its first entry.
+          try box.check(in: store)
+          return search
+        })
       {
         if let other = search.other { promote(other.key, other.stored, if: isLatest) }
         if let answer = search.answer {

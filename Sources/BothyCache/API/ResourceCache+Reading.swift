@@ -17,7 +17,8 @@ extension ResourceCache {
   /// - Returns: exactly one result. It may say that the resource does not exist (`isAbsent`), and says if it is fresh.
   /// - Throws: `BothyError`: `.notCached` under `.local` without an entry, `.offline` without a network, `.unreachable`
   ///   or `.timedOut` without a response. `.refused` for a status that isn't a resource. `unknownSource` for a key of
-  ///   no registered source. A failure isn't stored, and the next read tries again.
+  ///   no registered source, and `sourceConflict` if the disk has entries of another source under its id. A failure
+  ///   isn't stored, and the next read tries again.
   public func value(
     _ key: ResourceKey, policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal
   ) async throws(BothyError) -> CachedResource {
@@ -101,7 +102,10 @@ extension ResourceCache {
     if !ignoresStored {
       found = lookInMemory(demand, at: clock.wall())
       if found == nil {
-        do { found = try await lookUp(demand) } catch { failure = error }
+        do { found = try await lookUp(demand) } catch {
+          if let conflict = error as? BothyError, conflict.code == .sourceConflict { throw conflict }
+          failure = error
+        }
         if found == nil { board.count(demand.key.source) { $0.misses += 1 } }
       }
     }

@@ -96,9 +96,9 @@ public final class ResourceCache: Sendable {
     partials?.sweep(now: Date(timeIntervalSince1970: Double(clock.wall()) / 1000))
     fetcher = loader.map { Fetcher($0, clock: clock, partials: partials) }
     counterFile = disk?.counters
-    let (hub, board) = (hub, board)
+    let (hub, board, registry) = (hub, board, registry)
     self.disk = try disk.map { tier in
-      let options = BlobStoreOptions(limits: settings.disk) { event in
+      var options = BlobStoreOptions(limits: settings.disk) { event in
         switch event {
         case .damaged(let key):
           board.count(key.source) { $0.corrupt += 1 }
@@ -106,6 +106,7 @@ public final class ResourceCache: Sendable {
         case .recreated(_, _, let reason): hub.send(.storeReplaced(reason: reason), isKept: true)
         }
       }
+      options.identity = { registry[$0]?.storedIdentity }
       return DiskQueue(try tier.openStore(options))
     }
     for source in sources { try registry.register(source) }
@@ -125,12 +126,13 @@ public final class ResourceCache: Sendable {
   /// Costs a short lock, and neither reads nor writes the disk. Entries that an earlier run stored under the id are
   /// found again. The registration itself isn't stored, so each launch repeats it.
   ///
+  /// The disk has the identity of each source with entries. If another process or an earlier launch has stored entries
+  /// of another source under the id, reads throw `sourceConflict`, and nothing is stored. They are checked once for each
+  /// registration. After `removeAll` of the id, this source has it.
+  ///
   /// - Throws: `BothyError` `sourceConflict` if a source with another address, other ignored query items or other names
-  ///   of secrets has its id. That source stays.
+  ///   of secrets has its id in this cache. That source stays.
   public func register(_ source: ResourceSource) throws(BothyError) { try registry.register(source) }
-
-  /// Forgets a source. Its stored entries stay until they are removed.
-  package func unregister(_ id: SourceID) { registry.remove(id) }
 
   /// The registered sources with names and attribution, ordered by id.
   package var sources: [ResourceSource] { registry.all }

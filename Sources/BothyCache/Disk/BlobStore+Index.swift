@@ -40,6 +40,13 @@ extension BlobStore {
     return totals
   }
 
+  /// Returns the identity of each source with entries, `nil` for entries of an earlier version.
+  ///
+  /// It came with the first entry. A store without an index has none. Reads a row of each source.
+  package func identities(_ source: SourceID? = nil) throws -> [SourceID: UInt64?] {
+    try index?.identities(source) ?? [:]
+  }
+
   /// Returns the totals of the holder's pinned entries. Reads the row of each.
   package func totals(heldBy holder: String) throws -> StoreTotals {
     if let index { return try index.totals(heldBy: holder) }

@@ -6,6 +6,10 @@ package struct BlobStoreOptions: Sendable {
   package var busyTimeout: Duration
   /// Called with damage, on the thread that found it. It must not call the store.
   package var onEvent: (@Sendable (BlobStoreEvent) -> Void)?
+  /// Returns the identity of the source with an id, or `nil` for an unknown one.
+  ///
+  /// Entries of a source are stored only if the id has none of another one.
+  package var identity: (@Sendable (SourceID) -> UInt64?)?
   /// Called before each commit and each file in tests. True simulates a full disk.
   package var isDiskFull: (@Sendable () -> Bool)?
   /// Called before each transaction that takes over an earlier format in tests. True simulates the end of the process.

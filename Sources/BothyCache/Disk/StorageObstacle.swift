@@ -20,6 +20,8 @@ public struct StorageObstacle: Sendable, Hashable, CustomStringConvertible {
     ///
     /// Another tile with other content within ten seconds confirms it.
     case unconfirmed
+    /// The disk has entries of another source under its id.
+    case otherSource
     /// The cache has no disk. The resource may be in memory.
     case noDisk
     /// The disk failed, with this message. The resource may be in memory.
@@ -39,6 +41,7 @@ public struct StorageObstacle: Sendable, Hashable, CustomStringConvertible {
   package static let removed = StorageObstacle(kind: .removed)
   package static let undecodable = StorageObstacle(kind: .undecodable)
   package static let unconfirmed = StorageObstacle(kind: .unconfirmed)
+  package static let otherSource = StorageObstacle(kind: .otherSource)
   package static let noDisk = StorageObstacle(kind: .noDisk)
   package static func forbidden(_ reason: NotStoredReason) -> StorageObstacle {
     StorageObstacle(kind: .forbidden(reason))
@@ -56,6 +59,7 @@ public struct StorageObstacle: Sendable, Hashable, CustomStringConvertible {
     case .removed: "It was removed while it was loaded."
     case .undecodable: "It does not decode to the type that a reader needs."
     case .unconfirmed: "No other tile came yet that shows that the network is not one with a sign-in."
+    case .otherSource: "Another source has entries under its id."
     case .noDisk: "The cache has no disk."
     case .failed(let message): "The disk failed: \(message)"
     }

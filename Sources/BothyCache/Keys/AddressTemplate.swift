@@ -8,7 +8,8 @@ package struct AddressTemplate: Sendable, Hashable {
   /// The text that was parsed.
   package let text: String
   private let parts: [Part]
-  private let highResolution: Bool
+  /// True if `{r}` is `@2x`.
+  let highResolution: Bool
 
   /// Parses a template.
   /// - Throws: `BothyError.invalidSource` for an unknown or unclosed placeholder.

@@ -13,7 +13,8 @@ public import HTTPTypes
 public struct ResourceSource: Sendable, Identifiable {
   /// The id that the developer chooses and never changes, because stored entries are found by it.
   ///
-  /// With another id they stay on disk unread, until they are evicted or removed by the old id.
+  /// With another id they stay on disk unread, until they are evicted or removed by the old id. A source with another
+  /// address needs another id. If only the server has moved, keep the address, and name the new host in `hosts`.
   public let id: SourceID
   /// The rule that turns keys into addresses.
   package let address: SourceAddress

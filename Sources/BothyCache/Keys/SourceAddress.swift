@@ -52,6 +52,16 @@ public struct SourceAddress: Sendable, Hashable {
     form = parsed.namesTile ? .tiles(parsed) : .base(template)
   }
 
+  /// The texts that no other address has, in any process.
+  var identity: [String] {
+    switch form {
+    case .base(let text): ["base", text]
+    case .tiles(let template): ["tiles", template.text, template.highResolution ? "@2x" : ""]
+    case .anywhere: ["anywhere"]
+    case .custom(let rule): ["custom", rule.name]
+    }
+  }
+
   var needsHosts: Bool {
     switch form {
     case .base(let text): text.contains("{s}")

@@ -17,18 +17,18 @@ package final class SourceRegistry: Sendable {
   /// - Throws: `BothyError.sourceConflict` if a source with different keys has the id.
   package func register(_ source: ResourceSource) throws(BothyError) {
     let source = source.underTerms()
+    let new = RegisteredSource(source)
     let isFree = state.withLock { state in
       let index = source.id.index
       while state.sources.count <= index { state.sources.append(nil) }
-      if let known = state.sources[index], !known.source.hasSameKeys(as: source) { return false }
-      state.sources[index] = RegisteredSource(source)
+      if let known = state.sources[index], known.identity != new.identity { return false }
+      state.sources[index] = new
       return true
     }
     guard isFree else {
       throw BothyError(
         .sourceConflict,
-        "Another source has the id \"\(source.id)\" already. Give this one an id of its own, or remove the other first."
-      )
+        "Another source has the id \"\(source.id)\" already. Give this one an id of its own.")
     }
   }
 
@@ -39,25 +39,49 @@ package final class SourceRegistry: Sendable {
   package var all: [ResourceSource] {
     state.withLock { $0.sources.compactMap { $0?.source } }.sorted { $0.id.name < $1.id.name }
   }
-
-  package func remove(_ id: SourceID) {
-    state.withLock { state in
-      if state.sources.indices.contains(id.index) { state.sources[id.index] = nil }
-    }
-  }
 }
 
 /// A source as a cache stores it, which is passed without copying.
 package final class RegisteredSource: Sendable {
   package let source: ResourceSource
+  /// The number of the source. See `ResourceSource.identity`.
+  let identity: UInt64
+  /// True if the entries under the id were found to be those of this source.
+  private let isChecked = Atomic(false)
 
-  init(_ source: ResourceSource) { self.source = source }
+  init(_ source: ResourceSource) {
+    self.source = source
+    identity = source.identity
+  }
+
+  /// The identity that stored entries have, or `nil` if the source's resources aren't stored.
+  var storedIdentity: UInt64? { source.container?.reader == nil ? identity : nil }
+
+  /// Throws `BothyError.sourceConflict` if a store has entries of another source under the id.
+  ///
+  /// Another process or an earlier launch may have stored them. Once they are known to be those of this source, nothing
+  /// is read.
+  func check(in store: any BlobStore) throws(BothyError) {
+    guard let own = storedIdentity, !isChecked.load(ordering: .relaxed) else { return }
+    // A store that can't be read fails the look-up itself. Entries of earlier versions have no identity.
+    guard let found = (try? store.identities(source.id))?[source.id], let noted = found else { return }
+    guard noted == own else {
+      throw BothyError(
+        .sourceConflict,
+        "The entries under the id \"\(source.id)\" are those of a source with another address, other ignored query "
+          + "items or other names of secrets. Give this one an id of its own, or remove them by `removeAll`.")
+    }
+    isChecked.store(true, ordering: .relaxed)
+  }
 }
 
 extension ResourceSource {
-  /// True if every key means the same resource in both sources.
-  func hasSameKeys(as other: ResourceSource) -> Bool {
-    id == other.id && address == other.address && ignoredQueryItems == other.ignoredQueryItems
-      && Set(secrets.keys) == Set(other.secrets.keys)
+  /// A number that is equal in every process if every key means the same resource in both sources.
+  ///
+  /// It covers the address, the ignored query items and the names of secrets, and no value of a secret.
+  package var identity: UInt64 {
+    let parts =
+      address.identity + ["ignored"] + ignoredQueryItems.sorted() + ["secrets"] + secrets.keys.sorted()
+    return parts.joined(separator: "\u{0}").withComposedUTF8 { XXH64.hash(UnsafeRawBufferPointer($0)) }
   }
 }

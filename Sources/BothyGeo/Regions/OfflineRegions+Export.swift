@@ -116,7 +116,7 @@ extension OfflineRegions {
     let parts = try plan.keys().parts
     guard let map = plan.map else { return parts[0] }
     let wanted = map.tiles.filter { name == nil || $0.names.contains(name ?? "") }.map { part in
-      MapClosure.id(part, of: plan.source)
+      map.id(part, of: plan.source)
     }
     let found = parts.filter { wanted.contains($0.source) }
     guard found.count == 1 else {

@@ -124,6 +124,7 @@ extension OfflineRegions {
     // Changes between the first read and the lock count.
     region = try await file.region(id)
     if region.run.isFlipping { region = try await flipped(region) }
+    region = try await settled(region)
     let now = cache.now
     if isRefresh {
       region = try await refreshing(region)

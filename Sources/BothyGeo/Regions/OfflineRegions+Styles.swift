@@ -19,6 +19,15 @@ extension OfflineRegions {
     }
   }
 
+  /// Returns a region whose style's sources have ids of their own, if others have taken those that it had.
+  func settled(_ region: Region) async throws -> Region {
+    guard let map = region.plan.map else { return region }
+    let settled = try await map.settled(region.plan.source, in: cache)
+    guard settled != map else { return region }
+    try settled.register(region.plan.source, in: cache)
+    return try await replanned(region, settled)
+  }
+
   private func reread(_ old: Region, _ map: MapClosure) async throws -> Region {
     var region = old
     var options = ReadOptions(policy: .remote, priority: .background)

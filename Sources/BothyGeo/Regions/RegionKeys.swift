@@ -21,7 +21,7 @@ package struct RegionKeys: Sequence, Sendable {
     var parts: [(source: SourceID, tiles: RegionTiles)] = []
     for part in map.tiles where !(part.template.map(StyleArchive.isFile) ?? false) {
       guard let zooms = part.zooms(of: plan.zooms), let area = part.area(in: plan.area) else { continue }
-      parts.append((MapClosure.id(part, of: plan.source), try RegionTiles(area, zooms: zooms)))
+      parts.append((map.id(part, of: plan.source), try RegionTiles(area, zooms: zooms)))
     }
     self.parts = parts
   }

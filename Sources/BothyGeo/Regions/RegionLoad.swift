@@ -97,6 +97,9 @@ enum RegionLoad: Sendable {
       case .removed: return .failed("\(key) was removed while it came.")
       case .diskFull:
         return .stopped(BothyError(.storage, "The disk is full. Make room, then resume."))
+      case .otherSource:
+        return .stopped(
+          BothyError(.sourceConflict, "\(key) came, but another source has entries under its id."))
       case .noDisk:
         return .stopped(BothyError(.storage, "The cache has no disk. Open it with one to keep regions."))
       case .failed(let reason):
@@ -119,7 +122,7 @@ enum RegionLoad: Sendable {
     case .refused where error.status == Self.signInStatus: .misled(error)
     case .refused where (400..<500).contains(error.status ?? 0): .refused(error.message)
     case .absent: .gone(error.message)
-    case .closed, .storage, .unknownSource, .cancelled: .stopped(error)
+    case .closed, .storage, .unknownSource, .sourceConflict, .cancelled: .stopped(error)
     default: .failed(error.message)
     }
   }

@@ -88,7 +88,7 @@ struct RegionRun {
     coming = try OfflineRegions.Batches(region)
     documents = Set(region.plan.documentKeys)
     let id = region.plan.source
-    let sources = region.plan.map.map { map in map.tiles.map { MapClosure.id($0, of: id) } } ?? [id]
+    let sources = region.plan.map.map { map in map.tiles.map { map.id($0, of: id) } } ?? [id]
     archives = Set(sources.filter { cache.isInContainer($0) })
     notedAt = cache.now
   }

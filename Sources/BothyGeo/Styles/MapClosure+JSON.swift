@@ -9,6 +9,7 @@ extension MapClosure {
       "style": .string(style), "documents": .array(documents.map { .string($0) }),
       "files": .array(files.map { .string($0) }), "glyphs": glyphs.map { .string($0) } ?? .null,
       "fonts": .array(fonts.map { .string($0) }), "tiles": .array(tiles.map(\.json)),
+      "editions": editions.isEmpty ? .null : .object(editions.mapValues { .int(Int64($0)) }),
     ])
   }
 
@@ -20,6 +21,9 @@ extension MapClosure {
     files = Self.texts(json["files"])
     glyphs = json["glyphs"]?.stringValue
     fonts = Self.texts(json["fonts"])
+    editions = (json["editions"]?.objectValue ?? [:]).compactMapValues { number in
+      number.intValue.map { Int(clamping: $0) }
+    }
     for element in json["tiles"]?.arrayValue ?? [] {
       guard let part = Tiles(kept: element) else { return nil }
       tiles.append(part)

@@ -11,10 +11,16 @@ extension MapClosure {
   static func elsewhere(_ id: SourceID) -> SourceID { SourceID("\(id.name):elsewhere") }
 
   /// Returns the id of the source of a part's tiles.
-  static func id(_ part: Tiles, of style: SourceID) -> SourceID { id(part.names[0], of: style) }
+  func id(_ part: Tiles, of style: SourceID) -> SourceID { id(part.names[0], of: style) }
 
   /// Returns the id of the source with this name in the style.
-  static func id(_ name: String, of style: SourceID) -> SourceID { SourceID("\(style.name)/\(name)") }
+  func id(_ name: String, of style: SourceID) -> SourceID {
+    Self.id("\(style.name)/\(name)", edition: editions[name] ?? 1)
+  }
+
+  private static func id(_ first: String, edition: Int) -> SourceID {
+    SourceID(edition > 1 ? "\(first)~\(edition)" : first)
+  }
 
   /// Returns true if a source was derived from that of a style.
   package static func isPart(_ source: SourceID, of style: SourceID) -> Bool {
@@ -29,7 +35,7 @@ extension MapClosure {
     let anywhere = try? ResourceSource(here, address: .anywhere)
     return addresses.map { address in
       if let name = archives[address] {
-        return ResourceKey(Self.id(name, of: id), path: TileArchiveInfo.documentPath)
+        return ResourceKey(self.id(name, of: id), path: TileArchiveInfo.documentPath)
       }
       let isOwn = StyleAddress(address)?.authority == own
       // An address that no request can have is left as it is, and its request fails.
@@ -58,7 +64,53 @@ extension MapClosure {
     return source
   }
 
-  /// Registers the sources of the list in a cache. A source whose address the style has changed is replaced.
+  /// Returns the list with ids that have no tiles of another address in the cache.
+  ///
+  /// Tiles of an earlier address so never answer as those of a later one. A region serves them until its refresh is
+  /// complete. Reads a row of each stored source.
+  func settled(_ id: SourceID, in cache: ResourceCache) async throws(BothyError) -> MapClosure {
+    let own = try Self.source(id, in: cache)
+    // A disk that can't be read says so when tiles are read.
+    guard let stored = try? await cache.identities() else { return self }
+    var settled = self
+    settled.editions = [:]
+    var sources: [String: ResourceSource] = [:]
+    for (address, name) in archives {
+      sources[name] = try settled.archive(address, name, of: own, in: cache)
+    }
+    for part in tiles {
+      guard let template = part.template, archives[template] == nil else { continue }
+      sources[part.names[0]] = try settled.source(part, template, of: own, in: cache)
+    }
+    for (name, source) in sources {
+      let edition = Self.edition(of: source, stored, in: cache)
+      if edition > 1 { settled.editions[name] = edition }
+    }
+    return settled
+  }
+
+  /// Returns the number of the id that has tiles of this source, else of the first that no other source has.
+  private static func edition(
+    of source: ResourceSource, _ stored: [SourceID: UInt64?], in cache: ResourceCache
+  ) -> Int {
+    let first = source.id.name
+    var known: [Int: UInt64?] = [:]
+    for (id, identity) in stored where id == source.id || id.name.hasPrefix(first + "~") {
+      let number = id == source.id ? 1 : Int(id.name.dropFirst(first.count + 1))
+      if let number { known.updateValue(identity, forKey: number) }
+    }
+    func isOfAnother(_ number: Int) -> Bool {
+      cache.source(Self.id(first, edition: number)).map { $0.identity != source.identity } ?? false
+    }
+    if let same = known.filter({ $0.value == source.identity }).keys.max() { return same }
+    // Tiles that an earlier version stored may be of this source.
+    if let unnoted = known.filter({ $0.value == nil }).keys.max(), !isOfAnother(unnoted) { return unnoted }
+    var number = 1
+    while known.keys.contains(number) || isOfAnother(number) { number += 1 }
+    return number
+  }
+
+  /// Registers the sources of the list in a cache. See `settled(_:in:)` for their ids.
   ///
   /// None of them follows a redirect to the local network, and neither does the style's own source from now on.
   func register(_ id: SourceID, in cache: ResourceCache) throws(BothyError) {
@@ -85,8 +137,9 @@ extension MapClosure {
     }
   }
 
+  /// Registers a source, unless another one has its id. A region's source then gets another id when it is loaded.
   private static func add(_ source: ResourceSource, to cache: ResourceCache) throws(BothyError) {
-    if cache.source(source.id).map({ $0.address != source.address }) ?? false { cache.unregister(source.id) }
+    if let known = cache.source(source.id), known.identity != source.identity { return }
     try cache.register(source)
   }
 
@@ -100,7 +153,7 @@ extension MapClosure {
     let isOwn = authorities.allSatisfy { $0.lowercased() == host }
     let owner = isOwn ? own : Self.stranger(own)
     return try Self.copy(
-      owner, Self.id(part, of: own.id), SourceAddress(template: template), hosts: part.hosts)
+      owner, id(part, of: own.id), SourceAddress(template: template), hosts: part.hosts)
   }
 
   /// Returns a source as other hosts may know it.

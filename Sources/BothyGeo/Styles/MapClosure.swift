@@ -19,6 +19,8 @@ package struct MapClosure: Sendable, Hashable {
   package var fonts: [String] = []
   /// The sources of tiles, in the order of their names.
   package var tiles: [Tiles] = []
+  /// The numbers of ids, by the names of sources whose first ids have tiles of another address.
+  package var editions: [String: Int] = [:]
 
   /// A source of tiles. Sources of a style with one address are one.
   package struct Tiles: Sendable, Hashable {

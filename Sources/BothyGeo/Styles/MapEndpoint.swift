@@ -161,7 +161,7 @@ public final class MapEndpoint: Sendable {
     }
     return await read { () throws(BothyError) in
       try await self.cache.value(
-        tile.key(in: MapClosure.id(part, of: style.source)), policy: .localElseRemote, priority: .visible)
+        tile.key(in: style.closure.id(part, of: style.source)), policy: .localElseRemote, priority: .visible)
     }
   }
 

@@ -65,6 +65,7 @@ public struct MapStyle: Sendable {
     let json = try await Self.document(address, known.key(address, of: source), read)
     let asked = try MapClosure.documents(of: json, at: address, secrets: secrets)
     known.archives = StyleArchive.names(asked)
+    known = try await known.settled(source, in: cache)
     try known.register(source, in: cache)
     var documents: [String: JSONValue] = [:]
     for document in Set(asked.values).sorted() {
@@ -78,7 +79,8 @@ public struct MapStyle: Sendable {
         documents[document] = try await Self.document(document, key, read)
       }
     }
-    known = try MapClosure(json, at: address, tileJSON: documents, secrets: secrets)
+    known = try await MapClosure(json, at: address, tileJSON: documents, secrets: secrets)
+      .settled(source, in: cache)
     try known.register(source, in: cache)
     (self.source, self.json, self.documents) = (source, json, documents)
     (self.address, self.secrets) = (address, secrets)

@@ -73,7 +73,7 @@ extension MapClosure {
   func archive(
     _ address: String, _ name: String, of own: ResourceSource, in cache: ResourceCache
   ) throws(BothyError) -> ResourceSource? {
-    let id = Self.id(name, of: own.id)
+    let id = self.id(name, of: own.id)
     let known = cache.source(id)
     guard let place = StyleArchive.web(address) else {
       guard known?.container?.reader != nil else {

@@ -90,6 +90,54 @@ struct StyleRegionTests {
     #expect(walk.missing == [] && rig.server.requests == [])
   }
 
+  /// Promises: R-11, B-31
+  @Test("Tiles of an earlier address are shown until a refresh, never as later ones")
+  func otherAddress() async throws {
+    let rig = try StyleRig()
+    let region = try await rig.loaded("bright")
+    #expect(try await tile(rig).contains("/omt/3/4/2"))
+    let address = "https://maps.test/tiles/omt.json"
+    rig.server.change { state in
+      state.documents[address] = state.documents[address]?.replacing("/omt/", with: "/omt2/")
+      state.answers = 40
+    }
+    await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
+    #expect(try await tile(rig).contains("/omt/3/4/2"))
+    rig.server.change { ($0.answers, $0.fields) = (nil, [:]) }
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(try await tile(rig).contains("/omt2/3/4/2"))
+    let asked = rig.server.fields.filter { $0.key.contains("/omt2/") }
+    #expect(asked.count > 10 && asked.values.allSatisfy { $0[.ifNoneMatch] == nil })
+    let later = try await rig.reopened()
+    later.cache.suspendNetwork()
+    #expect(try await tile(later).contains("/omt2/3/4/2"))
+    var walk = StyleWalk(MapEndpoint(try await later.style("bright"), in: later.cache))
+    try await walk.walk(RegionRig.oslo, 0...11, fonts: Self.fonts["bright"] ?? [])
+    #expect(walk.missing == [])
+  }
+
+  @Test("A region whose style's address changed before it was loaded is loaded beside it")
+  func addressTaken() async throws {
+    let rig = try StyleRig()
+    let region = try await rig.regions.create(try await rig.plan("bright", zooms: 0...3))
+    rig.time.advance(by: Duration.days(1).wholeMilliseconds)
+    let address = "https://maps.test/tiles/omt.json"
+    rig.server.change { $0.documents[address] = $0.documents[address]?.replacing("/omt/", with: "/omt2/") }
+    let later = try await rig.reopened()
+    // Another map has the style with the newer address, and takes the id that the region was made with.
+    try await later.cache.unpin(by: region.holder)
+    for document in [StyleRig.bright, address] {
+      _ = try await later.cache.value(ResourceKey("bright", path: document), .reload)
+    }
+    _ = try await later.style("bright")
+    #expect(try await later.regions.resume(region.id).state == .complete)
+    let found = try await later.regions.region(region.id)
+    #expect(found.plan.map?.editions == ["openmaptiles": 2])
+    let tile = try await later.cache.value(
+      ResourceKey("bright/openmaptiles~2", zoom: 3, x: 4, y: 2), policy: .local)
+    #expect(RegionServer.text(tile.bytes ?? Data()).contains("/omt/3/4/2"))
+  }
+
   @Test("A refresh to a newer style still shows what the region has lost")
   func lost() async throws {
     let rig = try StyleRig()
@@ -290,6 +338,15 @@ struct StyleRegionTests {
     let region = try await rig.regions.create(try await rig.plan(SourceID(name), zooms: 0...3))
     #expect(try await rig.regions.resume(region.id).state == .partial)
     #expect(rig.server.requests.contains(address) && !rig.server.requests.contains(router))
+  }
+
+  /// Returns the text of a tile that a renderer receives without a network.
+  private func tile(_ rig: StyleRig) async throws -> String {
+    rig.cache.suspendNetwork()
+    defer { rig.cache.resumeNetwork() }
+    let endpoint = MapEndpoint(try await rig.style("bright"), in: rig.cache)
+    let answer = await endpoint.answer("tiles/openmaptiles/3/4/2", at: "http://map.test")
+    return RegionServer.text(answer.body)
   }
 
   private func name(_ endpoint: MapEndpoint) async throws -> String? {

@@ -18,9 +18,17 @@ extension DiskStore {
     return try copy(old, origin, into: index)
   }
 
-  /// Copies the readable pins and entries of an index, except entries in files of their own.
+  /// Copies the readable pins and entries of an index, except entries in files of their own and those of a source whose
+  /// id another source has by now.
   func copy(_ old: QuarantinedIndex, _ origin: Salvaged.Origin, into index: IndexFile) throws -> Salvaged {
     var salvaged = Salvaged(origin: origin)
+    var replaced: Set<SourceID> = []
+    let identities = old.identities()
+    try change(index) { transaction in
+      for (source, identity) in identities where try !transaction.restore(identity, of: source) {
+        replaced.insert(source)
+      }
+    }
     let pins = old.pins()
     for part in pins.found.parts(of: 512) {
       try change(index) { transaction in
@@ -36,6 +44,7 @@ extension DiskStore {
           continue
         }
         salvaged.rows.append(number)
+        if replaced.contains(entry.key.source) { continue }
         if entry.body == nil {
           salvaged.inFiles.append((entry.key, entry.number, entry.isPinned))
         } else {
@@ -204,6 +213,15 @@ final class QuarantinedIndex {
       }
     }
     return (found, isRead && isWhole)
+  }
+
+  /// Returns the identities of sources, as far as they are readable.
+  func identities() -> [(source: SourceID, identity: Int64)] {
+    var found: [(source: SourceID, identity: Int64)] = []
+    _ = scan("SELECT source, value FROM identity") { select in
+      if let name = select.text(at: 0) { found.append((SourceID(name), select.int(at: 1))) }
+    }
+    return found
   }
 
   /// Returns the numbers of entries, least recently used ones first. `isWhole` is true if these are all.

@@ -17,6 +17,8 @@ extension DiskStore {
   struct Prepared {
     var key: ResourceKey
     var source: KnownSource
+    /// The identity of the source, or `nil` if it isn't known.
+    var identity: UInt64?
     var number: Int64
     var body: Data
     var metadata: EntryMetadata
@@ -69,8 +71,9 @@ extension DiskStore {
     let checksum = entry.body.withUnsafeBytes { BodyChecksum.of($0) }
     let form = RowMetadata.Form(entry.metadata, seed: source.seed(checksum))
     var prepared = Prepared(
-      key: key, source: source, number: source.number(of: key), body: entry.body, metadata: entry.metadata,
-      checksum: checksum, place: .ownFile, form: form, own: 0, bytes: 0)
+      key: key, source: source, identity: options.identity?(key.source), number: source.number(of: key),
+      body: entry.body, metadata: entry.metadata, checksum: checksum, place: .ownFile, form: form, own: 0,
+      bytes: 0)
     if layout == .files {
       prepared.tail = EntryFile.tail(key, source, entry.metadata, entry.body, checksum)
       prepared.own = Self.fileBytes(entry.body.count + prepared.tail.count)
@@ -139,6 +142,7 @@ extension DiskStore {
     report.evicted += outcome.evicted
     for key in refused { report.refused[key] = .diskFull }
     for key in outcome.tooLarge { report.refused[key] = .tooLarge }
+    for key in outcome.ofOthers { report.refused[key] = .otherSource }
   }
 
   private func put(_ entries: ArraySlice<Prepared>, _ bytes: Int64) throws -> Outcome {

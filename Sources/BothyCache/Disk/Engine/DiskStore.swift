@@ -256,7 +256,11 @@ package final class DiskStore: BlobStore {
       try quarantine(found.reason, isNewer: found.isNewer)
     }
     var fresh = try IndexFile(indexPath, settings)
-    switch try fresh.write({ try IndexSchema.verdict($0) }) {
+    let verdict = try fresh.write { database in
+      try IndexSchema.addIdentities(database)
+      return try IndexSchema.verdict(database)
+    }
+    switch verdict {
     case .known: break
     case .new: try fresh.write { try IndexSchema.create($0) }
     case .older: try IndexTakeover(fresh, sources, files, options, hasBodies: layout == .pages).run()

@@ -6,7 +6,9 @@ internal import GRDB
 enum IndexSchema {
   /// "Bty" and a 1, in the header of the file.
   static let applicationID: Int64 = 0x4274_7931
-  static let version: Int64 = 3
+  static let version: Int64 = 4
+  /// The format before the present one, which has all tables but that of identities.
+  private static let withoutIdentities: Int64 = 3
 
   enum Verdict: Equatable {
     case new
@@ -31,16 +33,25 @@ enum IndexSchema {
     if let reason = reason(application) { return .foreign(reason, isNewer: false) }
     if let reason = reason(newer: version) { return .foreign(reason, isNewer: true) }
     let damage = Verdict.foreign("the definitions of its tables are damaged", isNewer: false)
-    if version < self.version { return try IndexTakeover.knows(database) ? .older : damage }
+    if version < withoutIdentities { return try IndexTakeover.knows(database) ? .older : damage }
     let own = definitions.filter { !$0.contains(IndexTakeover.mark) }
-    guard isWhole(own) else { return damage }
+    guard isWhole(own, version < self.version ? entryTables : tables) else { return damage }
     return own.count == definitions.count ? .known : .older
   }
 
-  /// Returns true if the file's definitions are those that `create(_:)` writes.
+  /// Adds the table of identities to a file of the format before. A file that is only read lacks it.
+  static func addIdentities(_ database: Database) throws {
+    guard try Int64.fetchOne(database, sql: "PRAGMA application_id") == applicationID,
+      try Int64.fetchOne(database, sql: "PRAGMA user_version") == withoutIdentities
+    else { return }
+    if try !database.tableExists("identity") { try database.execute(sql: identityTable) }
+    try database.execute(sql: "PRAGMA user_version = \(version)")
+  }
+
+  /// Returns true if the file's definitions are those of `tables`, which `create(_:)` writes.
   ///
   /// SQLite does not check the text of a definition. A damaged name of a column fails each statement that uses it.
-  static func isWhole(_ definitions: [String]) -> Bool {
+  static func isWhole(_ definitions: [String], _ tables: String = tables) -> Bool {
     definitions.count == tables.components(separatedBy: "CREATE ").count - 1
       && Set(definitions).count == definitions.count
       && definitions.allSatisfy { tables.contains($0) }
@@ -76,6 +87,14 @@ enum IndexSchema {
   }
 
   /// The tables of the index.
+  static let tables = entryTables + "\n" + identityTable
+
+  /// `identity` has the identities of sources, which came with their first entries. See `ResourceSource.identity`.
+  private static let identityTable = """
+    CREATE TABLE identity (source TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+    """
+
+  /// The tables of entries, bodies and pins.
   ///
   /// `state` is one row. Its `rank` counts uses, and its `count` and `bytes` are those of entries that are not pinned.
   /// `folders` is the number of the files' folders, and `last` the highest number that a page or frame has had.
@@ -92,7 +111,7 @@ enum IndexSchema {
   ///
   /// A row of `pin` is for up to 64 keys of a block, by the bits of `mask`. `loose` names entries' own files that were
   /// written before the row that will name them, or have outlived it, and `unnamed` does so for files of bodies.
-  static let tables = """
+  private static let entryTables = """
     CREATE TABLE state (
       id INTEGER PRIMARY KEY CHECK (id = 0), rank INTEGER NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
       folders INTEGER NOT NULL, last INTEGER NOT NULL, complete INTEGER NOT NULL

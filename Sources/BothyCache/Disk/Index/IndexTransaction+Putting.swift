@@ -7,6 +7,8 @@ struct Outcome {
   var stored: [ResourceKey] = []
   var unchanged: Set<ResourceKey> = []
   var tooLarge: [ResourceKey] = []
+  /// Entries whose id has entries of another source.
+  var ofOthers: [ResourceKey] = []
   var evicted: [ResourceKey] = []
   /// Entries that are counted, whose own files must be written now.
   var inFiles: [DiskStore.Prepared] = []
@@ -23,6 +25,10 @@ extension IndexTransaction {
     var count: Int64 = 0
     var largest: Int64 = 0
     for entry in entries {
+      guard try admits(entry.source, entry.identity) else {
+        outcome.ofOthers.append(entry.key)
+        continue
+      }
       let old = try row(entry.number)
       let isPinned = try old?.isPinned ?? isWanted(entry.number)
       if isPinned {

@@ -29,6 +29,8 @@ final class IndexTransaction {
   var awaited: Set<BodyName> = []
   /// True if this transaction has noted files that nothing may name after the commit.
   var leavesFiles = false
+  /// True for sources whose entries may be stored, of those that were looked up.
+  var admitted: [SourceID: Bool] = [:]
   private var changes: [Int64: StoreTotals] = [:]
   private var numbers: [SourceID: Int64] = [:]
   private var ids: [Int64: SourceID] = [:]

@@ -133,6 +133,7 @@ struct GetResult: Sendable {
     case .diskFull: "the disk is full"
     case .unconfirmed: "no other tile has confirmed the network"
     case .removed: "removed meanwhile"
+    case .otherSource: "another source has entries under its id"
     case .noDisk: "no disk"
     case .undecodable: "it isn't a value of the type that is read"
     case .failed(let text): text
