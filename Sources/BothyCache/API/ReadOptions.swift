@@ -56,6 +56,11 @@ public struct ReadOptions: Sendable {
   /// False rejects the response as unexpected content. It may wait for other requests. A read that joins another read's
   /// request accepts what that read admits.
   package var admits: (@Sendable (Admission) async -> Bool)?
+  /// The metadata of bytes that the caller has itself, from an earlier read. The cache may have lost them.
+  ///
+  /// Without a stored entry, its validators make the request conditional. If the server confirms the bytes, the result
+  /// has the status 304, no bytes, and the renewed metadata.
+  package var held: EntryMetadata?
   /// The place for a response that would replace a stored entry, or `nil` to replace it at once.
   package var stage: EntryStage?
   /// The holder of a pin that doesn't keep an entry when the server says that the resource is gone, or `nil`. The app

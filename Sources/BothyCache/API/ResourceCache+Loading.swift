@@ -8,6 +8,8 @@ extension ResourceCache {
   struct FlightKey: Hashable, Sendable {
     var key: ResourceKey
     var fields: HTTPFields
+    /// The conditions for bytes that the readers have themselves, to whom a 304 suffices.
+    var conditions: HTTPFields = [:]
   }
 
   /// The end of a request, for all its readers.
@@ -32,7 +34,8 @@ extension ResourceCache {
       throw BothyError(.offline, "The cache has no network to load \(demand.key) from.")
     }
     let key = demand.key
-    let name = FlightKey(key: key, fields: demand.options.fields)
+    let conditions = demand.options.held.map { Validation.fields(for: $0) } ?? [:]
+    let name = FlightKey(key: key, fields: demand.options.fields, conditions: conditions)
     let reader = readers.enter(name, demand.options.typed)
     defer { readers.leave(name, reader) }
     let outcome: FetchOutcome
@@ -101,14 +104,17 @@ extension ResourceCache {
       defer { generations.end(ticket) }
       let stored = demand.isConditional ? await storedForCondition(demand) : nil
       var fields = demand.requestFields
-      if let stored {
-        for field in Validation.fields(for: stored.entry.metadata) { fields[field.name] = field.value }
-      }
+      let held = stored == nil ? demand.options.held : nil
+      let conditions = (stored?.entry.metadata ?? held).map { Validation.fields(for: $0) } ?? [:]
+      for field in conditions { fields[field.name] = field.value }
       let fetched = try await demand.fetched(demand.order(fields), by: fetcher, for: flight)
       var answer = Answer(
         request: demand.requestFields, status: fetched.status, fields: fetched.fields, body: fetched.body,
         requestedAt: fetched.requestedAt, receivedAt: fetched.receivedAt)
       answer.wasCoded = fetched.wasCoded
+      if let held, !conditions.isEmpty, let outcome = confirmation(of: held, by: answer, demand) {
+        return outcome
+      }
       let current = stored.flatMap { generations.isCurrent(ticket, demand.key) ? $0 : nil }
       let isUsable =
         current.map {
@@ -125,13 +131,29 @@ extension ResourceCache {
         objection: objection, isPinned: isPinned, expiresAt: demand.options.expiresAt,
         isStoredUsable: isUsable, decodes: demand.source.container == nil)
       if case .requestAgain = judgement {
-        if !demand.isConditional { return .failed(Self.phantom(demand.key)) }
-        demand.isConditional = false
+        if conditions.isEmpty { return .failed(Self.phantom(demand.key)) }
+        (demand.isConditional, demand.options.held) = (false, nil)
         continue
       }
       demand.replaced = generations.isCurrent(ticket, demand.key) ? known : nil
       return await apply(judgement, of: answer, stored: known, demand, ticket)
     }
+  }
+
+  /// Returns the outcome of a 304 that confirms the bytes of the caller, or `nil` for another response.
+  private func confirmation(of held: EntryMetadata, by answer: Answer, _ demand: Demand) -> FetchOutcome? {
+    guard AnswerKind(status: answer.status) == .notModified,
+      var renewed = Validation.renewed(
+        held, by: answer.fields, requestedAt: answer.requestedAt, receivedAt: answer.receivedAt,
+        rule: demand.rule)
+    else { return nil }
+    renewed.status = answer.status
+    board.count(demand.key.source) { $0.confirmed += 1 }
+    hub.send(.confirmed(demand.key))
+    return .resource(
+      CachedResource(
+        key: demand.key, stored: StoredEntry(CacheEntry(metadata: renewed, body: Data())), origin: .confirmed,
+        freshness: .fresh, age: 0), isNew: false)
   }
 
   /// Returns the reason why a response may not replace the stored entry, that entry, and true if it is pinned.

@@ -57,7 +57,7 @@ struct TileLoading: Sendable {
   }
 
   /// Loads a tile: with a conditional request if an old version is available, otherwise from the cache first. On
-  /// failure the old version stays.
+  /// failure the old version stays. A version that the server confirms stays too, also if the cache has lost its bytes.
   func load(_ tile: Tile, _ way: Way) async -> TileOutcome {
     let generation = places.generation
     let reason = Mutex<BothyError?>(nil)
@@ -65,6 +65,7 @@ struct TileLoading: Sendable {
       let key = try source.key(tile)
       if way.isHeld, !way.hasNetwork { throw Self.offline(tile) }
       var options = way.options
+      if way.isHeld { options.held = try await metadata(of: tile) }
       let categories = places.categories
       // Content that isn't a tile never replaces one in the cache, so that its validator is available for the next
       // attempt.
@@ -85,6 +86,7 @@ struct TileLoading: Sendable {
         return .failed(Self.named(error, tile, reason.withLock { $0 }))
       }
       if case .stale(.noNetwork) = resource.freshness, way.isHeld { throw Self.offline(tile) }
+      if resource.metadata.status == 304 { return try await renew(tile, resource, generation) }
       guard let bytes = resource.bytes else {
         try await run {
           if generation == places.generation { try places.remove([tile]) }
@@ -100,6 +102,31 @@ struct TileLoading: Sendable {
       let reason = reason.withLock { $0 }
       return .failed((error as? BothyError).map { Self.named($0, tile, reason) } ?? error)
     }
+  }
+
+  /// Returns the metadata of the bytes that a tile's places were decoded from. The cache may have lost them.
+  private func metadata(of tile: Tile) async throws -> EntryMetadata? {
+    guard let held = try await run({ try places.tile(tile) }) else { return nil }
+    var fields = HTTPFields()
+    fields[.eTag] = held.entityTag
+    fields[.lastModified] = held.lastModified
+    return EntryMetadata(fields: fields, receivedAt: held.receivedAt)
+  }
+
+  /// Notes that the server confirmed a tile. Its places stay as they are.
+  private func renew(
+    _ tile: Tile, _ resource: CachedResource, _ generation: Int
+  ) async throws -> TileOutcome {
+    let (time, fields) = (resource.metadata.validatedAt, resource.fields)
+    let isHeld = try await run {
+      try generation == places.generation
+        && places.renew(tile, at: time, entityTag: fields[.eTag], lastModified: fields[.lastModified])
+    }
+    return isHeld ? .unchanged : .failed(Self.cleared(tile))
+  }
+
+  private static func cleared(_ tile: Tile) -> BothyError {
+    BothyError(.cancelled, "The places were cleared while \(tile) was on its way.")
   }
 
   /// - Parameter storedFirst: true to request a resource only if it isn't stored, whatever the policy is.
@@ -190,9 +217,7 @@ struct TileLoading: Sendable {
       case .added: return .loaded(isNew: true)
       case .updated: return .loaded(isNew: false)
       case .unchanged, .outdated: return .unchanged
-      case .discarded:
-        return .failed(
-          BothyError(.cancelled, "The places were cleared while \(version.tile) was on its way."))
+      case .discarded: return .failed(Self.cleared(version.tile))
       }
     } catch let error as BothyError where error.code == .notATile {
       // The content was stored before it was known to be no tile. It is removed unless a holder needs it; the old

@@ -43,6 +43,32 @@ struct AtlasTests {
       ])
   }
 
+  /// Promises: T-23
+  @Test("A tile whose bytes the cache lost is asked for by its tag")
+  func lostBytes() async throws {
+    let rig = try AtlasRig()
+    try await rig.atlas.update(rig.start)
+    let tiles = rig.cover.sorted()
+    for version in [1, 1, 2] {
+      try await rig.cache.removeAll(rig.source.id)
+      rig.server.forget()
+      rig.server.set(version: version)
+      rig.pass(.seconds(8 * 24 * 3600))
+      let report = try await rig.atlas.refresh()
+      #expect(version == 1 ? report.unchanged == rig.cover : report.loaded == rig.cover)
+      #expect(report.failed.isEmpty && report.fromStale.isEmpty)
+      #expect(rig.server.requests.count == rig.cover.count)
+      #expect(rig.server.requests.allSatisfy { $0.fields[.ifNoneMatch] == "\"v1\"" })
+      #expect(try rig.names() == ["Version \(version)"])
+      #expect(try rig.places.held(tiles).values.allSatisfy { $0 == rig.time.now })
+      let isStored = try await rig.cache.stored(tiles.map { try rig.source.key($0) }).map { $0 != nil }
+      #expect(isStored.allSatisfy { $0 == (version == 2) })
+      rig.server.forget()
+      #expect(try await rig.atlas.refresh().count == 0 && rig.server.requests.isEmpty)
+    }
+    await rig.atlas.close()
+  }
+
   /// Promises: T-35
   @Test("The current tile is reported before the old ones if only it is missing")
   func currentFirst() async throws {
