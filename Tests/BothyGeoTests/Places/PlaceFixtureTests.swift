@@ -5,14 +5,14 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Queries on real tiles.
-@Suite("Places of real tiles", .timeLimit(.minutes(5)))
+/// Queries on the tiles of towns.
+@Suite("Places of towns", .timeLimit(.minutes(5)))
 struct PlaceFixtureTests {
   /// Promises: E-14, T-17
-  @Test("All real tiles, in any order, contain each feature once")
-  func union() throws {
-    let tiles = try Fixtures.placeTiles()
-    guard !tiles.isEmpty else { return }
+  @Test("All tiles of a town, in any order, contain each feature once", arguments: Town.allCases)
+  func union(_ town: Town) throws {
+    let tiles = try town.tiles()
+    guard !tiles.isEmpty || town == .made else { return }
     var union = FeatureUnion()
     for (tile, data) in tiles { union.set(tile, try GeoJSONTile(decoding: data), receivedAt: 1) }
     var generator = SeededGenerator(seed: 5)
@@ -26,6 +26,7 @@ struct PlaceFixtureTests {
       let all = try places.features(of: tiles.map(\.tile))
       if turn == 0 { first = all }
       #expect(all == first && Set(all.map(\.key)) == Set(union.features.keys))
+      #expect(all.count > 200)
       #expect(try places.in(box: .world, .everything).count == all.count)
       #expect(try places.counts() == (tiles.count, all.count))
       let list = union.features.values.filter { $0.layer == .entranceList }.compactMap(\.building)
@@ -37,9 +38,9 @@ struct PlaceFixtureTests {
 
   /// Promises: T-19
   @Test(
-    "The nearest and those within a radius equal a scan of every feature")
-  func bruteForce() throws {
-    let tiles = try Fixtures.placeTiles()
+    "The nearest and those within a radius equal a scan of every feature", arguments: Town.allCases)
+  func bruteForce(_ town: Town) throws {
+    let tiles = try town.tiles()
     let scratch = try TemporaryFolder()
     let places = try PlaceStore(path: scratch.file("places.sqlite"))
     var entrances: [Int64: [Coordinate]] = [:]
@@ -70,6 +71,7 @@ struct PlaceFixtureTests {
       }.sorted { ($0.distance, $0.key) < ($1.distance, $1.key) }
       let note: Comment = "tile \(place), \(position)"
       let nearest = try places.nearest(20, to: position, filter)
+      #expect(nearest.count == 20 || town == .real, note)
       #expect(nearest.map(\.distance) == all.prefix(20).map(\.distance), note)
       #expect(nearest.map(\.feature.key) == all.prefix(20).map(\.key), note)
       let within = try places.within(radius: 200, of: position, filter)
@@ -86,19 +88,24 @@ struct PlaceFixtureTests {
   }
 
   /// Promises: T-20, B-16
-  @Test("All entrance lists of Washington are found by their buildings, named or not")
-  func entrances() throws {
-    guard let data = try Fixtures.data("soundscape-tiles/16_18749_25070.json") else { return }
+  @Test("All entrance lists of a tile are found by their buildings, named or not", arguments: Town.allCases)
+  func entrances(_ town: Town) throws {
+    guard let (tile, data, count) = try town.entrances() else { return }
     let scratch = try TemporaryFolder()
     let places = try PlaceStore(path: scratch.file("places.sqlite"))
-    try places.replace(
-      PlaceTile(try Tile(x: 18749, y: 25070, zoom: 16), payload: data, receivedAt: 1))
-    let lists = try GeoJSONTile(decoding: data).features(in: .entranceList)
-    #expect(lists.count == 4)
+    try places.replace(PlaceTile(tile, payload: data, receivedAt: 1))
+    let content = try GeoJSONTile(decoding: data)
+    let lists = content.features(in: .entranceList)
+    #expect(lists.count == count && lists.allSatisfy { !$0.entrances.isEmpty })
     for list in lists {
       #expect(try places.entrances(ofBuilding: #require(list.building)) == Set(list.entrances))
     }
+    let buildings = content.features(in: .poi, includeUnnamed: true).filter { building in
+      lists.contains { $0.building == building.ids[0] }
+    }
+    #expect(Set(buildings.map(\.isNamed)) == [true, false])
     let roads = try places.in(box: .world, PlaceFilter(layers: [.road, .path], includesUnnamed: true))
+    #expect(!roads.isEmpty)
     for road in roads {
       let id = road.ids[0]
       #expect(try places.road(id) == road)

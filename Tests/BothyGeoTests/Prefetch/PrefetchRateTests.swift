@@ -72,34 +72,40 @@ struct PrefetchRateTests {
     }
   }
 
-  /// Walks over the roads of real tiles, if they stand beside the checkout.
-  @Test("Walks over real roads find most tiles loaded")
-  func real() async throws {
-    let tiles = try Fixtures.placeTiles()
+  /// Promises: R-24
+  @Test("Walks over the roads of a town find most tiles loaded", arguments: Town.allCases)
+  func roads(_ town: Town) async throws {
+    let tiles = try town.tiles()
     let roads = try tiles.flatMap { tile, data in
       try GeoJSONTile(decoding: data).features(in: .road).compactMap { feature -> [Coordinate]? in
         if case .lineString(let line) = feature.geometry, line.count > 1 { line } else { nil }
       }
     }
-    guard !roads.isEmpty else { return print("No fixtures beside the checkout: no real roads.") }
+    guard !roads.isEmpty || town == .made else { return }
     var random = SeededGenerator(seed: 24)
     let journeys = (0..<20).compactMap { _ in roads.randomElement(using: &random) }.map { road in
-      Journey(along: Self.walk(road, roads, &random), speed: 1.4, zoom: 17, &random)
+      Journey(
+        along: Self.walk(road, roads, points: town == .made ? 100 : 400, &random), speed: 1.4, zoom: 17,
+        &random)
     }
     for perSecond in [4.0, 0.5] {
       let found = try await run(journeys, perSecond)
-      tell("walk on real roads", perSecond, found)
-      #expect(try #require(found[.plan]).rate > (perSecond > 1 ? 0.9 : 0.7))
+      tell("walk on \(town.rawValue) roads", perSecond, found)
+      let plan = try #require(found[.plan])
+      #expect(plan.rate > (perSecond > 1 ? 0.9 : 0.7))
+      #expect(plan.shown > 100 || town == .real)
     }
   }
 
   /// Returns a way along roads, from the end of one to the nearest begin or end of another.
+  ///
+  /// - Parameter count: the number of positions at which it ends.
   private static func walk(
-    _ first: [Coordinate], _ roads: [[Coordinate]], _ random: inout SeededGenerator
+    _ first: [Coordinate], _ roads: [[Coordinate]], points count: Int, _ random: inout SeededGenerator
   ) -> [Coordinate] {
     var way = first
     var left = Set(roads.indices)
-    while way.count < 400, let last = way.last {
+    while way.count < count, let last = way.last {
       let near = left.compactMap { index -> (Int, [Coordinate], Double)? in
         guard let head = roads[index].first, let tail = roads[index].last else { return nil }
         let (begin, end) = (last.distance(to: head), last.distance(to: tail))
