@@ -78,6 +78,19 @@ struct ConfirmedTests {
     try await rig.cache.close()
   }
 
+  @Test("Content that two tiles share is not confirmed by a third one")
+  func shared() async throws {
+    let rig = try Rig(scheme: "http")
+    try await rig.fill()
+    rig.page.value = "hotel"
+    for key in rig.keys.prefix(2) { #expect(try await !rig.read(key)) }
+    rig.page.value = nil
+    rig.version.value = 2
+    #expect(try await rig.read(rig.keys[2]))
+    #expect(rig.bodies().prefix(2).allSatisfy { $0?.hasSuffix("v1") == true })
+    try await rig.cache.close()
+  }
+
   @Test("A tile confirms no other after ten seconds, or after its removal")
   func late() async throws {
     let rig = try Rig(scheme: "http")

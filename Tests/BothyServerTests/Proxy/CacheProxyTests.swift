@@ -76,6 +76,18 @@ struct CacheProxyTests {
     for _ in 0..<2 { #expect(try await proxy.get("/a").cacheStatus == "bothy; fwd=miss") }
   }
 
+  @Test("Reads with the condition of a writer pass, each for itself")
+  func writersConditions() async throws {
+    for fields: HTTPFields in [
+      [.ifMatch: "\"1\""], [.ifUnmodifiedSince: "Tue, 15 Nov 1994 12:45:26 GMT"], [.ifRange: "\"1\""],
+    ] {
+      let proxy = try ProxyUnderTest()
+      for name in ["one", "two"] { proxy.origin.answers(200, hour, name) }
+      for name in ["one", "two"] { #expect(try await proxy.get("/a", fields).text == name) }
+      #expect(proxy.origin.requests.count == 2)
+    }
+  }
+
   @Test("The proxy follows a program's cache directives")
   func directives() async throws {
     let proxy = try ProxyUnderTest()

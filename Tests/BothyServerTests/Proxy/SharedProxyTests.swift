@@ -69,6 +69,16 @@ struct SharedProxyTests {
     #expect(try await proxy.get("/a", [.authorization: "Bearer 2"]).text == "two")
   }
 
+  @Test("Requests with cookies pass, each for itself")
+  func cookies() async throws {
+    let proxy = try proxy()
+    for name in ["one", "two"] {
+      proxy.origin.answers(200, [.cacheControl: "public, max-age=100"], name)
+    }
+    #expect(try await proxy.get("/a", [.cookie: "sid=1"]).text == "one")
+    #expect(try await proxy.get("/a", [.cookie: "sid=2"]).text == "two")
+  }
+
   @Test("A response stays within four variants")
   func variants() async throws {
     let proxy = try proxy()
