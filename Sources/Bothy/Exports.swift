@@ -2,8 +2,8 @@
 ///
 /// `BothyStore` is here as a whole. Each other name is here because an everyday task or a macro needs it. Other types
 /// are used without their names, as in `options.schemaMismatch = .resetCache`. To write such a name down, import the
-/// module that declares it, such as `BothySync`. Downloads, maps and packs of data are modules of their own:
-/// `BothyCache`, `BothyGeo` and `BothyPacks`.
+/// module that declares it, such as `BothySync`, or `BothyUI` for the models behind the property wrappers. Downloads, maps
+/// and packs of data are modules of their own: `BothyCache`, `BothyGeo` and `BothyPacks`.
 @_exported public import BothyStore
 
 @_exported public import struct BothyHTTP.AccessToken
@@ -52,10 +52,7 @@
 @_exported public import enum BothySync.Verdict
 @_exported public import enum BothySync.WriteGrouping
 @_exported public import enum BothySync.WritePolicy
-@_exported public import class BothyUI.LiveModel
 @_exported public import struct BothyUI.LiveState
-@_exported public import class BothyUI.SettingsModel
-@_exported public import class BothyUI.StatusModel
 
 #if canImport(SwiftUI)
   @_exported public import struct BothyUI.Live

@@ -5,7 +5,7 @@
     /// The system's own notices of memory pressure.
     ///
     /// They come on a queue of the source's own, and each of them empties memory.
-    public static let system = MemoryPressureSource { report in
+    package static let system = MemoryPressureSource { report in
       let source = DispatchSource.makeMemoryPressureSource(
         eventMask: [.warning, .critical], queue: DispatchQueue(label: "bothy.cache.pressure"))
       source.setEventHandler { report(.warning) }

@@ -4,6 +4,10 @@
 
   /// Secrets in the keychain, as generic passwords of one service. Readable after the first unlock, on this device
   /// only.
+  ///
+  /// ```swift
+  /// let options = StoreOptions(secrets: KeychainSecretStore(service: "org.example.huts.ada"))
+  /// ```
   public struct KeychainSecretStore: SecretStore {
     private let service: String
 

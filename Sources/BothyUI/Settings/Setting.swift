@@ -40,10 +40,9 @@
   }
 
   extension SettingsModel {
-    /// One property for a control: `Toggle("24 hours", isOn: model.binding(\.uses24Hours))`.
-    ///
-    /// Setting it commits the value. If the group rejects it, the control returns to the stored value.
-    public func binding<Value: Sendable>(
+    /// Returns a binding of one property. Setting it commits the value. If the group rejects it, the control returns to the
+    /// stored value.
+    func binding<Value: Sendable>(
       _ property: any WritableKeyPath<Group, Value> & Sendable
     ) -> Binding<Value> {
       Binding { @MainActor in
