@@ -47,7 +47,8 @@
 ///
 /// - Parameters:
 ///   - name: The type's name in the schema, in the file and on the server. Defaults to the struct's name.
-///   - writeMode: `.remoteOnly` for records that are written only on the server.
+///   - remoteOnly: True for records that are written only on the server. Without a network a save of one fails and isn't
+///     queued.
 ///   - permissions: The rights of users on the server. If nil, every authenticated user may do everything.
 ///   - wire: The type's name on the wire and on the server, if it differs. A type that a migration renames keeps its
 ///     former wire name by default.
@@ -56,8 +57,7 @@
   named(init), named(readMark))
 @attached(extension, conformances: Entity)
 public macro Entity(
-  _ name: String? = nil, writeMode: TypeSchema.WriteMode = .offlineCapable, permissions: Permissions? = nil,
-  wire: String? = nil
+  _ name: String? = nil, remoteOnly: Bool = false, permissions: Permissions? = nil, wire: String? = nil
 ) = #externalMacro(module: "BothyMacros", type: "EntityMacro")
 
 /// Makes a struct a type of record that stays on this device: `@Entity(.local)` or `@Entity("name", .local)`.

@@ -4,7 +4,7 @@ import SwiftSyntax
 struct EntityArguments {
   var name: String?
   var isLocal = false
-  var writeMode: ExprSyntax?
+  var remoteOnly: ExprSyntax?
   var permissions: ExprSyntax?
   /// The type's name on the wire.
   var wire: String?
@@ -17,7 +17,7 @@ struct EntityArguments {
     guard case .argumentList(let list)? = node.arguments else { return }
     for argument in list {
       switch argument.label?.text {
-      case "writeMode": writeMode = argument.expression.trimmed
+      case "remoteOnly": remoteOnly = argument.expression.trimmed
       case "permissions": permissions = argument.expression.trimmed
       case "wire":
         guard let text = argument.expression.literalText else {

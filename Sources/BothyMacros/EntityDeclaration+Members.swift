@@ -48,7 +48,7 @@ extension EntityDeclaration {
     arguments.append("fields: [\(list)\n  ]")
     if fields.isEmpty { arguments[1] = "fields: []" }
     if self.arguments.isLocal { arguments.append("synced: false") }
-    if let mode = self.arguments.writeMode { arguments.append("writeMode: \(mode)") }
+    if let remoteOnly = self.arguments.remoteOnly { arguments.append("remoteOnly: \(remoteOnly)") }
     if let permissions = self.arguments.permissions { arguments.append("permissions: \(permissions)") }
     if let wire = self.arguments.wire { arguments.append("wire: \(wire.literal)") }
     let indexes = fields.flatMap(\.indexCalls).joined()

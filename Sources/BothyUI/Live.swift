@@ -44,7 +44,7 @@
       self.init(wrappedValue: [], RecordQuery<E>())
     }
 
-    /// Shows records with related ones; an empty array until the first read.
+    /// Shows records with related ones, or some of their fields; an empty array until the first read.
     public init<Row>(_ query: JoinQuery<Row>) where Value == [Row] {
       self.init(wrappedValue: [], query)
     }

@@ -89,7 +89,7 @@ import Testing
     expectExpansion(
       """
       @available(macOS 16, *)
-      @Entity("todo_v2", writeMode: .remoteOnly, permissions: Permissions(delete: .owner))
+      @Entity("todo_v2", remoteOnly: true, permissions: Permissions(delete: .owner))
       public struct Todo {
         public let id: String
         @FullText @UniqueValue public var title: String
@@ -143,7 +143,7 @@ import Testing
             .field("list", Reference<TodoList>.self, onDelete: .cascade),
             .field("state", State.self, default: .fresh as State)
           ],
-          writeMode: .remoteOnly,
+          remoteOnly: true,
           permissions: Permissions(delete: .owner)
         ).indexed(by: "due_at", "views", where: "views > 3").indexed(by: "list", "due_at", "views", unique: true)
 

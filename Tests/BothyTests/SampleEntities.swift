@@ -102,7 +102,7 @@ struct Address: Codable, JSONField, Hashable {
 
 /// An entity visible outside its module, with less visible parts.
 @Entity(
-  "account", writeMode: .remoteOnly,
+  "account", remoteOnly: true,
   permissions: Permissions(read: .owner, delete: .nobody))
 public struct Account {
   public let id: String

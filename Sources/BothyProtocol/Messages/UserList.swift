@@ -40,7 +40,7 @@ extension UserList {
 
   /// The schema by which servers check such records.
   package static let schema = TypeSchema(
-    typeName, fields: [FieldSchema("name", .text), FieldSchema("members", .json)], writeMode: .remoteOnly,
+    typeName, fields: [FieldSchema("name", .text), FieldSchema("members", .json)], remoteOnly: true,
     permissions: Permissions(
       create: .authenticated, read: .owner, update: .owner, delete: .owner, share: .nobody))
 

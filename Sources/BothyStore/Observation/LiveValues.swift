@@ -20,32 +20,28 @@ public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
   /// Creates a reader that returns nil if the value equals the last one that it returned.
   let makeReader: @Sendable () -> @Sendable (ReadTransaction) throws -> Value?
 
-  /// One subscription, with the last value that it delivered. Its release ends it.
-  public struct AsyncIterator: AsyncIteratorProtocol {
-    private let lease: SubscriptionLease<AnswerSubscription<Value>>
-
-    fileprivate init(_ lease: SubscriptionLease<AnswerSubscription<Value>>) { self.lease = lease }
-
-    /// Waits for the next value. Returns nil once the task is cancelled or the store is closed.
-    ///
-    /// The first call reads the present value. Later calls wait until a commit changed it, and return the newest one.
-    /// After nil or an error, all further calls return nil. A second call while the first one waits ends the first with
-    /// nil.
-    ///
-    /// - Throws: The error of the read, which ends the sequence: `BothyError` `unknownField` or `invalidQuery` for a
-    ///   request that doesn't fit the schema.
-    public mutating func next(
-      isolation actor: isolated (any Actor)? = #isolation
-    ) async throws(any Error) -> Value? {
-      try await lease.subscription.next(asking: lease.store.notices, isolation: actor)
-    }
-  }
-
   /// Creates a subscription of its own. Reads nothing before the first `next`. On a closed store `next` returns nil at
   /// once.
-  public func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(
-      SubscriptionLease(AnswerSubscription(region, store.catalog, read: makeReader()), in: store))
+  ///
+  /// The first `next` reads the present value. Later ones wait until a commit changed it, and return the newest one. After
+  /// nil or an error, all further calls return nil. A second call while the first one waits ends the first with nil.
+  ///
+  /// `next` throws the error of the read, which ends the sequence: `BothyError` `unknownField` or `invalidQuery` for a
+  /// request that doesn't fit the schema.
+  public func makeAsyncIterator() -> some AsyncIteratorProtocol<Value, any Error> {
+    LiveIterator(SubscriptionLease(AnswerSubscription(region, store.catalog, read: makeReader()), in: store))
+  }
+}
+
+/// One subscription, with the last value that it delivered. Its release ends it.
+private struct LiveIterator<Value: Sendable>: AsyncIteratorProtocol {
+  private let lease: SubscriptionLease<AnswerSubscription<Value>>
+
+  init(_ lease: SubscriptionLease<AnswerSubscription<Value>>) { self.lease = lease }
+
+  /// Waits for the next value. Returns nil once the task is cancelled or the store is closed.
+  mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws(any Error) -> Value? {
+    try await lease.subscription.next(asking: lease.store.notices, isolation: actor)
   }
 }
 

@@ -14,34 +14,28 @@ public struct AggregateQuery<Value: Sendable>: ReadRequest {
 }
 
 extension RecordQuery {
-  /// Counts the records. Reads no fields but those of the condition.
+  /// Counts the records, or the different values of a field. Reads no fields but this one and those of the condition.
   ///
-  /// Counts also the records that a fetch leaves out because this app can't read them. A limit holds: at most that
-  /// number is returned.
+  /// Counts also the records that a fetch leaves out because this app can't read them. A limit of the query counts records:
+  /// at most that number is returned.
   ///
   /// ```swift
   /// for try await open in store.values(of: Todo.where { !$0.done }.count()) { show("\(open) to do") }
+  /// let lists = try await store.fetch(Todo.where { !$0.done }.count(distinct: \.list))
   /// ```
-  public func count() -> AggregateQuery<Int> {
-    AggregateQuery(
+  ///
+  /// - Parameter field: The field whose different values are counted, records without a value left out. It is the number
+  ///   of values that `distinct(_:)` returns. One of data, coordinates, JSON or lists throws `BothyError` `invalidQuery` at
+  ///   the fetch. An index of the field saves the sorting.
+  public func count(distinct field: PartialKeyPath<E.Fields>? = nil) -> AggregateQuery<Int> {
+    if let field { return number("count", E.name(of: field)) }
+    return AggregateQuery(
       plan: ReadTransaction.Plan(.types(E.typeName), ReadIdentity(recordQuery, words: ["count"])) {
         [recordQuery] transaction, fingerprint in
         let count = try transaction.count(recordQuery)
         fingerprint?.combine(count)
         return count
       })
-  }
-
-  /// Counts the different values of a field, records without a value left out: `Todo.all.count(distinct: \.list)`.
-  ///
-  /// The number of values that `distinct(_:)` returns. A limit of the query counts records. A field of data,
-  /// coordinates, JSON or lists throws `BothyError` `invalidQuery` at the fetch. An index of the field saves the sorting.
-  ///
-  /// ```swift
-  /// let lists = try await store.fetch(Todo.where { !$0.done }.count(distinct: \.list))
-  /// ```
-  public func count<V>(distinct field: KeyPath<E.Fields, Field<V>>) -> AggregateQuery<Int> {
-    number("count", E.fields[keyPath: field].fieldName)
   }
 
   /// Adds up a field, records without a value left out. Returns 0 for no values. Whole numbers beyond 64 bits throw.
@@ -136,7 +130,7 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
 
   /// The mean of a field in each group. A `Double` also for whole numbers and decimals. The field isn't optional, so
   /// every record counts.
-  public func average<V: FieldConvertible & Numeric>(
+  package func average<V: FieldConvertible & Numeric>(
     _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<Double>) -> Condition)? = nil
   ) -> AggregateQuery<[Grouped<Key, Double>]> {
     groups(
@@ -145,18 +139,14 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
 
   /// The smallest value of a field in each group; `nil` where no record has one. Text is compared by its UTF-8 bytes. A
   /// field of data, coordinates, JSON or lists throws `BothyError` `invalidQuery`.
-  public func minimum<V: FieldConvertible>(
+  package func minimum<V: FieldConvertible>(
     _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<V?>) -> Condition)? = nil
   ) -> AggregateQuery<[Grouped<Key, V?>]> {
     groups("min", Element.fields[keyPath: field].fieldName, condition)
   }
 
   /// The largest value of a field in each group; `nil` where no record has one. Compares and throws as `minimum(_:)`.
-  ///
-  /// ```swift
-  /// for group in try await store.fetch(Todo.all.group(by: \.done).maximum(\.effort)) { show("\(group.value ?? 0)") }
-  /// ```
-  public func maximum<V: FieldConvertible>(
+  package func maximum<V: FieldConvertible>(
     _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<V?>) -> Condition)? = nil
   ) -> AggregateQuery<[Grouped<Key, V?>]> {
     groups("max", Element.fields[keyPath: field].fieldName, condition)

@@ -15,7 +15,7 @@ extension Field {
   ///
   /// Costs one look-up in the index that every list of references has. A field that isn't a list throws `BothyError`
   /// `invalidQuery` at the fetch.
-  public func includes(_ reference: some AnyReference) -> Condition {
+  public func includes<T>(_ reference: Reference<T>) -> Condition {
     Condition(.includes(field: fieldName, reference.id))
   }
 

@@ -1,15 +1,16 @@
-/// A read of records with records related to them, from one moment.
+/// A read of rows from one moment: records with records related to them, or some fields of records.
 ///
 /// ```swift
 /// for todo in try await store.fetch(Todo.all.with(\.list)) { print(todo.title, todo.related?.name ?? "no list") }
 /// let open = Todo.where { !$0.done }.order(by: \.title)
 /// for list in try await store.fetch(TodoList.all.with(open, by: \.list)) { print(list.name, list.related.count) }
+/// for (title, due) in try await store.fetch(open.select(\.title, \.due)) { show("\(title): \(due ?? .now)") }
 /// ```
 ///
 /// A join of children reads them with one query for each 10,000 records.
 public struct JoinQuery<Row: Sendable>: ReadRequest {
   /// The steps by which a store reads the rows, in one transaction. An observation reads again after each commit that
-  /// touches one of the two types.
+  /// touches a type of the rows.
   public let plan: ReadTransaction.Plan<[Row]>
 }
 
@@ -122,7 +123,7 @@ extension RecordQuery {
   /// Fetches each record with the mean of a field of the records that refer to it, or `nil` for no values. Two queries.
   ///
   /// A `Double` also for whole numbers and decimals. A limit of `children` holds for each record.
-  public func withAverage<C: Entity, V, Parent>(
+  package func withAverage<C: Entity, V, Parent>(
     of field: KeyPath<C.Fields, Field<V>>, in children: RecordQuery<C>,
     by reference: KeyPath<C.Fields, Field<Parent>>
   ) -> JoinQuery<Joined<E, Double?>> where V.Unwrapped: Numeric, Parent.Unwrapped == Reference<E> {
@@ -136,7 +137,7 @@ extension RecordQuery {
   ///
   /// Text is compared by its UTF-8 bytes. A limit of `children` holds for each record. A field of data, coordinates, JSON
   /// or lists throws `BothyError` `invalidQuery` at the fetch.
-  public func withMinimum<C: Entity, V, Parent>(
+  package func withMinimum<C: Entity, V, Parent>(
     of field: KeyPath<C.Fields, Field<V>>, in children: RecordQuery<C>,
     by reference: KeyPath<C.Fields, Field<Parent>>
   ) -> JoinQuery<Joined<E, V.Unwrapped?>>
@@ -148,11 +149,7 @@ extension RecordQuery {
 
   /// Fetches each record with the largest value of a field of the records that refer to it, or `nil` for no values. Two
   /// queries. Compares, cuts and throws as `withMinimum(of:in:by:)`.
-  ///
-  /// ```swift
-  /// let lists = try await store.fetch(TodoList.all.withMaximum(of: \.due, in: Todo.all, by: \.list))
-  /// ```
-  public func withMaximum<C: Entity, V, Parent>(
+  package func withMaximum<C: Entity, V, Parent>(
     of field: KeyPath<C.Fields, Field<V>>, in children: RecordQuery<C>,
     by reference: KeyPath<C.Fields, Field<Parent>>
   ) -> JoinQuery<Joined<E, V.Unwrapped?>>

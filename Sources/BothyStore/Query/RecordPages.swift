@@ -1,15 +1,8 @@
 /// The result of a query as an asynchronous sequence that reads `pageSize` rows at a time.
 ///
-/// ```swift
-/// var effort = 0
-/// for try await todo in store.records(Todo.where { $0.done }) { effort += todo.effort }
-/// ```
-///
-/// Memory is bounded by one page. No transaction is open between pages, so a slow reader never delays the checkpoint of
-/// the store's log. Each page continues after the last record of the page before (by its sort keys), so insertions and
-/// deletions of other records don't cause gaps or repetitions. A record whose own sort keys change between two pages
-/// may be seen twice or not at all. For the result of one moment use `fetch` or `read`.
-public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
+/// No transaction is open between pages, so a slow reader never delays the checkpoint of the store's log. Each page
+/// continues after the last record of the page before, by its sort keys.
+package struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   /// Reads a page: its elements, the number of its rows, and its last record if more may follow.
   typealias Load =
     @Sendable (AnyQuery, ReadTransaction) throws -> (elements: [Element], rows: Int, last: AnyRecord?)
@@ -21,10 +14,10 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
 
   /// Creates an iterator that begins at the first record. Reads nothing before its first `next`. Each iterator reads
   /// the result for itself.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pages: self) }
+  package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pages: self) }
 
   /// The position in the pages: the rest of the page at hand, and the last record of it. Keeps the store open.
-  public struct AsyncIterator: AsyncIteratorProtocol {
+  package struct AsyncIterator: AsyncIteratorProtocol {
     private let pages: RecordPages
     private var isDone = false
     /// The last record of the page before.
@@ -37,13 +30,8 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
       remaining = pages.query.limit
     }
 
-    /// Returns the next element, or `nil` after the last one. Uses one transaction a page. Throws `CancellationError`
-    /// if the task is cancelled.
-    ///
-    /// Cancellation is noticed at the next page. A store that was closed meanwhile throws `BothyError` `database`, a
-    /// query that doesn't fit the schema `unknownField` or `invalidQuery`. After an error, a further call reads the
-    /// same page again.
-    public mutating func next() async throws -> Element? {
+    /// Returns the next element, or `nil` after the last one. Uses one transaction a page.
+    package mutating func next() async throws -> Element? {
       while page.isEmpty && !isDone { try await turn() }
       return page.popFirst()
     }
@@ -191,19 +179,28 @@ private struct Circles {
 }
 
 extension ReadableStore {
-  /// Returns the result of the query, read page by page during the iteration (see `RecordPages`).
+  /// Returns the result of the query, read page by page during the iteration, so that memory is bounded by one page.
   ///
   /// The call itself reads nothing. Each page costs one query, which continues by an index of the first sort key or
   /// sorts again without one. Leaves out records that this app can't read. A `SyncedStore` reads the local file under
   /// every read policy.
+  ///
+  /// Insertions and deletions of other records between two pages cause no gaps or repetitions. A record whose own sort keys
+  /// change meanwhile may be seen twice or not at all. For the result of one moment use `fetch` or `read`.
+  ///
+  /// `next` throws `CancellationError` in a cancelled task, at the next page. A query that doesn't fit the schema throws
+  /// `BothyError` `unknownField` or `invalidQuery`, and a store that was closed meanwhile `database`. After an error, a
+  /// further call reads the same page again.
   ///
   /// ```swift
   /// for try await todo in store.records(Todo.order(by: \.due), pageSize: 100) { show(todo.title) }
   /// ```
   ///
   /// - Parameter pageSize: The number of rows of a page, at least 1.
-  public func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
-    RecordPages(store: self, query: query.recordQuery, pageSize: max(1, pageSize)) { query, transaction in
+  public func records<E: Entity>(
+    _ query: RecordQuery<E>, pageSize: Int = 500
+  ) -> some AsyncSequence<E, any Error> & Sendable {
+    RecordPages<E>(store: self, query: query.recordQuery, pageSize: max(1, pageSize)) { query, transaction in
       var rows = try RowCursor(query, in: transaction, isKept: false, isWhole: true)
       defer { rows.close() }
       var entities: [E] = []

@@ -68,38 +68,34 @@ extension ReadableStore {
 /// let title = "Buy rope"
 /// let done = try await store.sql("SELECT done FROM Todo WHERE title = \(title)", as: Bool.self)
 /// ```
-public struct SQLText: Sendable, ExpressibleByStringInterpolation {
-  let fragment: SQLFragment
+///
+/// Values of the types of fields can be interpolated. Names of tables and columns can't; write them in the text.
+public struct SQLText: Sendable, ExpressibleByStringInterpolation, StringInterpolationProtocol {
+  private(set) var fragment: SQLFragment
 
   /// Creates a text without values.
   public init(stringLiteral value: String) { fragment = SQLFragment(value) }
   /// Creates a text with a `?` in the place of each value, and with `?, ?` in that of a coordinate.
-  public init(stringInterpolation: StringInterpolation) { fragment = stringInterpolation.fragment }
+  public init(stringInterpolation: SQLText) { self = stringInterpolation }
+  /// Creates an empty text with room for its literals and one `?` a value. The compiler calls it, and what follows.
+  public init(literalCapacity: Int, interpolationCount: Int) {
+    fragment = SQLFragment("")
+    fragment.sql.reserveCapacity(literalCapacity + interpolationCount)
+  }
 
-  /// Collects the text and the values. Values of the types of fields can be interpolated. Names of tables and columns
-  /// can't; write them in the text.
-  public struct StringInterpolation: StringInterpolationProtocol {
-    var fragment = SQLFragment("")
+  /// Adds SQL as it is written.
+  public mutating func appendLiteral(_ literal: String) { fragment += literal }
 
-    /// Creates an empty text with room for its literals and one `?` a value.
-    public init(literalCapacity: Int, interpolationCount: Int) {
-      fragment.sql.reserveCapacity(literalCapacity + interpolationCount)
-    }
-
-    /// Adds SQL as it is written.
-    public mutating func appendLiteral(_ literal: String) { fragment += literal }
-
-    /// Binds the value at its place in the SQL.
-    ///
-    /// Dates are bound as milliseconds since 1970, UUIDs as lower-case text, references as their id, `nil` as null.
-    /// A coordinate is bound as two values, its latitude and its longitude: `(place_lat, place_lon) = (\(here))`.
-    public mutating func appendInterpolation(_ value: some FieldConvertible) {
-      let value = value.fieldValue
-      if case .coordinate = value {
-        fragment += SQLFragment("?, ?", [value])
-      } else {
-        fragment += SQLFragment("?", [value])
-      }
+  /// Binds the value at its place in the SQL.
+  ///
+  /// Dates are bound as milliseconds since 1970, UUIDs as lower-case text, references as their id, `nil` as null.
+  /// A coordinate is bound as two values, its latitude and its longitude: `(place_lat, place_lon) = (\(here))`.
+  public mutating func appendInterpolation(_ value: some FieldConvertible) {
+    let value = value.fieldValue
+    if case .coordinate = value {
+      fragment += SQLFragment("?, ?", [value])
+    } else {
+      fragment += SQLFragment("?", [value])
     }
   }
 }

@@ -88,11 +88,11 @@ extension Entity {
     by field: KeyPath<Fields, Field<Key>>
   ) -> GroupQuery<Self, Key> { RecordQuery<Self>().group(by: field) }
   @available(*, unavailable, message: "Begin with `all`: `Todo.all.select(\\.title)`.")
-  public static func select<V>(_ field: KeyPath<Fields, Field<V>>) -> SelectQuery<V> {
+  public static func select<V>(_ field: KeyPath<Fields, Field<V>>) -> JoinQuery<V> {
     RecordQuery<Self>().select(field)
   }
   @available(*, unavailable, message: "Begin with `all`: `Todo.all.distinct(\\.list)`.")
-  public static func distinct<V>(_ field: KeyPath<Fields, Field<V>>) -> SelectQuery<V> {
+  public static func distinct<V>(_ field: KeyPath<Fields, Field<V>>) -> JoinQuery<V> {
     RecordQuery<Self>().select(field)
   }
   @available(*, unavailable, message: "End with `first`: `Todo.where { $0.done }.first()`.")
@@ -157,7 +157,7 @@ extension Field {
   @available(*, unavailable, message: "Compare with an empty text: `$0.title == \"\"`.")
   public var isEmpty: Condition { isNull }
   @available(*, unavailable, renamed: "includes(_:)")
-  public func contains(_ reference: some AnyReference) -> Condition { includes(reference) }
+  public func contains<T>(_ reference: Reference<T>) -> Condition { includes(reference) }
   @available(
     *, unavailable,
     message: "A reference is compared as a whole: `$0.list == list`, or `$0.list == Reference(id: id)`."

@@ -24,7 +24,8 @@
 /// }
 /// ```
 ///
-/// `encode` and `init` must visit the fields in the order of `schema.fields`.
+/// `encode` and `init` must visit the fields in the order of `schema.fields`. The `id` is unique within the type and
+/// constant. Any text is valid; `UUIDv7.make()` creates one.
 ///
 /// For queries that the compiler checks, add `struct Fields: Sendable { let done = Field<Bool>("done") }` and
 /// `static let fields = Fields()`, as the macro does. Without them a query names fields by `UntypedFields`.
@@ -37,8 +38,6 @@ public protocol Entity: Sendable, Identifiable where ID == String {
   static var typeName: String { get }
   /// The declaration of the type; its name is `typeName`.
   static var schema: TypeSchema { get }
-  /// The id, unique within the type and constant. Any text is valid; `UUIDv7.make()` creates one.
-  var id: String { get }
   /// The state in which the value was read, so that a save changes only the fields that the caller changed.
   ///
   /// Without the property each save of a value writes all of its fields.

@@ -99,41 +99,56 @@ extension Bool: FieldConvertible {
   }
 }
 
-extension Int: FieldConvertible {
-  /// Stores a whole number of 64 bits in one column. JSON has the number. On a machine with 32 bits, a number beyond
-  /// its `Int` throws `BothyError` `.invalidValue` when it is read.
-  @inlinable public static var fieldCoding: FieldKind.Coding<Int> {
+extension Int: FieldConvertible {}
+extension Int64: FieldConvertible {}
+extension Int32: FieldConvertible {}
+
+extension FieldConvertible where Self: FixedWidthInteger & SignedInteger {
+  /// Stores a whole number of 64 bits in one column. JSON has the number, of which other programs may read only 53
+  /// bits.
+  ///
+  /// A read throws `BothyError` `.invalidValue` for null, and for a number that needs more bits than the type has, also of
+  /// a sum. A write of a number beyond 64 bits throws it too.
+  @inlinable public static var fieldCoding: FieldKind.Coding<Self> {
     FieldKind.Coding(
-      FieldKind(.int), encode: { $1.encode(Int64($0)) },
+      FieldKind(.int),
+      encode: { value, fields in
+        // A number that isn't finite is refused.
+        if let number = Int64(exactly: value) { fields.encode(number) } else { fields.encode(Double.nan) }
+      },
       decode: { (fields: inout FieldDecoder) throws(BothyError) in
         let wide = try fields.int()
-        guard let exact = Int(exactly: wide) else {
+        guard let exact = Self(exactly: wide) else {
           throw BothyError(
-            .invalidValue, "\(wide) does not fit this machine's Int. Declare the field as Int64.")
+            .invalidValue, "\(wide) needs more than \(Self.bitWidth) bits. Declare the field as Int64.")
         }
         return exact
       })
   }
 }
 
-extension Int64: FieldConvertible {
-  /// Stores a whole number of 64 bits in one column. JSON has the number, of which other programs may read only 53
-  /// bits. Reading null throws `BothyError` `.invalidValue`.
-  @inlinable public static var fieldCoding: FieldKind.Coding<Int64> {
-    FieldKind.Coding(
-      FieldKind(.int), encode: { $1.encode($0) },
-      decode: { (fields: inout FieldDecoder) throws(BothyError) in try fields.int() })
-  }
-}
+extension Double: FieldConvertible {}
+extension Float: FieldConvertible {}
 
 /// JSON can't represent NaN and the infinities, so a write of one throws `BothyError` `.invalidValue`.
-extension Double: FieldConvertible {
-  /// Stores a number in one column, of the kind `double`. JSON has the number; a whole number is read too. A write of
-  /// NaN or an infinity throws `BothyError` `.invalidValue`.
-  @inlinable public static var fieldCoding: FieldKind.Coding<Double> {
+extension FieldConvertible where Self: BinaryFloatingPoint {
+  /// Stores a number in one column, of the kind `double`, which has each `Float` exactly. JSON has the number; a whole
+  /// number is read too.
+  ///
+  /// A read of a `Float` rounds a number that another app wrote to the nearest one, and a save of the record then writes
+  /// that. A number beyond the greatest value of the type throws `BothyError` `.invalidValue` when it is read.
+  @inlinable public static var fieldCoding: FieldKind.Coding<Self> {
     FieldKind.Coding(
-      FieldKind(.double), encode: { $1.encode($0) },
-      decode: { (fields: inout FieldDecoder) throws(BothyError) in try fields.double() })
+      FieldKind(.double), encode: { $1.encode(Double($0)) },
+      decode: { (fields: inout FieldDecoder) throws(BothyError) in
+        let wide = try fields.double()
+        let narrow = Self(wide)
+        guard narrow.isFinite || !wide.isFinite else {
+          throw BothyError(
+            .invalidValue, "\(wide) is too large for a \(Self.self). Declare the field as Double.")
+        }
+        return narrow
+      })
   }
 }
 
@@ -208,15 +223,10 @@ extension Reference: FieldConvertible {
   }
 }
 
-/// The interface of `Reference` for lists of references. An array of references is a field, `[Reference<Trip>]`. No
-/// type of an app conforms.
-public protocol AnyReference: FieldConvertible, Identifiable<String> {
-  /// Creates a reference to the record `id` without a check. A reference may name a record that isn't on this device
-  /// (yet).
-  init(id: String)
-}
+/// The references to any type. A list of them is stored by its ids: `[Reference<Trip>]`.
+package protocol AnyReference {}
 
-extension Reference: AnyReference {}
+extension Reference: AnyReference, Identifiable {}
 
 /// Types with a raw value become fields by declaring the conformance: `enum Priority: Int, FieldConvertible`.
 extension RawRepresentable where Self: FieldConvertible, RawValue: FieldConvertible {

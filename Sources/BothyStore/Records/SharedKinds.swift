@@ -28,40 +28,6 @@ extension Decimal: FieldConvertible {
   }
 }
 
-extension Int32: FieldConvertible {
-  /// Stores a whole number in one column, of the kind of `Int`. A read of a number that needs more than 32 bits throws
-  /// `BothyError` `.invalidValue`, also of a sum.
-  @inlinable public static var fieldCoding: FieldKind.Coding<Int32> {
-    FieldKind.Coding(
-      storing: { Int64($0) },
-      restoring: { (wide: Int64) throws(BothyError) in
-        guard let exact = Int32(exactly: wide) else {
-          throw BothyError(.invalidValue, "\(wide) needs more than 32 bits. Declare the field as Int.")
-        }
-        return exact
-      })
-  }
-}
-
-extension Float: FieldConvertible {
-  /// Stores a number in one column, of the kind of `Double`, which has each `Float` exactly.
-  ///
-  /// A read rounds a number that another app wrote to the nearest `Float`, and a save of the record then writes that one.
-  /// A number beyond the greatest `Float` throws `BothyError` `.invalidValue` when it is read. Writes of NaN and the
-  /// infinities throw it too.
-  @inlinable public static var fieldCoding: FieldKind.Coding<Float> {
-    FieldKind.Coding(
-      storing: { Double($0) },
-      restoring: { (wide: Double) throws(BothyError) in
-        let narrow = Float(wide)
-        guard narrow.isFinite else {
-          throw BothyError(.invalidValue, "\(wide) is too large for a Float. Declare the field as Double.")
-        }
-        return narrow
-      })
-  }
-}
-
 extension URL: FieldConvertible {
   /// Stores the absolute text of the URL, of the kind of `String`. JSON has the same text, by whose bytes queries compare.
   ///

@@ -24,7 +24,7 @@ public struct TypeSchema: Sendable, Hashable {
   package var indexes: [IndexSchema] = []
 
   /// The use of the network by a write. Reads don't depend on it: both kinds of records are read from the local file.
-  public enum WriteMode: String, Sendable, Hashable, CaseIterable {
+  package enum WriteMode: String, Sendable, Hashable, CaseIterable {
     /// Written locally first or at once on the server, by the write policy. A change without a network waits in the
     /// outbox. The default.
     case offlineCapable
@@ -41,17 +41,19 @@ public struct TypeSchema: Sendable, Hashable {
   /// - Parameters:
   ///   - fields: The fields in the order in which an entity reads and writes them.
   ///   - synced: False for records that stay on this device.
-  ///   - writeMode: The use of the network by writes of a synced type.
+  ///   - remoteOnly: True for records of a synced type that are written on the server only. Without a network the write
+  ///     fails and isn't queued. It costs a round trip a save, and in a transaction of a `SyncedStore` it throws
+  ///     `BothyError` `.requiresNetwork`; use the store's `save` and `delete`.
   ///   - permissions: The rights of users on a server with the schema. Nil allows every user everything.
   ///   - wire: The name on the server, if it differs.
   public init(
-    _ name: String, fields: [FieldSchema], synced: Bool = true, writeMode: WriteMode = .offlineCapable,
+    _ name: String, fields: [FieldSchema], synced: Bool = true, remoteOnly: Bool = false,
     permissions: Permissions? = nil, wire: String? = nil
   ) {
     self.name = name
     self.fields = fields
     isSynced = synced
-    self.writeMode = writeMode
+    writeMode = remoteOnly ? .remoteOnly : .offlineCapable
     self.permissions = permissions
     self.wire = wire
   }

@@ -1,25 +1,14 @@
-/// The progress of an import.
+/// The progress of an import: the numbers of inserted records and of existing ones that were updated.
+///
+/// A record that occurs twice in the import is inserted once and then updated. A record counts as updated also if its
+/// values were the same.
 ///
 /// ```swift
 /// let rows = ["Corrour", "Staoineag"].map { AnyRecord("Hut", ["name": .text($0)]) }
 /// let imported = try await store.maintenance.importRecords(rows) { show("\($0.inserted) so far") }
 /// show("\(imported.inserted) new, \(imported.updated) updated")
 /// ```
-public struct ImportProgress: Sendable, Hashable {
-  /// The number of inserted records. A record that occurs twice in the import is inserted once and then updated.
-  public var inserted: Int
-  /// The number of existing records that were updated with the given fields. Counts also those whose values were the
-  /// same.
-  public var updated: Int
-
-  package init(inserted: Int = 0, updated: Int = 0) {
-    self.inserted = inserted
-    self.updated = updated
-  }
-
-  /// The number of records written so far, inserted and updated.
-  package var total: Int { inserted + updated }
-}
+public typealias ImportProgress = (inserted: Int, updated: Int)
 
 extension LocalStore {
   /// Inserts many records, or updates the given fields of those that exist, in one transaction a batch.
@@ -43,7 +32,7 @@ extension LocalStore {
     _ records: some Sequence<AnyRecord>, batch size: Int = 1000,
     progress: @Sendable (ImportProgress) -> Void = { _ in }
   ) async throws -> ImportProgress {
-    var done = ImportProgress()
+    var done: ImportProgress = (0, 0)
     var batch: [AnyRecord] = []
     for record in records {
       batch.append(record)
@@ -58,7 +47,7 @@ extension LocalStore {
   package func importRecords<Records: AsyncSequence>(
     from records: Records, batch size: Int = 1000, progress: @Sendable (ImportProgress) -> Void = { _ in }
   ) async throws -> ImportProgress where Records.Element == AnyRecord {
-    var done = ImportProgress()
+    var done: ImportProgress = (0, 0)
     var batch: [AnyRecord] = []
     for try await record in records {
       batch.append(record)
@@ -72,7 +61,8 @@ extension LocalStore {
     _ batch: inout [AnyRecord], _ done: inout ImportProgress, _ progress: (ImportProgress) -> Void
   ) async throws {
     guard !Task.isCancelled else {
-      throw BothyError(.cancelled, "The import was cancelled after \(done.total) records, which are kept.")
+      throw BothyError(
+        .cancelled, "The import was cancelled after \(done.inserted + done.updated) records, which are kept.")
     }
     let records = batch
     let inserted = try await write { transaction in

@@ -1,4 +1,5 @@
 public import struct Foundation.Date
+public import struct Foundation.DateComponents
 public import struct Foundation.TimeZone
 
 /// A day of the Gregorian calendar, without a time and a time zone: a birthday, a night in a hut.
@@ -30,7 +31,7 @@ public struct CalendarDate: RawRepresentable, FieldConvertible, Hashable, Compar
 
   /// Creates a day from its numbers, the first of which are 1. Returns nil for a day that no calendar has, such as 30
   /// February.
-  public init?(year: Int, month: Int, day: Int) {
+  package init?(year: Int, month: Int, day: Int) {
     guard (1...9999).contains(year), (1...12).contains(month),
       (1...Self.days(in: month, of: year)).contains(day)
     else { return nil }
@@ -51,12 +52,14 @@ public struct CalendarDate: RawRepresentable, FieldConvertible, Hashable, Compar
     rawValue = Self.text(year, month, day)
   }
 
+  /// The year, the month and the day, for a calendar: `Calendar.current.date(from: bill.due.components)`.
+  public var components: DateComponents { DateComponents(year: year, month: month, day: day) }
   /// The year, from 1 to 9999.
-  public var year: Int { Self.number(rawValue.utf8.prefix(4)) ?? 1 }
+  package var year: Int { Self.number(rawValue.utf8.prefix(4)) ?? 1 }
   /// The month, from 1 to 12.
-  public var month: Int { Self.number(rawValue.utf8.dropFirst(5).prefix(2)) ?? 1 }
+  package var month: Int { Self.number(rawValue.utf8.dropFirst(5).prefix(2)) ?? 1 }
   /// The day of the month, from 1 to 31.
-  public var day: Int { Self.number(rawValue.utf8.suffix(2)) ?? 1 }
+  package var day: Int { Self.number(rawValue.utf8.suffix(2)) ?? 1 }
 
   /// True if the left day is before the right one.
   public static func < (left: CalendarDate, right: CalendarDate) -> Bool {

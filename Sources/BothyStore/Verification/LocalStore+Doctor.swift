@@ -10,7 +10,7 @@ extension LocalStore {
   /// finding, not an error. Throws only if the store is closed.
   ///
   /// Reads go on meanwhile, and writes wait. Call it on a thread that may block, not on the main actor.
-  public func diagnose() throws -> StoreDiagnosis { try diagnose(with: []) }
+  package func diagnose() throws -> StoreDiagnosis { try diagnose(with: []) }
 
   /// Like `diagnose()`, but also runs the checks of other modules.
   package func diagnose(with checks: [any StoreCheck]) throws -> StoreDiagnosis {

@@ -1,17 +1,12 @@
 /// The result of a check of a store.
-///
-/// ```swift
-/// let store = try LocalStore(at: path, schema: [Todo.self])
-/// for problem in try store.diagnose().problems { show(problem) }
-/// ```
-public struct StoreDiagnosis: Sendable, Hashable {
+package struct StoreDiagnosis: Sendable, Hashable {
   /// The findings of the file, then of the tables, rows, indexes and references of each type. Those of other modules
   /// follow.
   package var findings: [Finding]
 
   /// The findings that need attention, a few sentences each: the seriousness, the problem and the remedy. Empty for a
   /// sound store.
-  public var problems: [String] { findings.filter { $0.severity != .note }.map(\.description) }
+  package var problems: [String] { findings.filter { $0.severity != .note }.map(\.description) }
 
   /// True if no finding needs attention.
   package var isHealthy: Bool { findings.allSatisfy { $0.severity == .note } }

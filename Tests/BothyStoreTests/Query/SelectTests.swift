@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  private func rows<Row>(_ query: SelectQuery<Row>) throws -> [Row] { try store.read { try $0.fetch(query) } }
+  private func rows<Row>(_ query: JoinQuery<Row>) throws -> [Row] { try store.read { try $0.fetch(query) } }
 
   @Test("Fields come in the order of the query, within its limit")
   func values() throws {
@@ -43,6 +43,8 @@ import Testing
     let triples = try rows(byValue.limit(1).select(\.place, \.source, \.key))
     #expect(triples.count == 1 && triples[0].0?.latitude == 78.2)
     #expect(triples[0].1?.id == "b" && triples[0].2 == "x")
+    let whole = try rows(byValue.limit(1).select(\.id, \.value, \.cost, \.source, \.key))
+    #expect(whole.map { $0.1 } == [3] && whole.map { $0.4 } == ["x"])
     let away = Coordinate(latitude: -10, longitude: 0)
     #expect(try rows(Gauge.all.nearest(to: away) { $0.place }.limit(2).select(\.id)) == ["a"])
   }

@@ -15,7 +15,7 @@ struct SchemaTests {
             FieldSchema("stops", .references(to: "Place", onDelete: .deny), merge: .setUnion),
             FieldSchema("home", .reference(to: "Place", onDelete: .nullify), optional: true),
             FieldSchema("secret", .data, optional: true),
-          ], writeMode: .remoteOnly, permissions: Permissions(read: .anyone)),
+          ], remoteOnly: true, permissions: Permissions(read: .anyone)),
         TypeSchema("Place", fields: [FieldSchema("at", .coordinate)], synced: false),
       ])
     #expect(try StoreSchema(json: schema.json.canonicalText) == schema)

@@ -24,6 +24,7 @@ import Testing
       #expect(
         day.year == parts.year && day.month == parts.month && day.day == parts.day, "\(seconds): \(day)")
       #expect(CalendarDate(year: day.year, month: day.month, day: day.day) == day)
+      #expect(calendar.date(from: day.components) == calendar.startOfDay(for: moment))
       #expect(CalendarDate(rawValue: day.rawValue) == day)
       found.append((seconds, day))
     }

@@ -90,7 +90,7 @@ struct WritePolicyTests {
   @Test("A type written on the server only requires the network and is never queued")
   func remoteOnly() async throws {
     let schema = StoreSchema(types: [
-      TypeSchema("List", fields: [FieldSchema("name", .text)], writeMode: .remoteOnly)
+      TypeSchema("List", fields: [FieldSchema("name", .text)], remoteOnly: true)
     ])
     let pair = try Pair(schema: schema)
     let record = AnyRecord("List", id: "L1", ["name": "friends"])

@@ -38,12 +38,12 @@ struct ImportCommand: AsyncParsableCommand {
       let line = ProgressLine()
       let start = ContinuousClock.now
       let done = try await session.store.store.importRecords(from: source, batch: batch) { progress in
-        line.show("\(progress.total) records imported")
+        line.show("\(progress.inserted + progress.updated) records imported")
       }
       line.clear()
       let seconds = (ContinuousClock.now - start) / .seconds(1)
       try output.print {
-        "Imported \(done.total) records (\(done.inserted) new, \(done.updated) known) in \(seconds.shown) s."
+        "Imported \(done.inserted + done.updated) records (\(done.inserted) new, \(done.updated) known) in \(seconds.shown) s."
       } json: { writer in
         writer.member("inserted", done.inserted)
         writer.member("updated", done.updated)

@@ -1,68 +1,35 @@
-/// A read of some fields of the records of a query, or of the different values of one field.
+/// Reads of some fields of the records of a query, or of the different values of one field.
 ///
-/// ```swift
-/// struct Line: Decodable {
-///   var id: String
-///   var title: String
-///   var due: Date?
-/// }
-///
-/// let next = Todo.where { !$0.done }.order(by: \.due).limit(50)
-/// let lines = try await store.fetch(next.select(\.id, \.title, \.due, as: Line.self))
-/// for (title, due) in try await store.fetch(next.select(\.title, \.due)) { show("\(title): \(due ?? .now)") }
-/// let lists = try await store.fetch(next.distinct(\.list))
-/// ```
-///
-/// No record is made, and memory holds what was selected. The order, the limit and the container of the query hold.
-public struct SelectQuery<Row: Sendable>: ReadRequest {
-  /// The steps by which a store reads the rows: one query. An observation reads again after each commit that touches the
-  /// type, and delivers the rows only if one of the selected values or their order differs.
-  public let plan: ReadTransaction.Plan<[Row]>
-}
-
+/// No record is made, and memory holds what was selected. The order, the limit and the container of the query hold. An
+/// observation delivers the rows only if one of the selected values or their order differs.
 extension RecordQuery {
-  /// Selects one field of each record, in the order of the query: `Todo.all.select(\.title)`.
+  /// Selects fields of each record, in the order of the query: one as its value, more as tuples.
   ///
-  /// SQLite reads the columns of the field, of the condition and of the order, from an index if one has them all. Content
+  /// SQLite reads the columns of the fields, of the condition and of the order, from an index if one has them all. Content
   /// that this app doesn't know is shown as in a fetch, by the field's default or `nil`. A record without either is left
   /// out. A sensitive field is `nil`.
   ///
-  /// An unknown field throws `BothyError` `unknownField` at the fetch.
-  public func select<V: FieldConvertible>(_ field: KeyPath<E.Fields, Field<V>>) -> SelectQuery<V> {
-    rows([E.fields[keyPath: field].fieldName]) { try V(fromField: &$0) }
-  }
-
-  /// Selects two fields of each record, in the order of the query. Reads and throws as `select(_:)` of one.
-  ///
   /// ```swift
+  /// let names = try await store.fetch(Hut.all.select(\.name))
   /// for (name, place) in try await store.fetch(Hut.all.select(\.name, \.position)) {
   ///   show("\(name): \(place?.latitude ?? 0)")
   /// }
   /// ```
-  public func select<V: FieldConvertible, W: FieldConvertible>(
-    _ first: KeyPath<E.Fields, Field<V>>, _ second: KeyPath<E.Fields, Field<W>>
-  ) -> SelectQuery<(V, W)> {
-    rows([E.fields[keyPath: first].fieldName, E.fields[keyPath: second].fieldName]) {
-      (try V(fromField: &$0), try W(fromField: &$0))
+  ///
+  /// An unknown field throws `BothyError` `unknownField` at the fetch.
+  public func select<each V: FieldConvertible>(
+    _ field: repeat KeyPath<E.Fields, Field<each V>>
+  ) -> JoinQuery<(repeat each V)> {
+    var names: [String] = []
+    for path in repeat each field { names.append(E.fields[keyPath: path].fieldName) }
+    return rows(names) { (fields: inout FieldDecoder) throws -> (repeat each V) in
+      (repeat try (each V)(fromField: &fields))
     }
-  }
-
-  /// Selects three fields of each record, in the order of the query. Reads and throws as `select(_:)` of one. For more
-  /// fields decode a struct.
-  public func select<V: FieldConvertible, W: FieldConvertible, X: FieldConvertible>(
-    _ first: KeyPath<E.Fields, Field<V>>, _ second: KeyPath<E.Fields, Field<W>>,
-    _ third: KeyPath<E.Fields, Field<X>>
-  ) -> SelectQuery<(V, W, X)> {
-    let names = [
-      E.fields[keyPath: first].fieldName, E.fields[keyPath: second].fieldName,
-      E.fields[keyPath: third].fieldName,
-    ]
-    return rows(names) { (try V(fromField: &$0), try W(fromField: &$0), try X(fromField: &$0)) }
   }
 
   /// Selects fields of each record and decodes them into a struct, whose properties have the names of fields.
   ///
-  /// Reads as `select(_:)` of one field, and decodes as `SQLQuery`: a reference is the id as text, and a coordinate is two
+  /// Reads as `select(_:)`, and decodes as `SQLQuery`: a reference is the id as text, and a coordinate is two
   /// numbers with the suffixes `_lat` and `_lon`. An optional property without a field is `nil`. A type of one value takes
   /// the first field.
   ///
@@ -84,9 +51,9 @@ extension RecordQuery {
   ///   - row: The type of the rows.
   public func select<Row: Decodable & Sendable>(
     _ fields: PartialKeyPath<E.Fields>..., as row: Row.Type
-  ) -> SelectQuery<Row> {
-    let names = fields.map { (E.fields[keyPath: $0] as? any NamedField)?.fieldName ?? "" }
-    return SelectQuery(
+  ) -> JoinQuery<Row> {
+    let names = fields.map { E.name(of: $0) }
+    return JoinQuery(
       plan: ReadTransaction.Plan(
         .types(E.typeName),
         ReadIdentity(recordQuery, words: ["select", String(reflecting: Row.self)] + names)
@@ -106,9 +73,9 @@ extension RecordQuery {
   /// records without a value, the values are those of `group(by:)`.
   public func distinct<V>(
     _ field: KeyPath<E.Fields, Field<V>>
-  ) -> SelectQuery<V.Unwrapped> where V.Unwrapped: FieldConvertible {
+  ) -> JoinQuery<V.Unwrapped> where V.Unwrapped: FieldConvertible {
     let name = E.fields[keyPath: field].fieldName
-    return SelectQuery(
+    return JoinQuery(
       plan: ReadTransaction.Plan(
         .types(E.typeName), ReadIdentity(recordQuery, words: [Aggregate.distinct, name])
       ) { [recordQuery] transaction, fingerprint in
@@ -120,8 +87,8 @@ extension RecordQuery {
   /// Reads the fields of each record, and makes a row of them.
   private func rows<Row: Sendable>(
     _ names: [String], _ row: @escaping @Sendable (inout FieldDecoder) throws -> Row
-  ) -> SelectQuery<Row> {
-    SelectQuery(
+  ) -> JoinQuery<Row> {
+    JoinQuery(
       plan: ReadTransaction.Plan(.types(E.typeName), ReadIdentity(recordQuery, words: ["select"] + names)) {
         [recordQuery] transaction, fingerprint in
         let selection = try FieldSelection(names, of: recordQuery, in: transaction)
@@ -141,3 +108,10 @@ private protocol NamedField {
 }
 
 extension Field: NamedField {}
+
+extension Entity {
+  /// Returns the name of a field whose type the compiler doesn't know.
+  static func name(of field: PartialKeyPath<Fields>) -> String {
+    (fields[keyPath: field] as? any NamedField)?.fieldName ?? ""
+  }
+}
