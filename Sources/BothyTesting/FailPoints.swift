@@ -47,7 +47,7 @@ public final class FailPoints: Sendable {
     ///
     /// False for the writes of sync, such as the server's data and the outcomes of changes. The opening of a file is one
     /// too.
-    public var isByApp: Bool
+    package var isByApp: Bool
   }
 
   private struct State {

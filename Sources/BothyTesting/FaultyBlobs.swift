@@ -61,7 +61,7 @@ struct FaultyBlobs: BlobRemote {
 ///
 /// Blobs are named by the SHA-256 of their bytes, 64 hexadecimal digits. Offsets are bytes from 0. A blob of several
 /// parts takes a request for each of them.
-public enum BlobRequest: Sendable, Hashable {
+package enum BlobRequest: Sendable, Hashable {
   /// The request for the number of bytes of a blob that the server has. The blob is named by its SHA-256 in
   /// hexadecimal.
   ///

@@ -127,7 +127,7 @@ public final class FaultyRemote: RemoteStorage, CompleteRemote {
   /// The requests for blobs that were made, in order.
   ///
   /// Those that a fault or a cut stopped are included.
-  public var blobRequests: [BlobRequest] { state.withLock { $0.blobRequests } }
+  package var blobRequests: [BlobRequest] { state.withLock { $0.blobRequests } }
 
   /// Empties `requests` and `blobRequests`, for the next part of a story. Scripts and cuts stay.
   ///
@@ -167,7 +167,7 @@ public final class FaultyRemote: RemoteStorage, CompleteRemote {
   ///
   /// - Parameter script: returns the fault of one request. It isn't called while the network is cut. It must not use
   ///   this remote, whose lock is held meanwhile.
-  public func setBlobScript(_ script: @escaping @Sendable (BlobRequest) -> Fault) {
+  package func setBlobScript(_ script: @escaping @Sendable (BlobRequest) -> Fault) {
     state.withLock { $0.blobScript = script }
   }
 

@@ -123,7 +123,7 @@ public final class SimulatedWorld {
   ///
   /// - Parameter space: nil for the world's. A space without records gives an empty dictionary.
   /// - Throws: the storage's error.
-  public func serverRecords(_ space: String? = nil) async throws -> [RecordID: ServerRecord] {
+  package func serverRecords(_ space: String? = nil) async throws -> [RecordID: ServerRecord] {
     try await storage.read(space: space ?? self.space) { storage in
       var records: [RecordID: ServerRecord] = [:]
       try storage.forEachRecord(in: .everything) { records[$0.record.id] = $0.record }

@@ -113,7 +113,7 @@ let region: Region = some()
 // What an app does with the answers.
 
 func show(_ text: String) {}
-func draw(_ tile: CachedResource, _ part: TilePart? = nil) {}
+func draw(_ tile: CachedResource, _ part: (x: Double, y: Double, size: Double)? = nil) {}
 func showSignIn() {}
 
 func some<Value>() -> Value { preconditionFailure("Examples are compiled and never run.") }

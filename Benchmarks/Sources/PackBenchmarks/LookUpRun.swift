@@ -73,7 +73,8 @@ struct LookUpRun {
           guard try pack.fetch(query).count == 6 else { throw BenchmarkError("not six times on \(day)") }
         } * 1e6)
     }
-    print("the day of a city: p50 \((spans.median ?? 0).short) us in \(pack.manifest.files.count) files")
+    print(
+      "the day of a city: p50 \((spans.median ?? 0).short) us in the pack \(pack.folder.lastPathComponent)")
     return spans.median ?? .infinity
   }
 }

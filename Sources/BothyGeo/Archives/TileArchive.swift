@@ -4,8 +4,8 @@ public import Foundation
 
 /// A file of many tiles, read one tile at a time or from end to end.
 ///
-/// `TileArchives.open` returns the archives that this library reads. A type of an app's own can be copied by
-/// `TileArchiveWriter.copy(_:to:in:zooms:)` too.
+/// `TileArchives.open` returns the archives that this library reads. A type of an app's own can be copied into a cache
+/// too: `copy(into:as:at:freshFor:in:zooms:)`.
 public protocol TileArchive: Sendable {
   /// The metadata of the archive, read when it was opened. Reading it blocks for no file.
   var info: TileArchiveInfo { get }
@@ -81,7 +81,7 @@ public struct TileArchiveInfo: Sendable, Hashable {
   /// The number of tiles, including those that share a content, or `nil` if it isn't known.
   ///
   /// SQLite files are counted up to 1023 tiles, so that opening costs the same for any size.
-  public var tileCount: Int?
+  package var tileCount: Int?
   /// The number of distinct contents of the tiles, or `nil` if the archive doesn't state it.
   package var contentCount: Int?
   /// All metadata that the archive states, by name.
@@ -95,8 +95,6 @@ public struct TileArchiveInfo: Sendable, Hashable {
 
   /// Creates metadata, for archives of your own kind. By default, only the container is known, and the area is the
   /// map.
-  ///
-  /// `TileArchiveWriter.finish` takes such a value. It computes the zooms from the tiles itself.
   public init(
     container: Container, name: String? = nil, attribution: String? = nil, tileFormat: String? = nil,
     tileCompression: Compression = .unknown, zooms: ZoomRange? = nil, bounds: GeoBox? = nil,
@@ -215,7 +213,7 @@ public enum TileArchives {
   ///
   /// - Throws: `BothyError` `unavailable` if a file of this name exists, it can't be created, or the container is
   ///   `keyed`, which is only read.
-  public static func writer(
+  package static func writer(
     to path: String, as container: TileArchiveInfo.Container
   ) throws(BothyError) -> any TileArchiveWriter { try writer(of: container).init(path: path) }
 

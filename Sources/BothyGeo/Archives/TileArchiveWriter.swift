@@ -1,13 +1,13 @@
-public import BothyCache
+import BothyCache
 import BothyCore
-public import Foundation
+package import Foundation
 import HTTPTypes
 
 /// A writer of archives of tiles. The file gets its name only when it is finished, so that other code never opens half
 /// of one.
 ///
 /// Equal contents are stored once. Calls are safe from any thread and block it.
-public protocol TileArchiveWriter: Sendable {
+package protocol TileArchiveWriter: Sendable {
   /// Begins a file. Throws `BothyError` `unavailable` if a file of this name exists or it can't be created.
   ///
   /// An unfinished file of an earlier writer is replaced.
@@ -54,7 +54,7 @@ extension TileArchiveWriter {
   ///   - zooms: the zooms to copy, or `nil` for all.
   /// - Throws: `BothyError` `tooManyTiles` for an area of more than 4 million tiles, and `unavailable` if a file of
   ///   this name exists. Throws the errors of the archive, and `CancellationError`.
-  public static func copy(
+  package static func copy(
     _ archive: any TileArchive, to path: String, in area: RegionArea? = nil, zooms: ZoomRange? = nil
   ) async throws -> Int {
     try await write(to: path) { writer in

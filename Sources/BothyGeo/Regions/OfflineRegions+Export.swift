@@ -3,16 +3,11 @@ import Foundation
 import HTTPTypes
 
 /// The result of writing a region to an archive. The three numbers together are the tiles of the written source.
-public struct RegionExport: Sendable, Hashable {
-  /// The number of tiles in the archive.
-  public var written = 0
-  /// The number of tiles that don't exist, according to the server. The archive lacks them.
-  public var absent = 0
-  /// The number of tiles that aren't on the disk, as the region isn't complete, or that are packed in another way.
-  ///
-  /// Above 0, resume or refresh the region and export it again.
-  public var missing = 0
-}
+///
+/// The archive has the `written` ones. The `absent` ones don't exist, according to the server. Those that are `missing`
+/// aren't on the disk, as the region isn't complete, or are packed in another way. If there are any, resume or refresh the
+/// region and export it again.
+public typealias RegionExport = (written: Int, absent: Int, missing: Int)
 
 /// Exports regions as one file each, for other programs and other devices.
 extension OfflineRegions {
@@ -78,7 +73,7 @@ extension OfflineRegions {
   ) async throws -> RegionExport {
     let (source, tiles) = try Self.part(of: region.plan, name)
     return try await Writer.write(to: path) { writer in
-      var report = RegionExport()
+      var report: RegionExport = (0, 0, 0)
       var packing: TilePacking?
       for tile in tiles {
         try Task.checkCancellation()

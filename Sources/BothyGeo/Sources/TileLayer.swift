@@ -64,7 +64,7 @@ public struct TileLayer: Sendable {
   public func bestAvailable(_ tile: Tile) -> ShownTile? {
     for (candidate, part) in candidates(tile) {
       if let resource = peek(candidate), !resource.isAbsent {
-        return ShownTile(tile: candidate, part: part, resource: resource)
+        return ShownTile(tile: candidate, square: part, resource: resource)
       }
     }
     return nil
@@ -77,7 +77,7 @@ public struct TileLayer: Sendable {
     for (candidate, part) in candidates(tile) {
       do throws(BothyError) {
         let resource = try await value(candidate, policy: .local)
-        if !resource.isAbsent { return ShownTile(tile: candidate, part: part, resource: resource) }
+        if !resource.isAbsent { return ShownTile(tile: candidate, square: part, resource: resource) }
       } catch {
         guard error.code == .notCached else { throw error }
       }
@@ -101,11 +101,16 @@ public struct TileLayer: Sendable {
 public struct ShownTile: Sendable {
   /// The requested tile or one that contains it.
   public let tile: Tile
-  /// The part of its picture that shows the requested tile. It is the whole picture for the requested tile itself.
-  public let part: TilePart
+  /// The square of its picture that shows the requested tile, as fractions of its edge from the upper left corner.
+  ///
+  /// It is the whole picture, of the size 1, for the requested tile itself. All values are exact. Multiply them by the edge
+  /// of the picture in pixels to get the pixels to draw.
+  public var part: (x: Double, y: Double, size: Double) { (square.x, square.y, square.size) }
+  /// The square as a value.
+  package let square: TilePart
   /// The tile's bytes, with their origin and freshness.
   public let resource: CachedResource
 
   /// True if it is the requested tile.
-  package var isExact: Bool { part == .whole }
+  package var isExact: Bool { square == .whole }
 }

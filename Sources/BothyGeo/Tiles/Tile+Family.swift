@@ -47,13 +47,13 @@ extension Tile {
 /// A square within a tile's picture, as fractions of its edge from the upper left corner. All values are exact.
 ///
 /// Multiply by the edge of the picture in pixels to get the pixels to draw.
-public struct TilePart: Sendable, Hashable {
+package struct TilePart: Sendable, Hashable {
   /// The left edge: 0 to less than 1.
-  public var x: Double
+  package var x: Double
   /// The top edge: 0 to less than 1.
-  public var y: Double
+  package var y: Double
   /// The edge of the square: 1 for the tile itself, a half for its parent, and so on. Never 0.
-  public var size: Double
+  package var size: Double
 
   /// The complete picture.
   package static let whole = TilePart(x: 0, y: 0, size: 1)

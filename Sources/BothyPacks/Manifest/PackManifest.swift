@@ -21,20 +21,20 @@ public struct PackManifest: Sendable, Hashable {
   /// None is marked as synced, and no field as sensitive.
   public var schema: StoreSchema
   /// The contents of each type, in the order of the schema. Types without records are among them.
-  public var contents: [Contents]
+  package var contents: [Contents]
   /// The index first, then the shards in the order of types and keys. It is never empty.
-  public var files: [File]
+  package var files: [File]
 
   /// The contents of one type.
-  public struct Contents: Sendable, Hashable {
+  package struct Contents: Sendable, Hashable {
     /// The name of the type.
-    public var type: String
+    package var type: String
     /// The number of records in all files, as the builder counted them. Reading it opens no file.
-    public var rows: Int
+    package var rows: Int
     /// The field whose values each have their own file, or `nil` if all rows are in the index.
     ///
     /// A condition on this field opens the files of these values alone.
-    public var shardedBy: String?
+    package var shardedBy: String?
 
     package init(type: String, rows: Int, shardedBy: String? = nil) {
       self.type = type
@@ -47,21 +47,21 @@ public struct PackManifest: Sendable, Hashable {
   ///
   /// Its length is compared when it is opened. Its SHA-256 is compared by an installation and by
   /// `Pack.verify(progress:)`.
-  public struct File: Sendable, Hashable {
+  package struct File: Sendable, Hashable {
     /// The name in the pack's folder. It ends in `.sqlite`, has at most 120 bytes and never names another folder.
-    public var name: String
+    package var name: String
     /// The type whose rows it has, or `nil` for the index.
-    public var type: String?
+    package var type: String?
     /// The value of its rows in the field by which the type is split.
     ///
     /// It is `.null` for the index, and for the rows of a type without a value.
-    public var key: FieldValue
+    package var key: FieldValue
     /// The number of its records. For the index, it is the sum over the types that aren't split.
-    public var rows: Int
+    package var rows: Int
     /// The length in bytes.
-    public var bytes: Int64
+    package var bytes: Int64
     /// The SHA-256 in hexadecimal: 64 digits in lower case.
-    public var sha256: String
+    package var sha256: String
 
     package init(
       name: String, type: String? = nil, key: FieldValue = .null, rows: Int, bytes: Int64, sha256: String

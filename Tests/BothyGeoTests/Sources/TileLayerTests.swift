@@ -85,7 +85,7 @@ struct TileLayerTests {
     #expect(layer.bestAvailable(tile)?.tile == world)
     _ = try await layer.value(parent)
     let shown = try #require(layer.bestAvailable(tile))
-    #expect(shown.tile == parent && shown.part == tile.part(of: parent) && !shown.isExact)
+    #expect(shown.tile == parent && shown.square == tile.part(of: parent) && !shown.isExact)
     #expect(shown.part.size == 0.25)
     let loaded = try await layer.value(tile)
     #expect(layer.peek(tile)?.bytes == loaded.bytes)
@@ -97,7 +97,7 @@ struct TileLayerTests {
     #expect(try await layer.value(absent).isAbsent)
     #expect(layer.bestAvailable(absent)?.tile == absent.ancestor(atZoom: 11))
     let fine = try Tile(x: tile.x << 4, y: tile.y << 4, zoom: 17)
-    #expect(layer.bestAvailable(fine)?.part == fine.part(of: tile))
+    #expect(layer.bestAvailable(fine)?.square == fine.part(of: tile))
     await #expect(throws: BothyError.self) { try await layer.value(fine) }
     #expect(layer.bestAvailable(try Tile(x: 0, y: 0, zoom: 2)) == nil)
     try await cache.close()
