@@ -49,6 +49,41 @@ def libraries():
     return ["BothyCore", *re.findall(r'\.library\(name: "(\w+)"', manifest)]
 
 
+APPLE = re.compile(r"(?<!!)\bcanImport\((?:Darwin|MapKit|Network|Security|SwiftUI|WebKit)\)|\bos\((?:macOS|iOS)\)")
+OTHERS = re.compile(r"!canImport\(Darwin\)|\bos\((?:Linux|Android)\)|\bcanImport\((?:AsyncHTTPClient|FoundationNetworking|Glibc|Musl)\)")
+MODIFIERS = r"(?:@\w+(?:\([^)]*\))? |(?:class|convenience|final|mutating|nonisolated|override|static) )*"
+PUBLIC = re.compile(rf"^ *{MODIFIERS}public (?:private\(set\) )?{MODIFIERS}"
+                    r"(actor|class|enum|func|init|let|protocol|struct|subscript|typealias|var)\b(?: (\w+))?")
+
+
+def apart(module):
+    """The public declarations of a module that are on some platforms alone: those of Apple's, and those of the others.
+
+    Each is a pair of its kind and its name. No build on Linux has the former, so this reads the sources: lines that declare
+    something public inside an `#if` for Apple's platforms, or for others. Members of a public enum or protocol have no word
+    `public` of their own, so there may be none of these in such a block.
+    """
+    apple, others = [], []
+    for path in sorted(pathlib.Path("Sources", module).rglob("*.swift")):
+        open_ = []
+        for line in path.read_text(encoding="utf-8").splitlines():
+            word = line.lstrip().split(" ", 1)[0]
+            if word in ("#if", "#elseif"):
+                blocks = (apple,) if APPLE.search(line) else (others,) if OTHERS.search(line) else ()
+                open_ = open_ + [blocks] if word == "#if" else open_[:-1] + [blocks]
+            elif word == "#else":
+                open_[-1] = tuple(others if each is apple else apple for each in open_[-1])
+            elif word == "#endif":
+                open_.pop()
+            elif found := PUBLIC.match(line):
+                for blocks in open_:
+                    if blocks and found[1] in ("enum", "protocol"):
+                        sys.exit(f"{path}: the members of {found[2]} can't be counted. Declare it outside of #if.")
+                    for block in blocks:
+                        block.append((found[1], found[2]))
+    return apple, others
+
+
 @functools.cache
 def target():
     answer = subprocess.run(["swiftc", "-print-target-info"], capture_output=True, text=True, check=True).stdout
