@@ -27,6 +27,7 @@ final class InspectedDevice: Sendable {
     fields: [
       FieldSchema("name", .text),
       FieldSchema("trip", .reference(to: "Trip", onDelete: .cascade), optional: false),
+      FieldSchema("near", .references(to: "Trip", onDelete: .nullify), optional: true),
     ])
   static let schema = StoreSchema(types: [trip, stop])
 

@@ -56,6 +56,9 @@ def values(browser, estate, ask, pictures):
                "a text has a direction of its own")
     ask.go(browser, "records/Thing/nothing-there")
     ask.expect("It is not on this device" in browser.text(), "what is only referred to has a page that says so")
+    ask.expect(browser.text("section[aria-labelledby=referrers] tbody a[title]") == "refers", "and shows the record that refers to it")
+    ask.go(browser, "records/Thing/long")
+    ask.expect("No record refers to it" in browser.text("section[aria-labelledby=referrers]"), "a record without referrers says so, whatever the number of types")
     browser.gather()
     browser.console = [line for line in browser.console if "id=nothing-there" not in line]
     wide(browser, ask, pictures)

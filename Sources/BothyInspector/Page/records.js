@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { beginEdit, edit, editor } from "./edit.js";
 import { facets, facetsOf } from "./facets.js";
-import { badge, empty, isNumeric, number, pager, recordLink, shortID, sign, table, value, when, words } from "./format.js";
+import { badge, empty, isNumeric, number, pager, plural, recordLink, shortID, sign, table, value, when, words } from "./format.js";
 import { comparison, reason } from "./inbox.js";
 import { card } from "./journal.js";
 import { why } from "./pending.js";
@@ -146,6 +146,20 @@ function range({ memory }, data) {
   return data.records.length ? `${number(first + 1)}–${number(last)} of ${number(memory.total ?? last)}` : "";
 }
 
+/** The records that refer to one: a row for each field by which some do, with a link to the list of them. */
+function referrers(groups, name, id) {
+  if (!groups.length) return null;
+  const rows = groups.filter((group) => group.count).map(({ type, field, where, count, hasMore, ids }) =>
+    h("tr", { key: `${type}.${field}` }, h("th", { scope: "row" }, `${type}.${field}`),
+      h("td", null, h("a", { href: address(type, new URLSearchParams({ where })) },
+        hasMore ? `over ${plural(count, "record")}` : plural(count, "record"))),
+      h("td", null, cell(ids, { target: type }), hasMore || ids.length < count ? ", …" : null)));
+  return h("section", { "aria-labelledby": "referrers" },
+    h("h2", { id: "referrers" }, "Referred to by"),
+    rows.length ? table(`Records that refer to ${name} ${id}`, ["Field", "Records", "First"], rows, { class: "values" })
+      : empty("No record refers to it.", "The records on this device whose fields refer to it are listed here."));
+}
+
 function detail(context, data) {
   const [name, id] = context.route.parts;
   const type = typeOf(context);
@@ -174,6 +188,7 @@ function detail(context, data) {
       h("p", null, badge(pending.kind), " ", why(pending, context.summary)),
       reason(pending), comparison(pending, context.summary),
       pending.reason && ["retry", "together"].includes(pending.waitsFor.what) && h("p", null, h("a", { href: "#/inbox" }, "Decide in the inbox"))),
+    referrers(data.referrers, name, id),
     h("section", { "aria-labelledby": "story" },
       h("h2", { id: "story" }, "What happened"),
       data.story.length ? data.story.map((entry) => card(context, entry, "h3"))
@@ -202,7 +217,8 @@ export default {
         return { record: null, pending: null, isMissing: true };
       });
       const { entries, next } = await get("/api/journal", { type, id, limit: STORY }, signal);
-      return { ...found, story: entries, hasMore: Boolean(next) };
+      const { groups } = await get("/api/referrers", { type, id }, signal);
+      return { ...found, story: entries, hasMore: Boolean(next), referrers: groups };
     }
     const name = route.parts[0] ?? (context.summary ?? memory.summary).types[0]?.name;
     if (!name) return { records: [], next: null, total: 0 };

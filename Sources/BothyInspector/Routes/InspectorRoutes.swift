@@ -25,6 +25,7 @@ struct InspectorRoutes: PageRoutes {
       return Response.object { page.write(to: &$0) }
     }
     router.get("/api/record") { call, _ in try record(call) }
+    router.get("/api/referrers") { call, _ in try await referrers(call) }
     router.get("/api/outbox") { call, _ in try outbox(call) }
     router.get("/api/inbox") { call, _ in try inbox(call) }
     router.get("/api/journal") { call, _ in try journal(call) }
@@ -62,6 +63,14 @@ struct InspectorRoutes: PageRoutes {
       try writer.object("record", record) { try RecordView($1, in: store).write(to: &$0) }
       try writer.object("pending", entry) { try PendingWork.write($1, in: store, to: &$0) }
     }
+  }
+
+  private func referrers(_ call: Request) async throws -> Response {
+    let type = try RecordPage.type(call.required("type"), subjects.store)
+    let referrers = try await Referrers(
+      of: RecordID(type: type.name, id: try call.required("id")), in: subjects.store,
+      limit: call.count("limit", otherwise: 20, most: 200))
+    return .object { referrers.write(to: &$0) }
   }
 
   private func outbox(_ call: Request) throws -> Response {
