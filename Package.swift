@@ -238,6 +238,13 @@ if isDevelopment {
       name: "SettingsDriver", dependencies: ["BothyStore", "BothySettings"], path: "Tests/SettingsDriver",
       swiftSettings: strict),
     .executableTarget(
+      name: "SoakDriver",
+      dependencies: [
+        "BothyStore", "BothySync", "BothyHTTP", log,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Tools/soak", swiftSettings: strict),
+    .executableTarget(
       name: "TripPlanner", dependencies: ["Bothy"], path: "Examples/TripPlanner", exclude: ["README.md"],
       swiftSettings: strict),
     .executableTarget(

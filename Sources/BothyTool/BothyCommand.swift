@@ -47,7 +47,7 @@ struct BothyCommand: AsyncParsableCommand {
           PlacesCommand.self,
         ]),
       CommandGroup(name: "Packs and settings", subcommands: [PackCommand.self, SettingsCommand.self]),
-      CommandGroup(name: "Other", subcommands: [CompletionsCommand.self, DebugCommand.self]),
+      CommandGroup(name: "Other", subcommands: [CompletionsCommand.self]),
     ])
 
   static func main() async {

@@ -66,7 +66,7 @@ class Device(Process):
         self.incarnation += 1
         self.answers = {}
         await self.spawn(
-            self.world.bothy, "debug", "soak-device", self.path, "--number", str(self.number),
+            self.world.driver, "device", self.path, "--number", str(self.number),
             "--seed", str(self.world.random.getrandbits(63)), "--pause", str(self.world.pause),
             "--start", str(self.number * 10**9 + self.incarnation * 10**6), *self.world.skips, *more, stdin=asyncio.subprocess.PIPE)
         self.reading = asyncio.create_task(self._read(self.child, self.incarnation))
@@ -109,8 +109,9 @@ class Device(Process):
 
 
 class World:
-    def __init__(self, bothy, folder, seed, options):
-        self.bothy, self.folder, self.seed = bothy, folder, seed
+    def __init__(self, programs, folder, seed, options):
+        """`programs` are the tool and the program of a device."""
+        (self.bothy, self.driver), self.folder, self.seed = programs, folder, seed
         self.random = random.Random(seed)
         self.seconds, self.pause = options.seconds, options.pause
         self.skips = [word for step in options.skip for word in ("--skip", step)]

@@ -1,19 +1,18 @@
 import ArgumentParser
-import BothyHTTP
 import BothyStore
 import BothySync
 import Foundation
 
-/// `bothy debug soak-device`: one device of `scripts/soak`. It writes at random and syncs automatically. Before and
+/// `SoakDriver device`: one device of `scripts/soak`. It writes at random and syncs automatically. Before and
 /// after each step, it prints one JSON object on a line.
 ///
 /// It reads commands from standard input, one word on each line. `go` begins the writes and `finish` ends them. `state`
 /// prints the sync state, `dump` prints all contents, and `quit` ends the process. The end of the input ends it too.
 struct SoakDeviceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "soak-device", abstract: "Writes at random until told to finish.", shouldDisplay: false)
+    commandName: "device", abstract: "Writes at random until told to finish.")
 
-  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var database: SoakDatabase
   @Option(help: "What this process's random numbers are made from.") var seed: UInt64
   @Option(help: "This device's number, from 0.") var number: Int
   @Option(help: "Numbers that this process writes are larger.") var start: Int64 = 0
@@ -22,17 +21,8 @@ struct SoakDeviceCommand: AsyncParsableCommand {
   @Flag(help: "Make the records that all devices share.") var seeds = false
 
   func run() async throws {
-    let stored = try RemoteAddress.stored(at: database.path)
-    guard let address = try database.remote.address(over: stored) else {
-      throw ToolError("A device of the soak needs a server.")
-    }
-    let token = address.token
-    let remote = BothyRemote(
-      url: address.url, space: address.space, transport: RemoteConnection.makeTransport(),
-      timeout: .seconds(1),
-      silenceLimit: .seconds(2), token: { token })
-    let store = try SyncedStore(
-      existing: database.path, remote: remote, configuration: Self.syncConfiguration)
+    let store = try database.open(
+      timeout: .seconds(1), silenceLimit: .seconds(2), Self.syncConfiguration)
     let workload = SoakWorkload(store: store, device: number, number: start, seed: seed, skips: Set(skip))
     if seeds { try await workload.makeSharedRecords() }
     let isWriting = SoakSwitch()
@@ -67,7 +57,7 @@ struct SoakDeviceCommand: AsyncParsableCommand {
       case "state": try await SoakLog.state(of: store)
       case "dump": try SoakLog.contents(of: store)
       case "quit": return
-      default: throw ToolError("'\(command)' isn't a command of a device.")
+      default: throw SoakFailure("'\(command)' isn't a command of a device.")
       }
     }
   }

@@ -13,7 +13,7 @@ enum SoakLog {
       if let operation { $0.member("f", operation) }
       if let value { $0.member("value", value) }
     }
-    try StandardStreams.write(writer.string)
+    try printLine(writer.string)
   }
 
   /// Writes the number of pending changes, and the local and remote digests.
