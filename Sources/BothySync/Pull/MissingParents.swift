@@ -83,12 +83,13 @@ struct MissingParents {
       try OutboxQueue.forget(id, in: transaction) { try note($0, &lost) }
       try transaction.evict(table, id: id.id)
     } else {
-      // The record may have arrived on the server, so its deletion is sent after it.
+      // The record may have arrived on the server, so its deletion is sent after it. It is of this content alone.
       try OutboxQueue.forgetLater(of: id, in: transaction) { try note($0, &lost) }
+      let content = try OutboxQueue.local(entry, table, in: transaction).map { table.document($0) }
       _ = try note(entry, &lost)
       try transaction.evict(table, id: id.id)
       try OutboxQueue.setContent(of: entry, nil, table, keeping: nil, in: transaction)
-      try change(entry, kind: .delete)
+      try change(entry, kind: .delete, of: content)
     }
     overwritten += lost
   }
@@ -130,11 +131,13 @@ struct MissingParents {
 
   /// Makes a rejected change ready to be sent again as it is now. If it is the record's last one, it gets a new
   /// revision, so that it differs from what was sent.
-  private func change(_ entry: Outbox.Entry, kind: ChangeKind) throws {
+  ///
+  /// - Parameter content: the record as it was, if the change has become its deletion.
+  private func change(_ entry: Outbox.Entry, kind: ChangeKind, of content: FieldsDocument? = nil) throws {
     let isLast = entry.awaited == nil || kind == .delete
     try OutboxQueue.update(
-      entry, "SET kind = ?4, revision = revision + ?5, \(OutboxQueue.triedAgain)", kind.number, isLast,
-      in: transaction)
+      entry, "SET kind = ?4, revision = revision + ?5, last = ?6, \(OutboxQueue.triedAgain)", kind.number,
+      isLast, content, in: transaction)
     if let group = entry.group { try OutboxQueue.forgive(group, in: transaction) }
   }
 

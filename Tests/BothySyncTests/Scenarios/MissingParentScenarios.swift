@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-@Suite("Missing parents", .timeLimit(.minutes(5)))
+@Suite("Missing parents", .faultsStrike, .timeLimit(.minutes(5)))
 struct MissingParentScenarios {
   private static let parent = RecordID(type: "Parent", id: "P1")
   private static let child = RecordID(type: "Child", id: "C1")
@@ -93,6 +93,20 @@ struct MissingParentScenarios {
     #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.isEven())
     #expect(try await pair.world.serverRecords().isEmpty)
+  }
+
+  @Test("A deletion of an orphan in doubt gives way to another device's record")
+  func inDoubt() async throws {
+    let pair = try await orphan(Self.schema(.cascade))
+    pair.a.remote.plan(.lostRequest, on: .operation(on: "C1"), times: 1)
+    await pair.a.store.sync(.push)
+    try pair.b.put(.parent("P2"))
+    try pair.b.put(.child("C1", of: "P2"))
+    await pair.b.store.sync()
+    await pair.a.store.sync(.pull)
+    #expect(try pair.a.store.outboxEntries().map(\.change) == [.delete])
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("C1", type: "Child")?["parent"] == "P2")
   }
 
   /// Promises: Scenario-14
