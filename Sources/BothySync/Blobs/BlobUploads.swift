@@ -2,7 +2,8 @@ import BothyStore
 
 /// The blobs of one sync. It uploads those that records wait for, and marks the records whose blobs cannot be uploaded.
 ///
-/// An exchange reads a waiting record once, and again when one of its blobs has arrived. Its needs are kept here.
+/// An exchange reads a waiting record once, and again when one of its blobs has arrived. Its needs are kept here, and so are
+/// the records behind it.
 struct BlobUploads {
   private let runner: SyncRunner
   private let request: SyncRunner.Request
@@ -10,8 +11,9 @@ struct BlobUploads {
   private var waits: [String: Wait] = [:]
   /// The names of these blobs, in the order of uploading.
   private var queue: [String] = []
-  /// The records with a blob that has arrived, or was given up, since they were last taken.
+  /// The records with a blob that has arrived, or was given up, since they were last taken, and those behind them.
   private var arrived: Set<RecordID> = []
+  private(set) var followers = BlobFollowers()
   private var uploads: [String: BlobUpload] = [:]
   private var refused: [String: Rejection] = [:]
   private var uploadedBytes: Int64 = 0
@@ -43,10 +45,13 @@ struct BlobUploads {
     self.request = request
   }
 
-  /// Adds the needs that an exchange has found.
-  mutating func add(_ needs: [BlobNeed]) {
-    if needs.isEmpty { return }
-    for need in needs {
+  /// Adds the needs that an exchange has found, and the records behind those that have them. The records behind one that
+  /// was sent wait no longer.
+  mutating func add(_ batch: PushBatch) {
+    for item in batch.items { arrived.formUnion(followers.end(item.operation.record)) }
+    for (record, leader) in batch.behind { followers.add(record, behind: leader) }
+    if batch.blobs.isEmpty { return }
+    for need in batch.blobs {
       let name = need.blob.sha256
       if waits[name] == nil { queue.append(name) }
       waits[name, default: Wait(need)].add(need)
@@ -103,7 +108,10 @@ struct BlobUploads {
   /// Ends the waits for the first blob of the queue.
   private mutating func end(_ name: String) {
     queue.removeFirst()
-    arrived.formUnion(waits.removeValue(forKey: name)?.needs.map(\.record) ?? [])
+    for record in waits.removeValue(forKey: name)?.needs.map(\.record) ?? [] {
+      arrived.insert(record)
+      arrived.formUnion(followers.end(record))
+    }
   }
 
   /// True if a change waits for the blob as before. It doesn't if the change was edited since, or if another sync has

@@ -6,8 +6,8 @@ extension SyncRunner {
   struct Step: Sendable {
     var isDone: Bool
     var madeProgress: Bool
-    /// The blobs that records wait for.
-    var blobs: [BlobNeed]
+    /// The batch, with the blobs that records wait for.
+    var batch: PushBatch
     /// The blobs that the server lacks.
     var wantedBlobs: [String] = []
     /// The records whose conflicts wait for pages that are still to be pulled.
@@ -52,7 +52,7 @@ extension SyncRunner {
     report.add(plan.refused)
     report.blocked = plan.batch.blocked.map { SyncReport.Blocked(record: $0.record, by: $0.by) }
     if plan.batch.items.isEmpty && plan.request.pulls.isEmpty {
-      return Step(isDone: true, madeProgress: false, blobs: plan.batch.blobs)
+      return Step(isDone: true, madeProgress: false, batch: plan.batch)
     }
     var sent = plan.request
     let separated = SecretAttachment.separated(
@@ -87,7 +87,7 @@ extension SyncRunner {
       || !step.rejected.isEmpty || !step.synced.isEmpty || cameNearer
       || response.pages.contains { plan.stages($0, applied) }
     return Step(
-      isDone: !sendsMore && pulling.open.isEmpty, madeProgress: changed, blobs: plan.batch.blobs,
+      isDone: !sendsMore && pulling.open.isEmpty, madeProgress: changed, batch: plan.batch,
       wantedBlobs: response.wantedBlobs, putOff: applied.conflictsPutOff,
       waitsForPages: !applied.conflictsPutOff.isEmpty || plan.isWaiting && timing.hasMore,
       lacking: lacking)

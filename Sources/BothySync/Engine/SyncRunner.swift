@@ -147,6 +147,7 @@ struct SyncRunner: Sendable {
     var pulling = PullProgress(request.scope == .push ? [] : await pulls(for: request))
     var (fruitless, startedOver, comparisons) = (0, false, 0)
     var uploads = BlobUploads(self, request)
+    defer { report.blocked = uploads.followers.blocked(beside: report.blocked) }
     var wanted: Set<String> = []
     // A change that is rejected during the sync isn't tried again by it.
     let due = clock.now()
@@ -159,8 +160,8 @@ struct SyncRunner: Sendable {
       do {
         try checkMayGoOn(request)
         let step = try await exchange(request, &pulling, due: due, &report, run)
-        uploads.add(step.blobs)
-        request.arrived = []
+        uploads.add(step.batch)
+        request.arrived = uploads.takeArrived()
         if !step.lacking.isEmpty { return step.lacking }
         request.goOn(after: step, isWhole: pulling.open.isEmpty)
         wanted.formUnion(step.wantedBlobs)
@@ -178,7 +179,7 @@ struct SyncRunner: Sendable {
           for scope in report.rebased { try await verify(scope, &report) }
           return []
         }
-        request.arrived = uploads.takeArrived()
+        request.arrived?.formUnion(uploads.takeArrived())
         if report.requests > requests { fruitless = 0 }
       } catch let error as RemoteError
         where error.code == BoundRemote.otherHistory && !request.isComparing && comparisons < 3

@@ -53,11 +53,13 @@ extension PushBatchBuilder {
       for target in try newRecords(in: fields, table) where !records.contains(target) {
         if try isSent(target) { continue }
         needing.append(.group(group))
-        return isFull ? reopen(group, records) : block(members, by: target)
+        if isFull { return reopen(group, records) }
+        try leaveOut(members, behind: target)
+        return block(members, by: target)
       }
     }
     if let waiting {
-      if marksWaiting, let first = members.first { try OutboxQueue.waitForBlobs(first, in: transaction) }
+      try leaveOut(members)
       return wait(records, for: waiting)
     }
     guard batch.items.isEmpty || batch.items.count + contents.count <= limit else {

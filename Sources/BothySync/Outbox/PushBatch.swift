@@ -18,6 +18,8 @@ struct PushBatch: Sendable {
   var blocked: [(record: RecordID, by: RecordID)] = []
   /// Blobs that the server needs before the entries that name them are sent.
   var blobs: [BlobNeed] = []
+  /// Blocked records that the next requests leave out, each with one that waits for blobs or is left out behind another.
+  var behind: [(record: RecordID, leader: RecordID)] = []
   /// True if transactions were left for a request after the missing pages.
   var holdsGroups = false
   /// True if it has no room for more, so that other changes may be left for the next request.
@@ -66,7 +68,9 @@ struct PushBatchBuilder {
   var deferred: Set<RecordID> = []
   var depth = 0
   /// True if the next exchanges leave out the changes that wait for blobs.
-  private(set) var marksWaiting = false
+  private var marksWaiting = false
+  /// The records that they leave out from this one on.
+  private var leftOut: Set<RecordID> = []
   /// True if any record is being returned to a server that lost it.
   private var givesBack = false
   /// The groups that were already looked at.
@@ -213,10 +217,7 @@ struct PushBatchBuilder {
     }
     guard let (row, all) = try content(of: entry, table) else { return }
     var fields = all
-    if try needsBlobs(entry.id, entry.change, entry.revision, fields, table) {
-      if marksWaiting { try OutboxQueue.waitForBlobs(entry, in: transaction) }
-      return
-    }
+    if try needsBlobs(entry.id, entry.change, entry.revision, fields, table) { return try leaveOut([entry]) }
     var isPartial = false
     for field in table.schema.fields where field.kind.target != nil {
       guard let value = fields[field.name], let blocker = try firstUnsent(value, field, entry.id) else {
@@ -225,7 +226,7 @@ struct PushBatchBuilder {
       guard isOpen(blocker) || deferred.contains(blocker) else {
         visited[entry.id] = .blocked(by: blocker)
         batch.blocked.append((entry.id, blocker))
-        return
+        return try leaveOut([entry], behind: blocker)
       }
       if field.isOptional {
         fields[field.name] = nil
@@ -237,6 +238,17 @@ struct PushBatchBuilder {
       }
     }
     try send(entry, table, fields: fields, isPartial: isPartial, container: row.container)
+  }
+
+  /// Has the next exchanges leave out a change, or all of a transaction, until the blobs have arrived.
+  ///
+  /// - Parameter leader: the record that the changes need, or `nil` if they need the blobs themselves. Does nothing if the
+  ///   leader isn't left out.
+  mutating func leaveOut(_ entries: [Outbox.Entry], behind leader: RecordID? = nil) throws {
+    guard marksWaiting, leader.map(leftOut.contains) ?? true, let first = entries.first else { return }
+    try OutboxQueue.waitForBlobs(first, in: transaction)
+    leftOut.formUnion(entries.map(\.id))
+    if let leader { batch.behind += entries.map { ($0.id, leader) } }
   }
 
   /// True if the entry waits for blobs that the server isn't known to have. Entries that refer to it wait too.

@@ -244,6 +244,48 @@ struct UploadStories {
     #expect(sent.map { Set($0.map(\.record.id)) } == [["1", "2", "N"]])
   }
 
+  @Test("Records behind one that waits are reported, and sent with it")
+  func behind() async throws {
+    let pair = try SnapPair()
+    await pair.a.store.sync()
+    try await pair.a.snap("1", picture(15, 1))
+    try await pair.a.snap("2", picture(15, 2))
+    try await pair.a.store.save(Snap("child", in: "2"))
+    try await pair.a.store.write(.atomic) { transaction in
+      try transaction.insert(Snap("grandchild", in: "child"))
+      try transaction.insert(Note(id: "N", "with it"))
+    }
+    let calls = Calls()
+    pair.a.remote.setBlobScript { _ in calls.add() > 3 ? .lostRequest : .none }
+    let cut = await pair.a.store.sync()
+    #expect(cut.stop?.name == "unreachable" && cut.pushed == 1)
+    #expect(Set(cut.blocked.map(\.record.id)) == ["child", "grandchild", "N"])
+    pair.a.remote.setBlobScript { _ in .none }
+    let further = await pair.a.store.sync()
+    #expect(further.pushed == 4 && further.blocked.isEmpty)
+    #expect(pair.a.sentSnaps.sorted() == ["1", "2", "N", "child", "grandchild"])
+  }
+
+  @Test("A record behind one that gives up its blob waits for no other upload")
+  func givenUp() async throws {
+    let pair = try SnapPair()
+    await pair.a.store.sync()
+    try await pair.a.snap("1", picture(45, 1))
+    try await pair.a.snap("2", picture(15, 2))
+    try await pair.a.store.save(Snap("child", in: "2"))
+    let (store, calls) = (pair.a.store, Calls())
+    pair.a.remote.setAfterBlobs { _ in
+      guard calls.add() == 1 else { return }
+      do {
+        try await store.write { transaction in
+          _ = try transaction.update(Snap.self, id: "2") { $0.image = nil }
+        }
+      } catch { Issue.record(error) }
+    }
+    #expect(await pair.a.store.sync().pushed == 3)
+    #expect(pair.a.sentSnaps == ["2", "child", "1"])
+  }
+
   @Test("A run sends the records that wait since a sync was interrupted")
   func interrupted() async throws {
     let pair = try SnapPair { $0.triggers = [.start] }

@@ -39,30 +39,51 @@ struct OutboxCostTests {
     #expect(statements.number(of: "DELETE FROM bothy_given") == 1)
   }
 
-  // An upload takes several exchanges, so each must leave out the records whose blobs haven't arrived.
-  @Test("Records that wait for blobs cost steps in proportion to their number", arguments: [false, true])
-  func waiting(isTogether: Bool) async throws {
-    let few = try await stepsOfUploads(60, isTogether)
-    let many = try await stepsOfUploads(240, isTogether)
-    #expect(many < few * 6, "\(few) and \(many) steps")
+  /// The changes of which each upload of a blob keeps some waiting: its record, a transaction with it, a record that
+  /// refers to it, or a transaction with one that does.
+  enum Waiting: String, CaseIterable { case record, transaction, follower, followerTogether }
+
+  // An upload takes several exchanges, so each must leave out what waits for blobs that haven't arrived.
+  @Test("What waits for blobs costs steps in proportion to its number", arguments: Waiting.allCases)
+  func waiting(_ work: Waiting) async throws {
+    let few = try await stepsOfUploads(60, work)
+    let many = try await stepsOfUploads(240, work)
+    #expect(many < few * 6, "\(work): \(few) and \(many) steps")
   }
 
-  /// Returns the steps of the searches for changes in a sync that uploads this many blobs, each for a record of its own
-  /// or for one of a transaction of its own.
-  private func stepsOfUploads(_ count: Int, _ isTogether: Bool) async throws -> Int {
+  /// Returns the steps of the searches for changes in a sync that uploads this many blobs.
+  private func stepsOfUploads(_ count: Int, _ work: Waiting) async throws -> Int {
     let device = try SnapPair().a
     await device.store.sync()
     for number in 0..<count {
       let blob = try await device.store.blobs.add(Data("bytes \(number)".utf8))
-      try await device.store.write(isTogether ? .atomic : .independent) { transaction in
-        try transaction.insert(Snap("\(number)", "t", blob))
-        if isTogether { try transaction.insert(Note(id: "\(number)", "with it")) }
+      let (id, follower) = ("\(number)", Snap("after \(number)", in: "\(number)"))
+      if work == .transaction {
+        try await device.store.write(.atomic) { transaction in
+          try transaction.insert(Snap(id, "t", blob))
+          try transaction.insert(Note(id: id, "with it"))
+        }
+        continue
+      }
+      try device.change { try $0.insert(Snap(id, "t", blob)) }
+      if work == .follower { try device.change { try $0.insert(follower) } }
+      if work == .followerTogether {
+        try await device.store.write(.atomic) { transaction in
+          try transaction.insert(follower)
+          try transaction.insert(Note(id: id, "with it"))
+        }
       }
     }
     let part = "INDEXED BY bothy_outbox_"
     _ = try StatementCount.takeSteps(on: part, of: device.store.store)
     let report = await device.store.sync()
-    #expect(report.pushed == (isTogether ? 2 : 1) * count && report.uploadedBlobs == count)
+    let records =
+      switch work {
+      case .record: 1
+      case .transaction, .follower: 2
+      case .followerTogether: 3
+      }
+    #expect(report.pushed == records * count && report.uploadedBlobs == count)
     return try StatementCount.takeSteps(on: part, of: device.store.store)
   }
 
