@@ -116,8 +116,7 @@ extension RecordQuery {
   ) -> JoinQuery<Joined<E, V.Unwrapped>>
   where V.Unwrapped: FieldConvertible & Numeric, Parent.Unwrapped == Reference<E> {
     numbers(
-      DecimalFunctions.name(V.Unwrapped.self), C.fields[keyPath: field].fieldName, of: children,
-      by: C.fields[keyPath: reference].fieldName, none: V.Unwrapped.zero)
+      DecimalFunctions.name(V.Unwrapped.self), of: field, in: children, by: reference, none: V.Unwrapped.zero)
   }
 
   /// Fetches each record with the mean of a field of the records that refer to it, or `nil` for no values. Two queries.
@@ -128,8 +127,8 @@ extension RecordQuery {
     by reference: KeyPath<C.Fields, Field<Parent>>
   ) -> JoinQuery<Joined<E, Double?>> where V.Unwrapped: Numeric, Parent.Unwrapped == Reference<E> {
     numbers(
-      DecimalFunctions.name(averaging: true, V.Unwrapped.self), C.fields[keyPath: field].fieldName,
-      of: children, by: C.fields[keyPath: reference].fieldName, none: Optional<Double>.none)
+      DecimalFunctions.name(averaging: true, V.Unwrapped.self), of: field, in: children, by: reference,
+      none: Optional<Double>.none)
   }
 
   /// Fetches each record with the smallest value of a field of the records that refer to it, or `nil` for no values. Two
@@ -142,9 +141,7 @@ extension RecordQuery {
     by reference: KeyPath<C.Fields, Field<Parent>>
   ) -> JoinQuery<Joined<E, V.Unwrapped?>>
   where V.Unwrapped: FieldConvertible, Parent.Unwrapped == Reference<E> {
-    numbers(
-      "min", C.fields[keyPath: field].fieldName, of: children, by: C.fields[keyPath: reference].fieldName,
-      none: Optional<V.Unwrapped>.none)
+    numbers("min", of: field, in: children, by: reference, none: Optional<V.Unwrapped>.none)
   }
 
   /// Fetches each record with the largest value of a field of the records that refer to it, or `nil` for no values. Two
@@ -154,9 +151,7 @@ extension RecordQuery {
     by reference: KeyPath<C.Fields, Field<Parent>>
   ) -> JoinQuery<Joined<E, V.Unwrapped?>>
   where V.Unwrapped: FieldConvertible, Parent.Unwrapped == Reference<E> {
-    numbers(
-      "max", C.fields[keyPath: field].fieldName, of: children, by: C.fields[keyPath: reference].fieldName,
-      none: Optional<V.Unwrapped>.none)
+    numbers("max", of: field, in: children, by: reference, none: Optional<V.Unwrapped>.none)
   }
 
   private func targets<T: Entity, Row>(
@@ -220,6 +215,17 @@ extension RecordQuery {
           return Joined(record: record, related: found)
         }
       })
+  }
+
+  /// Computes a value of a field of the children of each record; `none` for records without values.
+  private func numbers<C: Entity, V, Parent, Answer: FieldConvertible>(
+    _ function: String, of field: KeyPath<C.Fields, Field<V>>, in children: RecordQuery<C>,
+    by reference: KeyPath<C.Fields, Field<Parent>>, none: Answer
+  ) -> JoinQuery<Joined<E, Answer>> {
+    let fields = C.fields
+    return numbers(
+      function, fields[keyPath: field].fieldName, of: children, by: fields[keyPath: reference].fieldName,
+      none: none)
   }
 
   /// Computes a value of the children of each record; `none` for records without children.
