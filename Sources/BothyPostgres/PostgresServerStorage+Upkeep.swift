@@ -55,12 +55,12 @@ extension PostgresServerStorage: ServerMaintenance {
     }
   }
 
-  public func principals(of space: String) async throws -> [PrincipalStatistics] {
+  public func users(of space: String) async throws -> [UserStatistics] {
     try await look(.upkeep) { connection in
-      let rows = try connection.run(PostgresStatement(StorageSQL.principals, in: space))
+      let rows = try connection.run(PostgresStatement(StorageSQL.users, in: space))
       return (0..<rows.count).map { row in
-        PrincipalStatistics(
-          principal: rows.text(row, 0) ?? "", records: Int(rows.int(row, 1)), lists: Int(rows.int(row, 2)))
+        UserStatistics(
+          user: rows.text(row, 0) ?? "", records: Int(rows.int(row, 1)), lists: Int(rows.int(row, 2)))
       }
     }
   }

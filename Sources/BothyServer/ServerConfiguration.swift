@@ -63,7 +63,7 @@ public struct ServerConfiguration: Sendable {
   ///
   /// The server looks after each space at most once an hour, unless its `interval` says otherwise.
   public var upkeep = RetentionPolicy()
-  /// The group of the principals that may read the feed of their spaces: all records, whatever the permissions say. With
+  /// The group of the users that may read the feed of their spaces: all records, whatever the permissions say. With
   /// `nil` the server has no feed. Without tokens every caller may read it.
   public var feedGroup: String?
   /// The webhooks that receive the changes of spaces, or `nil`. They are sent while the server runs.

@@ -18,7 +18,7 @@ public struct InProcessRemote: RemoteStorage, CompleteRemote {
   /// The space of every request.
   package let space: String
   /// The user that the server assumes for the device. Tokens don't exist here.
-  package let principal: Principal
+  package let user: Caller
   /// Receives each exchange that the server has executed, even if its response is lost.
   package var onExchange: @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
 
@@ -27,19 +27,19 @@ public struct InProcessRemote: RemoteStorage, CompleteRemote {
   /// - Parameters:
   ///   - service: the server. Later changes of `rules` in the caller's copy have no effect here.
   ///   - space: the space of every request. Its first write creates it.
-  ///   - principal: the user of every request, without a check.
-  public init(_ service: SyncService, space: String = "test", principal: Principal = Principal("tester")) {
-    self.init(space: space, principal: principal) { service }
+  ///   - user: the user of every request, without a check.
+  public init(_ service: SyncService, space: String = "test", user: Caller = Caller("tester")) {
+    self.init(space: space, user: user) { service }
   }
 
   /// - Parameter current: returns the server for each request, so its rules may change.
   package init(
-    space: String = "test", principal: Principal = Principal("tester"),
+    space: String = "test", user: Caller = Caller("tester"),
     current: @escaping @Sendable () -> SyncService
   ) {
     self.current = current
     self.space = space
-    self.principal = principal
+    self.user = user
   }
 
   /// The server as it is now.
@@ -52,7 +52,7 @@ public struct InProcessRemote: RemoteStorage, CompleteRemote {
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await mapped {
       let received = try SyncRequest(decoding: request.encoded())
-      let answer = try await service.sync(space: space, principal: principal, received)
+      let answer = try await service.sync(space: space, user: user, received)
       onExchange(received, answer)
       return try SyncResponse(decoding: answer.encoded())
     }
@@ -64,7 +64,7 @@ public struct InProcessRemote: RemoteStorage, CompleteRemote {
       var page = query
       var cursor: String?
       while true {
-        let found = try await service.queryPage(space: space, principal: principal, page, after: cursor)
+        let found = try await service.queryPage(space: space, user: user, page, after: cursor)
         records = records.adding(found.records)
         guard found.more, !found.records.isEmpty else { return records }
         cursor = found.next
@@ -76,33 +76,33 @@ public struct InProcessRemote: RemoteStorage, CompleteRemote {
 
   package func page(_ query: AnyQuery, after cursor: String?) async throws(RemoteError) -> RemotePage {
     try await mapped {
-      let page = try await service.queryPage(space: space, principal: principal, query, after: cursor)
+      let page = try await service.queryPage(space: space, user: user, query, after: cursor)
       return RemotePage(page.records, next: page.next, more: page.more)
     }
   }
 
   package func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
-    try await mapped { try await service.count(space: space, principal: principal, query) }
+    try await mapped { try await service.count(space: space, user: user, query) }
   }
 
   package func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
-    try await mapped { try await service.digest(space: space, principal: principal, scope) }
+    try await mapped { try await service.digest(space: space, user: user, scope) }
   }
 
   package func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
-    try await mapped { try await service.digest(space: space, principal: principal, scope, parts: parts) }
+    try await mapped { try await service.digest(space: space, user: user, scope, parts: parts) }
   }
 
   package func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
     -> [RecordStamp]?
   {
     try await mapped {
-      try await service.stamps(space: space, principal: principal, scope, parts: parts, in: chosen)
+      try await service.stamps(space: space, user: user, scope, parts: parts, in: chosen)
     }
   }
 
   package func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
-    try await mapped { try await service.history(space: space, principal: principal, query) }
+    try await mapped { try await service.history(space: space, user: user, query) }
   }
 
   package var hasNotifications: Bool { false }
@@ -112,7 +112,7 @@ public struct InProcessRemote: RemoteStorage, CompleteRemote {
 
   func mapped<Value>(_ body: () async throws -> Value) async throws(RemoteError) -> Value {
     do {
-      if let file = FileIdentity.current { try service.check(file, space: space, principal: principal) }
+      if let file = FileIdentity.current { try service.check(file, space: space, user: user) }
       return try await body()
     } catch let error as SyncServiceError {
       let status = [.tooManyOperations, .answerTooLarge].contains(error.code) ? 413 : 400

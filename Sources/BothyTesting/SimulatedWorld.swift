@@ -85,7 +85,7 @@ public final class SimulatedWorld {
   ///     one name share a file.
   ///   - configuration: the options of its store. By default it syncs only when the test calls for it.
   ///   - skew: the error of its clock, in milliseconds. A positive one is ahead of the world.
-  ///   - principal: the user that the server assumes for the device.
+  ///   - user: the user that the server assumes for the device.
   ///   - space: a space other than the world's.
   ///   - timeouts: the clock for waits that have a time limit. Nil waits in real time.
   ///   - onExchange: receives each exchange that the server has executed, even if the response is lost.
@@ -93,12 +93,12 @@ public final class SimulatedWorld {
   @discardableResult
   public func addDevice(
     _ name: String? = nil, schema: StoreSchema, migrations: [Migration] = [],
-    configuration: SyncOptions = .quiet, skew: Int64 = 0, principal: Principal = Principal("tester"),
+    configuration: SyncOptions = .quiet, skew: Int64 = 0, user: Caller = Caller("tester"),
     space: String? = nil, timeouts: VirtualClock? = nil,
     onExchange: @escaping @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
   ) throws -> SimulatedDevice {
     let name = name ?? "device\(devices.count + 1)"
-    var server = InProcessRemote(space: space ?? self.space, principal: principal) { [current] in
+    var server = InProcessRemote(space: space ?? self.space, user: user) { [current] in
       current.service
     }
     server.onExchange = onExchange
@@ -110,11 +110,11 @@ public final class SimulatedWorld {
     return device
   }
 
-  /// The server's digest of the space, of what the principal may see. Reads all of it.
+  /// The server's digest of the space, of what the user may see. Reads all of it.
   package func serverDigest(
-    _ space: String? = nil, principal: Principal = Principal("tester")
+    _ space: String? = nil, user: Caller = Caller("tester")
   ) async throws -> ScopeDigest {
-    try await service.digest(space: space ?? self.space, principal: principal, .everything)
+    try await service.digest(space: space ?? self.space, user: user, .everything)
   }
 
   /// The live records on the server, whatever their audience. Reads all of them.

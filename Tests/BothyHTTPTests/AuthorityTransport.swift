@@ -11,7 +11,7 @@ import Synchronization
 /// It accepts the tokens that a test calls valid, and returns the responses that a test sets.
 final class AuthorityTransport: HTTPTransport {
   private struct State {
-    var principals: [String: String]
+    var users: [String: String]
     var script: @Sendable (Int) -> TransportResponse? = { _ in nil }
     var tokens: [String?] = []
     var statuses: [Int] = []
@@ -23,17 +23,17 @@ final class AuthorityTransport: HTTPTransport {
 
   /// Creates the transport.
   /// - Parameter principals: the user of each valid token.
-  init(_ authority: SyncService, space: String = "hut", principals: [String: String]) {
+  init(_ authority: SyncService, space: String = "hut", users: [String: String]) {
     self.authority = authority
     self.space = space
-    state = Mutex(State(principals: principals))
+    state = Mutex(State(users: users))
   }
 
   /// The tokens of all requests, in order, with the status of each response.
   var tokens: [String?] { state.withLock { $0.tokens } }
   var statuses: [Int] { state.withLock { $0.statuses } }
 
-  func setPrincipals(_ principals: [String: String]) { state.withLock { $0.principals = principals } }
+  func setUsers(_ users: [String: String]) { state.withLock { $0.users = users } }
 
   /// Sets a script that is called with the number of each request, from 1. Its response replaces the server's.
   func setScript(_ script: @escaping @Sendable (Int) -> TransportResponse?) {
@@ -47,12 +47,12 @@ final class AuthorityTransport: HTTPTransport {
       return (state.script, state.tokens.count)
     }
     let scripted = script(number)
-    let principal = state.withLock { state in token.flatMap { state.principals[$0] } }
+    let user = state.withLock { state in token.flatMap { state.users[$0] } }
     let response: TransportResponse
     if let scripted {
       response = scripted
-    } else if let principal {
-      response = await answer(request, Principal(principal))
+    } else if let user {
+      response = await answer(request, Caller(user))
     } else {
       response = TransportResponse(status: 401)
     }
@@ -60,10 +60,10 @@ final class AuthorityTransport: HTTPTransport {
     return response
   }
 
-  private func answer(_ request: TransportRequest, _ principal: Principal) async -> TransportResponse {
+  private func answer(_ request: TransportRequest, _ user: Caller) async -> TransportResponse {
     do {
       let received = try SyncRequest(decoding: request.body)
-      let answer = try await authority.sync(space: space, principal: principal, received)
+      let answer = try await authority.sync(space: space, user: user, received)
       return TransportResponse(status: 200, body: answer.encoded())
     } catch let error as SyncServiceError {
       let body: JSONValue = [

@@ -40,7 +40,7 @@ struct CutAnswerTests {
   func snapshot() async throws {
     let storage = try SQLiteServerStorage()
     let transport = AuthorityTransport(
-      SyncService(storage: storage, now: { 1_767_225_600_000 }), principals: ["good": "ann"])
+      SyncService(storage: storage, now: { 1_767_225_600_000 }), users: ["good": "ann"])
     let network = Cutting(transport: transport)
     let (other, store) = (try store(transport), try store(network))
     let ids = (100..<200).map { "T\($0)" }

@@ -26,7 +26,7 @@ struct PortalTests {
 
   private func parts() async throws -> (AuthorityTransport, SyncedStore) {
     let transport = AuthorityTransport(
-      SyncService(storage: try SQLiteServerStorage(), now: { 1_767_225_600_000 }), principals: ["good": "ann"]
+      SyncService(storage: try SQLiteServerStorage(), now: { 1_767_225_600_000 }), users: ["good": "ann"]
     )
     let remote = BothyRemote(
       url: "https://example.org", space: "hut", transport: transport, token: { "good" })
@@ -90,7 +90,7 @@ struct PortalTests {
   @Test("A page of another size than a blob does not replace the blob", arguments: [11, 3])
   func blob(length: Int) async throws {
     let transport = AuthorityTransport(
-      SyncService(storage: try SQLiteServerStorage(), now: { 1_767_225_600_000 }), principals: ["good": "ann"]
+      SyncService(storage: try SQLiteServerStorage(), now: { 1_767_225_600_000 }), users: ["good": "ann"]
     )
     let remote = BothyRemote(
       url: "https://example.org", space: "hut", transport: transport, token: { "good" })

@@ -29,7 +29,7 @@ struct TokenTests {
     let clock = VirtualClock()
     let transport = AuthorityTransport(
       SyncService(storage: try SQLiteServerStorage(), now: time.reader()),
-      principals: ["good": "ann", "better": "ann"])
+      users: ["good": "ann", "better": "ann"])
     let calls = Calls()
     let remote = BothyRemote(
       url: url, space: "hut", transport: transport, patience: RetryAfterPolicy(clock: clock),
@@ -89,7 +89,7 @@ struct TokenTests {
       AccessToken(number == 1 ? "good" : "better")
     }
     parts.transport.setScript { number in
-      if number == 3 { parts.transport.setPrincipals(["better": "ann"]) }
+      if number == 3 { parts.transport.setUsers(["better": "ann"]) }
       return nil
     }
     let report = await parts.store.sync()
@@ -104,7 +104,7 @@ struct TokenTests {
   @Test("A sync requests one further token, not several in a row")
   func oncePerPass() async throws {
     let parts = try parts(pending: 20, Self.small()) { number, _ in AccessToken("t\(number)") }
-    parts.transport.setPrincipals(["t1": "ann", "t2": "ann", "t3": "ann"])
+    parts.transport.setUsers(["t1": "ann", "t2": "ann", "t3": "ann"])
     parts.transport.setScript { $0 == 2 || $0 == 4 ? TransportResponse(status: 401) : nil }
     let first = await parts.store.sync()
     #expect(first.stop?.name == "signInRequired")
@@ -126,7 +126,7 @@ struct TokenTests {
     #expect(await parts.store.sync().obstacle == nil)
     #expect(parts.asked() == 1)
     parts.time.advance(by: 41_000)
-    parts.transport.setPrincipals(["better": "ann"])
+    parts.transport.setUsers(["better": "ann"])
     #expect(await parts.store.sync().obstacle == nil)
     #expect(parts.asked() == 2)
     #expect(!parts.transport.statuses.contains(401))
@@ -232,7 +232,7 @@ struct TokenTests {
   /// requests that it receives.
   private func attempts(_ request: TransportRequest, status: Int = 503) async throws -> Int {
     let transport = AuthorityTransport(
-      SyncService(storage: try SQLiteServerStorage(), now: { 0 }), principals: [:])
+      SyncService(storage: try SQLiteServerStorage(), now: { 0 }), users: [:])
     transport.setScript { _ in Self.busy("0", status: status) }
     let guarded = GuardedTransport(
       transport: transport, patience: RetryAfterPolicy(clock: VirtualClock()), allowsHTTP: false)
@@ -251,7 +251,7 @@ struct TokenTests {
       ("http://localhost:8080", false, true), ("http://127.0.0.1:8080", false, true),
       ("http://[::1]:80", false, true),
     ] {
-      let transport = AuthorityTransport(authority, principals: ["good": "ann"])
+      let transport = AuthorityTransport(authority, users: ["good": "ann"])
       let remote = BothyRemote(
         url: url, space: "hut", transport: transport, allowsHTTP: allowed, token: { "good" })
       do {

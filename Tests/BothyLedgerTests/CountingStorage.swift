@@ -136,12 +136,12 @@ private struct CountingSnapshot: ServerSnapshot {
   func holders(of values: [UniqueFieldValue], marked mark: String) throws -> UniqueHolders {
     try base.holders(of: values, marked: mark)
   }
-  func lists(of principal: String) throws -> Set<String> { try base.lists(of: principal) }
+  func lists(of user: String) throws -> Set<String> { try base.lists(of: user) }
   func members(of list: String) throws -> Set<String> { try base.members(of: list) }
   func records(sharedWith list: String, limit: Int) throws -> [RecordID] {
     try base.records(sharedWith: list, limit: limit)
   }
-  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
-    try base.notices(for: principal, after: position, limit: limit)
+  func notices(for user: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
+    try base.notices(for: user, after: position, limit: limit)
   }
 }

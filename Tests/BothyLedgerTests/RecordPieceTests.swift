@@ -7,7 +7,7 @@ import Testing
 @Suite("Records that are read for their readers alone", .timeLimit(.minutes(5)))
 struct RecordPieceTests {
   private static let count: Int64 = 100
-  private static let bob = Principal("bob")
+  private static let bob = Caller("bob")
 
   /// Accepts every write, so that a preview is read before it.
   private struct Accepting: WriteRule {
@@ -58,7 +58,7 @@ struct RecordPieceTests {
 
   private func pull(_ scope: SyncScope, _ cursor: String? = nil) async throws -> SyncResponse.Page {
     let request = SyncRequest(device: "d", pulls: [.init(scope, cursor: cursor)])
-    return try #require(try await service.sync(space: "s", principal: Self.bob, request).pages.first)
+    return try #require(try await service.sync(space: "s", user: Self.bob, request).pages.first)
   }
 
   private func expectPieces() {
@@ -68,7 +68,7 @@ struct RecordPieceTests {
 
   @Test("A page of history reads few whole records at a time")
   func history() async throws {
-    let found = try await service.history(space: "s", principal: Self.bob, HistoryQuery())
+    let found = try await service.history(space: "s", user: Self.bob, HistoryQuery())
     #expect(found.entries.count == 100)
     expectPieces()
   }
@@ -85,7 +85,7 @@ struct RecordPieceTests {
     try await storage.write(space: "s") { storage in
       try storage.put(
         (Int64(1)...Self.count).map {
-          VisibilityNotice(position: 2 * Self.count + $0, principal: "bob", record: Self.id($0))
+          VisibilityNotice(position: 2 * Self.count + $0, user: "bob", record: Self.id($0))
         })
     }
     _ = storage.taken()
@@ -105,7 +105,7 @@ struct RecordPieceTests {
     _ = storage.taken()
     for _ in 0..<20 where !open.isEmpty {
       let request = SyncRequest(device: "d", operations: open)
-      let found = try await service.sync(space: "s", principal: Self.bob, request).outcomes
+      let found = try await service.sync(space: "s", user: Self.bob, request).outcomes
       #expect(found.map(\.operation) == open.prefix(10).map(\.id))
       for outcome in found { #expect(outcome.verdict.isApplied) }
       open.removeFirst(found.count)
@@ -123,7 +123,7 @@ struct RecordPieceTests {
     }
     func codes(_ shelves: [BothySync.SyncOperation]) async throws -> [String] {
       let request = SyncRequest(device: "d", operations: shelves)
-      return try await service.sync(space: "s", principal: Self.bob, request).outcomes.map { outcome in
+      return try await service.sync(space: "s", user: Self.bob, request).outcomes.map { outcome in
         if case .rejected(let rejection) = outcome.verdict { rejection.code } else { "\(outcome.verdict)" }
       }
     }
@@ -141,7 +141,7 @@ struct RecordPieceTests {
     let docs = JSONValue.array((Int64(1)...Self.count).map { .string(Self.id($0).id) })
     let shelf = SyncOperation(
       id: "o", kind: .insert, record: RecordID(type: "Shelf", id: "s"), fields: ["docs": docs])
-    #expect(try await service.perform(space: "s", principal: Self.bob, shelf).isApplied)
+    #expect(try await service.perform(space: "s", user: Self.bob, shelf).isApplied)
     expectPieces()
   }
 }

@@ -174,7 +174,7 @@ struct ReplicaTests {
     let schema = RealPostgres.newSchema()
     let storage = try await RealPostgres.open(schema)
     let service = SyncService(storage: storage, now: { 1000 })
-    _ = try await service.perform(space: "other", principal: Principal("ann"), insert)
+    _ = try await service.perform(space: "other", user: Caller("ann"), insert)
     return (schema, storage, service)
   }
 
@@ -186,7 +186,7 @@ struct ReplicaTests {
     defer { storage.close() }
     try await Self.holdCommits()
     defer { try? Self.waitForStandby(named: "DEFAULT") }  // a failure fails what follows
-    let first = Answer { try await service.perform(space: "s", principal: Principal("ann"), Self.insert) }
+    let first = Answer { try await service.perform(space: "s", user: Caller("ann"), Self.insert) }
     let session = try #require(try await Self.waiting(in: schema, except: "", orEndOf: first))
     _ = try PostgresCatalogue.rows(RealPostgres.url ?? "", "SELECT pg_terminate_backend(\(session))::text")
     let next = try await Self.waiting(in: schema, except: session, orEndOf: first)
@@ -201,7 +201,7 @@ struct ReplicaTests {
     try await Self.holdCommits()
     let same = SyncOperation(
       id: "p", kind: .update, record: .note("n1"), base: version, fields: ["title": "t"])
-    let second = Answer { try await service.perform(space: "s", principal: Principal("ann"), same) }
+    let second = Answer { try await service.perform(space: "s", user: Caller("ann"), same) }
     #expect(try await Self.waiting(in: schema, except: "", orEndOf: second) != nil && !second.isHere.value)
     try Self.waitForStandby(named: "DEFAULT")
     #expect(try await second.task.value == .applied(version: version, modified: 1000, record: nil))
@@ -215,7 +215,7 @@ struct ReplicaTests {
     defer { storage.close() }
     try await Self.holdCommits()
     defer { try? Self.waitForStandby(named: "DEFAULT") }  // a failure fails what follows
-    let answer = Answer { try await service.perform(space: "s", principal: Principal("ann"), Self.insert) }
+    let answer = Answer { try await service.perform(space: "s", user: Caller("ann"), Self.insert) }
     var session = ""
     // The second wait is that of the repetition, which finds the first commit made.
     for _ in 0..<2 {
@@ -245,14 +245,14 @@ struct ReplicaTests {
     let request = SyncRequest(device: "d", operations: [insert])
     let other = SyncRequest(
       device: "d", operations: [SyncOperation(id: "p", kind: .insert, record: .note("n2"))])
-    _ = try await service.sync(space: "other", principal: Principal("ann"), other)
+    _ = try await service.sync(space: "other", user: Caller("ann"), other)
     try await Self.holdCommits()
     defer { try? Self.waitForStandby(named: "DEFAULT") }  // a failure fails what follows
     await #expect(throws: StorageUnavailable.self) {
-      try await service.sync(space: "s", principal: Principal("ann"), request)
+      try await service.sync(space: "s", user: Caller("ann"), request)
     }
     try Self.waitForStandby(named: "DEFAULT")
-    let again = try await service.sync(space: "s", principal: Principal("ann"), request)
+    let again = try await service.sync(space: "s", user: Caller("ann"), request)
     guard case .duplicate(let version, _, _)? = again.outcomes.first?.verdict else {
       Issue.record("\(again.outcomes)")
       return

@@ -30,7 +30,7 @@ extension ServerStorageConformance {
     _ operations: [BothySync.SyncOperation], _ service: SyncService
   ) async throws -> [Outcome.Verdict] {
     let request = SyncRequest(device: "d", operations: operations)
-    return try await service.sync(space: "s", principal: Principal("ann"), request).outcomes.map(\.verdict)
+    return try await service.sync(space: "s", user: Caller("ann"), request).outcomes.map(\.verdict)
   }
 
   static let decisionChecks: [Check] = [
@@ -64,7 +64,7 @@ extension ServerStorageConformance {
       let mine = SyncOperation(
         id: "mine", kind: .update, record: .note("a"), base: "1", fields: ["title": "mine"])
       let rule = FunctionRule(meanwhile: {
-        _ = try await plain.perform(space: "s", principal: Principal("bob"), other)
+        _ = try await plain.perform(space: "s", user: Caller("bob"), other)
       }) { _ in .accept }
       guard case .conflict(let current?)? = try await send([mine], service(storage, rule)).first else {
         Issue.record("the other write came first")

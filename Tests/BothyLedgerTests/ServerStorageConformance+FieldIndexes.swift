@@ -57,7 +57,7 @@ extension ServerStorageConformance {
     _ query: AnyQuery, _ storage: any ServerStorage, _ schema: StoreSchema, by name: String = "ann"
   ) async throws -> (ids: [String], reads: CountingStorage.Reads) {
     let counting = CountingStorage(storage)
-    let found = try await taskService(counting, schema).query(space: "s", principal: Principal(name), query)
+    let found = try await taskService(counting, schema).query(space: "s", user: Caller(name), query)
     return (found.map(\.id.id), counting.taken())
   }
 
@@ -116,7 +116,7 @@ extension ServerStorageConformance {
         try storage.setFieldIndexes(FieldIndexState(text: "text", position: 0))
         try storage.put([entry(1, "a")], keepsIndexes: true)
         #expect(storage.fieldIndexes == FieldIndexState(text: "text", position: 1))
-        try storage.put([VisibilityNotice(position: 2, principal: "ann", record: .note("a"))])
+        try storage.put([VisibilityNotice(position: 2, user: "ann", record: .note("a"))])
       }
       #expect(try await state(storage) == FieldIndexState(text: "text", position: 2))
       try await storage.write(space: "s") { try $0.put([entry($0.head + 1, "b")]) }

@@ -41,12 +41,12 @@ extension ServerStorageConformance {
 
   /// Returns the verdicts as text, and the page after a cursor.
   private static func exchange(
-    _ operations: [BothySync.SyncOperation], _ storage: any ServerStorage, by user: Principal,
+    _ operations: [BothySync.SyncOperation], _ storage: any ServerStorage, by user: Caller,
     after cursor: String? = nil
   ) async throws -> (verdicts: [String], page: SyncResponse.Page) {
     let request = SyncRequest(
       device: UUIDv7.make(), operations: operations, pulls: [.init(.everything, cursor: cursor)])
-    let response = try await service(storage).sync(space: "s", principal: user, request)
+    let response = try await service(storage).sync(space: "s", user: user, request)
     let verdicts = response.outcomes.map { outcome in
       switch outcome.verdict {
       case .applied(let version, _, _), .duplicate(let version, _, _): version
@@ -58,8 +58,8 @@ extension ServerStorageConformance {
     return (verdicts, try #require(response.pages.first))
   }
 
-  private static let ann = Principal("ann")
-  private static let reader = Principal("bob")
+  private static let ann = Caller("ann")
+  private static let reader = Caller("bob")
 
   static let permissionChecks: [Check] = [
     Check("A note of former readers is found by its position, and by no container") { storage in
@@ -140,12 +140,12 @@ extension ServerStorageConformance {
       ]
       #expect(try await exchange(made, storage, by: ann).verdicts == ["1", "2", "3"])
       let service = service(storage)
-      func seen(_ user: Principal) async throws -> [String] {
-        try await service.query(space: "s", principal: user, AnyQuery("Task")).map(\.id.id)
+      func seen(_ user: Caller) async throws -> [String] {
+        try await service.query(space: "s", user: user, AnyQuery("Task")).map(\.id.id)
       }
       let first = try await exchange([], storage, by: reader)
       #expect(try await seen(reader).isEmpty)
-      let staff = Principal("bob", groups: ["staff"])
+      let staff = Caller("bob", groups: ["staff"])
       let second = try await exchange([], storage, by: staff, after: first.page.cursor)
       #expect(second.page.types == ["Task"])
       #expect(try await seen(staff) == ["t2"])
@@ -153,7 +153,7 @@ extension ServerStorageConformance {
       let third = try await exchange(join, storage, by: staff, after: second.page.cursor)
       #expect(third.page.types == ["Task"])
       #expect(try await seen(staff) == ["t1", "t2"])
-      #expect(try await service.count(space: "s", principal: reader, AnyQuery("Task")) == 2)
+      #expect(try await service.count(space: "s", user: reader, AnyQuery("Task")) == 2)
       #expect(try await exchange([], storage, by: staff, after: third.page.cursor).page.types.isEmpty)
     },
   ]

@@ -14,7 +14,7 @@ extension ServerStorageConformance {
     var cursor: String?
     repeat {
       let page = try await service.queryPage(
-        space: "s", principal: Principal(name), query, after: cursor)
+        space: "s", user: Caller(name), query, after: cursor)
       pages.append(page.records.map(\.id.id))
       cursor = page.next
       try await between(pages.count)
@@ -45,9 +45,9 @@ extension ServerStorageConformance {
         let (ids, reads) = try await request(query, storage, schema)
         #expect(ids == Array(expected.prefix(ids.count)) && ids.count >= 9)
         #expect(reads.scans == 0 && reads.largest < 6_000_000, "\(reads)")
-        let found = try await service.query(space: "s", principal: Principal("ann"), query)
+        let found = try await service.query(space: "s", user: Caller("ann"), query)
         #expect(found.allSatisfy { $0.fields.bytes.count > 900_000 })
-        #expect(try await service.count(space: "s", principal: Principal("ann"), query) == 24)
+        #expect(try await service.count(space: "s", user: Caller("ann"), query) == 24)
       }
     },
     Check("A query by an indexed condition or order reads what it returns") { storage in
@@ -79,7 +79,7 @@ extension ServerStorageConformance {
       }
       let counting = CountingStorage(storage)
       let count = try await taskService(counting, task()).count(
-        space: "s", principal: Principal("ann"), AnyQuery("Task", where: due))
+        space: "s", user: Caller("ann"), AnyQuery("Task", where: due))
       #expect(count == 10 && counting.taken().scans == 0)
     },
     Check("A walk that finds little is finished by a scan") { storage in
@@ -120,17 +120,17 @@ extension ServerStorageConformance {
       #expect(found == [["b0", "b1"], ["b2", "b3"], ["b4"]])
       let words = AnyQuery("Task", where: .matches("bread"))
       #expect(try await request(words, storage, schema, by: "bob").ids == ["b0", "b1", "b2", "b3", "b4"])
-      #expect(try await service.count(space: "s", principal: Principal("bob"), words) == 5)
+      #expect(try await service.count(space: "s", user: Caller("bob"), words) == 5)
       #expect(try await request(words, storage, schema, by: "eve").ids.isEmpty)
       let named = AnyQuery("Task", where: .oneOf(field: "id", ["t0000", "b0"]))
       #expect(try await request(named, storage, schema, by: "bob").ids == ["b0"])
-      #expect(try await service.count(space: "s", principal: Principal("bob"), named) == 1)
+      #expect(try await service.count(space: "s", user: Caller("bob"), named) == 1)
     },
     Check("A cursor of another query or of no server is refused") { storage in
       let service = taskService(storage, task())
       try await fill(service, 9)
       let query = AnyQuery("Task", order: [SortKey("due")], limit: 4)
-      let first = try await service.queryPage(space: "s", principal: Principal("ann"), query)
+      let first = try await service.queryPage(space: "s", user: Caller("ann"), query)
       let cursor = try #require(first.next)
       var other = query
       other.order = [SortKey("title")]
@@ -142,7 +142,7 @@ extension ServerStorageConformance {
         (query, String(repeating: "x", count: 100_000)),
       ] {
         let error = await #expect(throws: SyncServiceError.self) {
-          _ = try await service.queryPage(space: "s", principal: Principal("ann"), query, after: token)
+          _ = try await service.queryPage(space: "s", user: Caller("ann"), query, after: token)
         }
         #expect(error?.code == .badCursor)
       }
@@ -150,7 +150,7 @@ extension ServerStorageConformance {
       _ = try await service.restore([record("t0003", ["due": 99])], into: "s")
       other = query
       other.limit = 2
-      let next = try await service.queryPage(space: "s", principal: Principal("ann"), other, after: cursor)
+      let next = try await service.queryPage(space: "s", user: Caller("ann"), other, after: cursor)
       #expect(next.records.map(\.id.id) == ["t0004", "t0005"])
     },
     Check("Texts with a zero character are found whole, also in lists and orders", zeroCharacters),

@@ -60,7 +60,7 @@ extension ServerStorageConformance {
       return operation
     }
     let request = SyncRequest(device: "d", operations: operations)
-    return try await service.sync(space: "s", principal: Principal("ann"), request).outcomes.map(
+    return try await service.sync(space: "s", user: Caller("ann"), request).outcomes.map(
       \.verdict.isApplied)
   }
 

@@ -24,7 +24,7 @@ extension ServerStorageConformance {
       while isOpen, found < 20 {
         let request = SyncRequest(device: "d", pulls: [.init(.everything, cursor: cursor)])
         let page = try #require(
-          try await service.sync(space: "s", principal: Principal("ann"), request).pages.first)
+          try await service.sync(space: "s", user: Caller("ann"), request).pages.first)
         #expect(page.changes.count <= 3)
         (found, cursor, isOpen) = (found + page.changes.count, page.cursor, page.more)
       }
@@ -57,8 +57,8 @@ extension ServerStorageConformance {
       #expect(found.2 == [[.note("b")], [.note("a")]])
     },
     Check("A principal's notices come in order, the last for each record, and move the head") { storage in
-      @Sendable func notice(_ position: Int64, _ principal: String, _ id: String) -> VisibilityNotice {
-        VisibilityNotice(position: position, principal: principal, record: .note(id))
+      @Sendable func notice(_ position: Int64, _ user: String, _ id: String) -> VisibilityNotice {
+        VisibilityNotice(position: position, user: user, record: .note(id))
       }
       try await storage.write(space: "s") { storage in
         try storage.put([notice(1, "bob", "a"), notice(2, "bob", "b"), notice(3, "cid", "a")])
@@ -76,7 +76,7 @@ extension ServerStorageConformance {
       let heads = try await storage.write(space: "s") { storage in
         try storage.put([entry(4, "a"), entry(2, "b")])
         let first = storage.head
-        try storage.put([VisibilityNotice(position: 3, principal: "bob", record: .note("a"))])
+        try storage.put([VisibilityNotice(position: 3, user: "bob", record: .note("a"))])
         let second = storage.head
         try storage.put([entry(1, "c")])
         return [first, second, storage.head]

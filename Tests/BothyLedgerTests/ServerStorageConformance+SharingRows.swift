@@ -37,7 +37,7 @@ extension ServerStorageConformance {
     rules.sharingRowLimit = limit
     let service = SyncService(storage: storage, rules: rules, now: { 1000 })
     let request = SyncRequest(device: "d", operations: operations)
-    return try await service.sync(space: "s", principal: Principal("ann"), request).outcomes.compactMap {
+    return try await service.sync(space: "s", user: Caller("ann"), request).outcomes.compactMap {
       if case .applied(let version, _, _) = $0.verdict { version } else { nil }
     }
   }
@@ -88,7 +88,7 @@ extension ServerStorageConformance {
     let service = SyncService(storage: storage, rules: AccessRules(schema: schema), now: { 1000 })
     let request = SyncRequest(device: name, pulls: [.init(.everything, cursor: cursor)])
     return try #require(
-      try await service.sync(space: "s", principal: Principal(name), request).pages.first)
+      try await service.sync(space: "s", user: Caller(name), request).pages.first)
   }
 
   /// Returns the number of notices of each name.

@@ -5,7 +5,7 @@ import Testing
 
 /// The checks of conditions on reading that a storage decides, counted in the rows that it gives back.
 extension ServerStorageConformance {
-  private static let member = Principal("bob")
+  private static let member = Caller("bob")
   private static let isMember = "EXISTS(Member WHERE project = record.project AND user = principal.name)"
 
   private static func schema(_ read: String, indexed: Bool = true, alias: [String] = []) -> StoreSchema {
@@ -57,20 +57,20 @@ extension ServerStorageConformance {
 
   /// Returns the ids of docs in the pages of a device, the deleted ones with a minus.
   private static func pulled(
-    _ service: SyncService, by user: Principal = member, limit: Int = 5000, in scope: SyncScope = .everything
+    _ service: SyncService, by user: Caller = member, limit: Int = 5000, in scope: SyncScope = .everything
   ) async throws -> Set<String> {
     var cursor: String?
     return try await pulled(service, by: user, limit: limit, in: scope, after: &cursor)
   }
 
   private static func pulled(
-    _ service: SyncService, by user: Principal = member, limit: Int = 5000, in scope: SyncScope,
+    _ service: SyncService, by user: Caller = member, limit: Int = 5000, in scope: SyncScope,
     after cursor: inout String?
   ) async throws -> Set<String> {
     var found: Set<String> = []
     while true {
       let request = SyncRequest(device: "d", pulls: [.init(scope, cursor: cursor)], limit: limit)
-      let page = try #require(try await service.sync(space: "s", principal: user, request).pages.first)
+      let page = try #require(try await service.sync(space: "s", user: user, request).pages.first)
       found.formUnion(
         page.changes.filter { $0.id.type == "Doc" }.map { ($0.isDeleted ? "-" : "") + $0.id.id })
       cursor = page.cursor
@@ -94,9 +94,9 @@ extension ServerStorageConformance {
         #expect(reads.records <= 100 && reads.scans == 0, "pages of \(limit): \(reads)")
       }
       let query = AnyQuery("Doc", where: .compare(field: "rank", .less, .int(2)))
-      #expect(try await service.query(space: "s", principal: member, query).count == 8)
-      #expect(try await service.count(space: "s", principal: member, query) == 8)
-      #expect(try await service.digest(space: "s", principal: member, .everything).count == 22)
+      #expect(try await service.query(space: "s", user: member, query).count == 8)
+      #expect(try await service.count(space: "s", user: member, query) == 8)
+      #expect(try await service.digest(space: "s", user: member, .everything).count == 22)
       let reads = counting.taken()
       #expect(reads.records <= 150 && reads.entries <= 200 && reads.scans == 0, "\(reads)")
     },
@@ -116,7 +116,7 @@ extension ServerStorageConformance {
         let reads = counting.taken()
         #expect(reads.records <= 200, "pages of \(limit): \(reads)")
       }
-      let found = try await all.query(space: "s", principal: member, AnyQuery("Doc")).map(\.id.id)
+      let found = try await all.query(space: "s", user: member, AnyQuery("Doc")).map(\.id.id)
       #expect(Set(found) == expected && found.count == expected.count)
       let anonymous = try await pulled(service(storage, schema), by: .anonymous)
       #expect(anonymous == publicDocs)
@@ -135,11 +135,11 @@ extension ServerStorageConformance {
         let found = try await pulled(service, in: scopes[place], after: &cursors[place])
         #expect(found == membersDocs)
       }
-      for (id, user) in [("d31", member), ("d32", member), ("d700", Principal("cid"))] {
+      for (id, user) in [("d31", member), ("d32", member), ("d700", Caller("cid"))] {
         let record = RecordID(type: "Doc", id: id)
-        let version = try await service.record(space: "s", principal: user, record)?.version
+        let version = try await service.record(space: "s", user: user, record)?.version
         let verdict = try await service.perform(
-          space: "s", principal: user, SyncOperation(id: id, kind: .delete, record: record, base: version))
+          space: "s", user: user, SyncOperation(id: id, kind: .delete, record: record, base: version))
         guard case .applied = verdict else {
           Issue.record("\(verdict)")
           continue
@@ -157,7 +157,7 @@ extension ServerStorageConformance {
       for schema in schemas {
         let service = service(storage, schema)
         #expect(try await pulled(service) == membersDocs)
-        #expect(try await service.query(space: "s", principal: member, AnyQuery("Doc")).count == 20)
+        #expect(try await service.query(space: "s", user: member, AnyQuery("Doc")).count == 20)
       }
     },
     Check("Negated memberships and conditions on the user hide what they should, and no more") { storage in
@@ -166,16 +166,16 @@ extension ServerStorageConformance {
       for (read, ids) in zip(reads, [publicDocs.subtracting(["d1507"]), publicDocs]) {
         let service = service(storage, schema(read))
         #expect(try await pulled(service) == ids, "\(read)")
-        let count = try await service.count(space: "s", principal: member, AnyQuery("Doc"))
+        let count = try await service.count(space: "s", user: member, AnyQuery("Doc"))
         #expect(count == ids.count, "\(read)")
       }
       let pair = "project = record.project AND role = record.state AND user = principal.name"
       let unpaired = service(storage, schema("NOT EXISTS(Member WHERE \(pair))"))
       // Ten drafts of one project and a public record of the other are hidden.
-      #expect(try await unpaired.count(space: "s", principal: member, AnyQuery("Doc")) == 1992)
+      #expect(try await unpaired.count(space: "s", user: member, AnyQuery("Doc")) == 1992)
       #expect(try await pulled(unpaired).count == 1992)
       let other = service(storage, schema(reads[1]))
-      #expect(try await pulled(other, by: Principal("cid")).isEmpty)
+      #expect(try await pulled(other, by: Caller("cid")).isEmpty)
     },
   ]
 }

@@ -150,15 +150,15 @@ extension ServerStorageConformance {
         ])
       }
       let service = SyncService(storage: storage, rules: AccessRules(schema: nil), now: { 1000 })
-      let ann = Principal("ann")
+      let ann = Caller("ann")
       @Sendable func containers() async throws -> [[UInt8]: Int] {
-        let found = try await service.containers(space: "s", principal: ann, .everything)
+        let found = try await service.containers(space: "s", user: ann, .everything)
         return Dictionary(found.map { (Array($0.container.utf8), $0.count) }, uniquingKeysWith: +)
       }
       #expect(try await containers() == [Array(marked.utf8): 1, Array(composed.utf8): 2])
       let move = SyncOperation(
         id: "move", kind: .update, record: .note("c"), container: marked, base: "3", fields: [:])
-      #expect(try await service.perform(space: "s", principal: ann, move).isApplied)
+      #expect(try await service.perform(space: "s", user: ann, move).isApplied)
       #expect(try await containers() == [Array(marked.utf8): 2, Array(composed.utf8): 1])
       let left = try await storage.read(space: "s") {
         try $0.departures(after: 3, upTo: 4, from: SyncScope(container: composed), limit: 9)
@@ -166,7 +166,7 @@ extension ServerStorageConformance {
       #expect(left.map(\.id) == [.note("c")])
       for (scope, isInside) in [(composed, false), (marked, true)] {
         let pull = SyncRequest(device: "d", pulls: [.init(SyncScope(container: scope))])
-        let page = try await service.sync(space: "s", principal: ann, pull).pages.first
+        let page = try await service.sync(space: "s", user: ann, pull).pages.first
         #expect(page?.changes.contains { $0.id == .note("c") } == isInside)
       }
     },
@@ -176,7 +176,7 @@ extension ServerStorageConformance {
       let entries = [entry(1, "a"), entry(2, "b", isDeleted: true), moved, entry(5, "d", isDeleted: true)]
       try await storage.write(space: "s") { storage in
         try storage.put(entries)
-        try storage.put([VisibilityNotice(position: 4, principal: "bob", record: .note("a"))])
+        try storage.put([VisibilityNotice(position: 4, user: "bob", record: .note("a"))])
       }
       try await #require(storage as? any ServerMaintenance).compact(space: "s", upTo: 4)
       let found = try await storage.read(space: "s") { storage in
@@ -196,7 +196,7 @@ extension ServerStorageConformance {
         HistoryEntry(
           position: position, kind: position == 1 ? .insert : .update, record: .note(id),
           container: container,
-          movedFrom: position == 3 ? "x" : nil, principal: position == 2 ? nil : "ann", time: position * 100,
+          movedFrom: position == 3 ? "x" : nil, user: position == 2 ? nil : "ann", time: position * 100,
           fields: ["score", "title"])
       }
       let entries = [change(1, "a", "x"), change(2, "b", "x/y"), change(3, "a", "z"), change(4, "b", "x/y")]
@@ -214,7 +214,7 @@ extension ServerStorageConformance {
     Check("History after a position is told oldest first, up to a limit") { storage in
       let entries = [Int64](1...4).map {
         HistoryEntry(
-          position: $0 * 2, kind: .insert, record: .note("n\($0)"), container: "Note", principal: "ann",
+          position: $0 * 2, kind: .insert, record: .note("n\($0)"), container: "Note", user: "ann",
           time: $0)
       }
       try await storage.write(space: "s") { try $0.put(entries, keeping: 100) }

@@ -41,7 +41,7 @@ extension ServerStorageConformance {
     let rules = AccessRules(schema: schema)
     let service = SyncService(storage: storage, rules: rules, now: { 1000 })
     let request = SyncRequest(device: UUIDv7.make(), operations: operations)
-    return try await service.sync(space: space, principal: Principal(name), request).outcomes.map {
+    return try await service.sync(space: space, user: Caller(name), request).outcomes.map {
       outcome in
       switch outcome.verdict {
       case .applied, .duplicate: "applied"

@@ -59,7 +59,7 @@ extension ServerStorageConformance {
           try storage.put([visible(4, "b")])
           let pairs = [(Int64(5), "bob"), (6, "cid")]
           try storage.put(
-            pairs.map { VisibilityNotice(position: $0.0, principal: $0.1, record: .note("b")) })
+            pairs.map { VisibilityNotice(position: $0.0, user: $0.1, record: .note("b")) })
         }
         #expect(try await last() == 5)
         try await storage.write(space: "s") { storage in

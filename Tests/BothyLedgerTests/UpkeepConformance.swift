@@ -55,9 +55,9 @@ struct UpkeepConformance: Sendable {
         record(4, "4", owner: nil))
       try await storage.write(space: "s") { try $0.setMembers(["ann", "bob"], of: "L") }
       #expect(
-        try await storage.principals(of: "s") == [
-          PrincipalStatistics(principal: "ann", records: 2, lists: 1),
-          PrincipalStatistics(principal: "bob", records: 0, lists: 1),
+        try await storage.users(of: "s") == [
+          UserStatistics(user: "ann", records: 2, lists: 1),
+          UserStatistics(user: "bob", records: 0, lists: 1),
         ])
     },
     Check("A space that is removed leaves nothing, and the others as they were") { storage in

@@ -70,10 +70,10 @@ struct VisibilityCostTests {
   @Test("A member who sees twenty of many records pulls, counts and compares these alone")
   func few() async throws {
     let (service, storage) = try await world()
-    let bob = Principal("bob")
+    let bob = Caller("bob")
     func pull(_ scope: SyncScope) async throws -> SyncResponse.Page {
       let request = SyncRequest(device: "d", pulls: [.init(scope)])
-      return try #require(try await service.sync(space: "s", principal: bob, request).pages.first)
+      return try #require(try await service.sync(space: "s", user: bob, request).pages.first)
     }
     func expectFew(_ read: String) {
       let thousands = storage.steps.take()
@@ -88,15 +88,15 @@ struct VisibilityCostTests {
       expectFew("a pull of \(scope)")
     }
     let query = AnyQuery("Private", where: .compare(field: "title", .equal, .text("t")))
-    #expect(try await service.query(space: "s", principal: bob, query).count == 20)
+    #expect(try await service.query(space: "s", user: bob, query).count == 20)
     expectFew("a query")
-    #expect(try await service.count(space: "s", principal: bob, query) == 20)
+    #expect(try await service.count(space: "s", user: bob, query) == 20)
     expectFew("a count")
-    #expect(try await service.digest(space: "s", principal: bob, .everything).count == 40)
+    #expect(try await service.digest(space: "s", user: bob, .everything).count == 40)
     expectFew("a digest")
-    #expect(try await service.containers(space: "s", principal: bob, .everything).map(\.count) == [20, 20])
+    #expect(try await service.containers(space: "s", user: bob, .everything).map(\.count) == [20, 20])
     expectFew("a list of containers")
-    _ = try await service.validator(space: "s", principal: bob, .everything)
+    _ = try await service.validator(space: "s", user: bob, .everything)
     expectFew("a validator")
   }
 
@@ -122,17 +122,17 @@ struct VisibilityCostTests {
       _ = try await service.restore(docs, into: "s")
     }
     _ = try await service.restore([record("Member", "m", ["user": "bob", "project": "P70"])], into: "s")
-    let bob = Principal("bob")
+    let bob = Caller("bob")
     _ = storage.steps.take()
     for scope in [SyncScope.everything, SyncScope(container: "Doc")] {
       let request = SyncRequest(device: "d", pulls: [.init(scope)])
-      let page = try await service.sync(space: "s", principal: bob, request).pages.first
+      let page = try await service.sync(space: "s", user: bob, request).pages.first
       #expect(page?.changes.filter { $0.id.type == "Doc" }.count == 20 && page?.more == false)
       let thousands = storage.steps.take()
       #expect(thousands <= 3, "a pull of \(scope): \(thousands)")
     }
-    #expect(try await service.query(space: "s", principal: bob, AnyQuery("Doc")).count == 20)
-    #expect(try await service.digest(space: "s", principal: bob, .everything).count == 21)
+    #expect(try await service.query(space: "s", user: bob, AnyQuery("Doc")).count == 20)
+    #expect(try await service.digest(space: "s", user: bob, .everything).count == 21)
     let thousands = storage.steps.take()
     #expect(thousands <= 5, "a query and a digest: \(thousands)")
   }
@@ -160,7 +160,7 @@ struct VisibilityCostTests {
     ]
     try await first.write(space: "s") { storage in
       try storage.put(entries)
-      try storage.put([VisibilityNotice(position: 5, principal: "bob", record: .note("hidden"))])
+      try storage.put([VisibilityNotice(position: 5, user: "bob", record: .note("hidden"))])
     }
     try first.close()
     try SQLiteServerStorageTests.setVersion(2, of: path)

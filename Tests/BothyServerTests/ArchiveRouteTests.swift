@@ -32,7 +32,7 @@ struct ArchiveRouteTests {
   }
 
   private func withServer(
-    _ folder: TileFolderUnderTest, _ body: @Sendable (Caller) async throws -> Void
+    _ folder: TileFolderUnderTest, _ body: @Sendable (RouteClient) async throws -> Void
   ) async throws {
     var server = try ServerUnderTest()
     server.configuration.tiles = try TileLibrary(folder: folder.path)
@@ -96,7 +96,7 @@ struct ArchiveRouteTests {
 /// A loader that sends requests to the server under test.
 private struct CallerLoader: ResourceLoader {
   static let origin = "http://tiles.example"
-  let call: Caller
+  let call: RouteClient
 
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
     let reply: Reply

@@ -19,7 +19,8 @@ struct BlobRouteTests {
   private func address(_ space: String = "hut") -> String { "/v1/spaces/\(space)/blobs/\(name)" }
 
   private func withServer(
-    limits: BlobLimits? = BlobLimits(), tokens: String? = nil, _ body: @Sendable (Caller) async throws -> Void
+    limits: BlobLimits? = BlobLimits(), tokens: String? = nil,
+    _ body: @Sendable (RouteClient) async throws -> Void
   ) async throws {
     let temporary = try TemporaryFolder()
     let folder = temporary.file("vault")

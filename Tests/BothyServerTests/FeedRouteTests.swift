@@ -22,7 +22,7 @@ struct FeedRouteTests {
     return server
   }
 
-  private func put(_ call: Caller, _ id: String, in space: String = "hut") async throws {
+  private func put(_ call: RouteClient, _ id: String, in space: String = "hut") async throws {
     let made = try await call(.put, "/v1/spaces/\(space)/records/T/\(id)", #"{"fields":{"n":1}}"#)
     #expect(made.status == 201)
   }
@@ -114,7 +114,7 @@ struct FeedRouteTests {
       // One read before the wait, and one at its beginning.
       while storage.reads.value < before + 2 { await Task.yield() }
       clock.now = 50_000
-      #expect(try await writer.perform(space: "hut", principal: Principal("ann"), change).isApplied)
+      #expect(try await writer.perform(space: "hut", user: Caller("ann"), change).isApplied)
       notifications.publish(space: "hut")
       let page = try await waiting.json()
       #expect(page["changes"] == [] && page["cursor"]?.stringValue == cursor)

@@ -224,7 +224,7 @@ extension ServerUnderTest {
   fileprivate func answersTo(_ host: String) -> Bool { configuration.answers(to: host) }
 }
 
-extension Caller {
+extension RouteClient {
   /// Sends a body without a content type.
   fileprivate func untyped(_ method: HTTPRequest.Method, _ uri: String, _ body: String) async throws -> Int {
     var headers = HTTPFields()

@@ -20,7 +20,7 @@ struct NumberGateTests {
   private static let blob = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"
   private let bytesType: HTTPFields = [.contentType: "application/octet-stream"]
 
-  private func withServer(_ body: @Sendable (Caller) async throws -> Void) async throws {
+  private func withServer(_ body: @Sendable (RouteClient) async throws -> Void) async throws {
     let folder = try TemporaryFolder()
     var server = try ServerUnderTest()
     server.configuration.blobs = FolderBlobStorage(
@@ -61,7 +61,8 @@ struct NumberGateTests {
   }
 
   private static func status(
-    _ call: Caller, _ method: HTTPRequest.Method, _ pattern: String, _ parameter: JSONValue, _ number: String
+    _ call: RouteClient, _ method: HTTPRequest.Method, _ pattern: String, _ parameter: JSONValue,
+    _ number: String
   ) async throws -> Int {
     var path =
       pattern.replacing("{space}", with: "hut").replacing("{sha256}", with: blob).replacing(

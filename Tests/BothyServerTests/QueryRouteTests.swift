@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Queries", .timeLimit(.minutes(5)))
 struct QueryRouteTests {
-  private func fill(_ call: Caller) async throws {
+  private func fill(_ call: RouteClient) async throws {
     for number in 1...5 {
       let fields = #"{"n":\#(number),"title":"t\#(number % 2)","at":{"lat":\#(number),"lon":0}}"#
       _ = try await call(

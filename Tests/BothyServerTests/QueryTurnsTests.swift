@@ -45,7 +45,7 @@ struct QueryTurnsTests {
     }
   }
 
-  private func waits(_ count: Int, _ call: Caller) async throws -> Bool {
+  private func waits(_ count: Int, _ call: RouteClient) async throws -> Bool {
     let metrics = try await call(.get, "/metrics").text
     return metrics.contains(#"bothy_requests_waiting{kind="query"} \#(count)"#)
       && metrics.contains(#"bothy_requests_running{kind="query"} 2"#)

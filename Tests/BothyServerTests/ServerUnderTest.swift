@@ -24,18 +24,18 @@ struct ServerUnderTest {
       logger: logger, auditLogger: logger, now: { 1000 })
   }
 
-  func run(_ body: @Sendable (Caller) async throws -> Void) async throws {
+  func run(_ body: @Sendable (RouteClient) async throws -> Void) async throws {
     let server = BothyServer(configuration)
-    try await server.application().test(.router) { try await body(Caller(client: $0)) }
+    try await server.application().test(.router) { try await body(RouteClient(client: $0)) }
   }
 }
 
 /// Sends requests and returns short replies.
-struct Caller: Sendable {
+struct RouteClient: Sendable {
   let client: any TestClientProtocol
   var token: String?
 
-  func with(token: String?) -> Caller {
+  func with(token: String?) -> RouteClient {
     var copy = self
     copy.token = token
     return copy

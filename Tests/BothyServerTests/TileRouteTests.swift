@@ -16,7 +16,7 @@ struct TileRouteTests {
 
   private func withServer(
     _ folder: TileFolderUnderTest, maxAge: Duration = .seconds(604_800), tokens: String? = nil,
-    isOpen: Bool = false, _ body: @Sendable (Caller) async throws -> Void
+    isOpen: Bool = false, _ body: @Sendable (RouteClient) async throws -> Void
   ) async throws {
     var server = try ServerUnderTest(tokens: tokens)
     server.configuration.tiles = try TileLibrary(folder: folder.path, maxAge: maxAge, isOpen: isOpen)

@@ -353,7 +353,7 @@ private struct AbsentStorage: ServerMaintenance {
   ) async throws -> Result { throw problem }
   func spaces() async throws -> [String] { throw problem }
   func statistics(of space: String) async throws -> SpaceStatistics { throw problem }
-  func principals(of space: String) async throws -> [PrincipalStatistics] { throw problem }
+  func users(of space: String) async throws -> [UserStatistics] { throw problem }
   func remove(space: String) async throws { throw problem }
   func startEpoch(space: String) async throws { throw problem }
   func compact(space: String, upTo position: Int64) async throws { throw problem }

@@ -38,7 +38,7 @@ struct TasteOfCodeTests {
     #expect(open.map(\.title) == ["Oil the lamp"])
     #expect(receipt.known == .pending)
     #expect(report.pushed == 1)
-    #expect(try await service.digest(space: "test", principal: Principal("tester"), .everything).count == 1)
+    #expect(try await service.digest(space: "test", user: Caller("tester"), .everything).count == 1)
   }
 
   @Test("The README's code is the code of this file")

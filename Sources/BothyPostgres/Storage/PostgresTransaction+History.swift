@@ -20,7 +20,7 @@ extension PostgresTransaction {
       insert.bind(entry.record.id)
       insert.bind(entry.kind.number)
       insert.bind(entry.movedFrom)
-      insert.bind(entry.principal)
+      insert.bind(entry.user)
       insert.bind(entry.time)
       insert.bind(JSONValue.array(entry.fields.map { .string($0) }).canonicalText)
     }
@@ -49,7 +49,7 @@ extension PostgresTransaction {
       return HistoryEntry(
         position: rows.int(row, 0), kind: ChangeKind(number: rows.int(row, 4)),
         record: RecordID(type: rows.text(row, 2) ?? "", id: rows.text(row, 3) ?? ""),
-        container: rows.text(row, 1) ?? "", movedFrom: rows.text(row, 5), principal: rows.text(row, 6),
+        container: rows.text(row, 1) ?? "", movedFrom: rows.text(row, 5), user: rows.text(row, 6),
         time: rows.int(row, 7), fields: fields.compactMap(\.stringValue))
     }
   }

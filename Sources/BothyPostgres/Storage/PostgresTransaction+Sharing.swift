@@ -3,7 +3,7 @@ import BothySyncService
 
 /// Lists, the records that are shared with them, and notices.
 extension PostgresTransaction {
-  func lists(of principal: String) throws -> Set<String> { try texts(StorageSQL.lists, principal) }
+  func lists(of user: String) throws -> Set<String> { try texts(StorageSQL.lists, user) }
 
   func members(of list: String) throws -> Set<String> { try texts(StorageSQL.members, list) }
 
@@ -22,15 +22,15 @@ extension PostgresTransaction {
     return (0..<rows.count).map { RecordID(type: rows.text($0, 0) ?? "", id: rows.text($0, 1) ?? "") }
   }
 
-  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
+  func notices(for user: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
     var select = statement(StorageSQL.notices)
-    select.bind(principal)
+    select.bind(user)
     select.bind(position)
     select.bind(limit.map { Int64($0) })
     let rows = try read(select)
     return (0..<rows.count).map { row in
       VisibilityNotice(
-        position: rows.int(row, 0), principal: principal,
+        position: rows.int(row, 0), user: user,
         record: RecordID(type: rows.text(row, 1) ?? "", id: rows.text(row, 2) ?? ""))
     }
   }
@@ -64,11 +64,11 @@ extension PostgresTransaction {
     guard let last = notices.map(\.position).max() else { return }
     var latest: [String: [RecordID: Int]] = [:]
     for (index, notice) in notices.enumerated() {
-      latest[notice.principal, default: [:]][notice.record] = index
+      latest[notice.user, default: [:]][notice.record] = index
     }
-    let stored = notices.enumerated().filter { latest[$1.principal]?[$1.record] == $0 }.map(\.element)
+    let stored = notices.enumerated().filter { latest[$1.user]?[$1.record] == $0 }.map(\.element)
     write(StorageSQL.putNotices, stored) { insert, notice in
-      insert.bind(notice.principal)
+      insert.bind(notice.user)
       insert.bind(notice.position)
       insert.bind(notice.record.type)
       insert.bind(notice.record.id)

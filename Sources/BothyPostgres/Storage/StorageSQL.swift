@@ -168,7 +168,7 @@ enum StorageSQL {
     """
   static let outcomeNumber = "SELECT count(*) FROM operation WHERE space = $1"
   static let deviceNumber = "SELECT count(DISTINCT device) FROM device WHERE space = $1"
-  static let principals = """
+  static let users = """
     SELECT name, sum(records)::bigint, sum(lists)::bigint FROM (
       SELECT owner AS name, count(*) AS records, 0 AS lists FROM record
         WHERE space = $1 AND NOT deleted AND owner IS NOT NULL GROUP BY owner
@@ -191,7 +191,7 @@ enum StorageSQL {
       members, sharedRecords, notices, clearMembers, clearLists, sign, signature, clearSignatures, startEpoch,
       raiseFloor, forgetTombstones, forgetDepartures, forgetNotices, hasUncommon, marked, acknowledge,
       acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark, moveUniqueMark,
-      forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, principals, historyAfter, formerSights,
+      forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, users, historyAfter, formerSights,
     ]
     + upkeep + removal + visibility + fieldIndexes + inserts.flatMap(\.statements.values)
     + Scope.allCases.flatMap {

@@ -12,10 +12,10 @@ package struct FileIdentity: Sendable, Hashable {
   /// The server's identity; `nil` for a file that no server has answered yet. `space` is the name of the space.
   package var server: String?
   package var space: String?
-  package var principal: String?
+  package var user: String?
 
-  package init(server: String?, space: String?, principal: String?) {
-    (self.server, self.space, self.principal) = (server, space, principal)
+  package init(server: String?, space: String?, user: String?) {
+    (self.server, self.space, self.user) = (server, space, user)
   }
 
   private static let allowed = CharacterSet(
@@ -23,7 +23,7 @@ package struct FileIdentity: Sendable, Hashable {
 
   /// The text `server/space/principal`, each percent-encoded, or empty if unknown. `nil` if all are unknown.
   package var field: String? {
-    let parts = [server, space, principal]
+    let parts = [server, space, user]
     guard parts.contains(where: { $0 != nil }) else { return nil }
     return parts.map { $0?.addingPercentEncoding(withAllowedCharacters: Self.allowed) ?? "" }
       .joined(separator: "/")
@@ -34,6 +34,6 @@ package struct FileIdentity: Sendable, Hashable {
     let parts = field.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 3 else { return nil }
     let names = parts.map { $0.isEmpty ? nil : String($0).removingPercentEncoding }
-    self.init(server: names[0], space: names[1], principal: names[2])
+    self.init(server: names[0], space: names[1], user: names[2])
   }
 }

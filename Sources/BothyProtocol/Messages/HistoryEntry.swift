@@ -13,7 +13,7 @@ public struct HistoryEntry: Sendable, Hashable {
   /// The container before the change, if the record was moved.
   package var movedFrom: String?
   /// The user who made the change; `nil` for a request without a token.
-  package var principal: String?
+  package var user: String?
   /// The time when the server made the change, by its clock, in milliseconds since 1970.
   package var time: Int64
   /// The names of the fields that were set or cleared.
@@ -22,14 +22,14 @@ public struct HistoryEntry: Sendable, Hashable {
   /// Makes an entry, for the server and its storage.
   public init(
     position: Int64, kind: ChangeKind, record: RecordID, container: String, movedFrom: String? = nil,
-    principal: String? = nil, time: Int64, fields: [String] = []
+    user: String? = nil, time: Int64, fields: [String] = []
   ) {
     self.position = position
     self.kind = kind
     self.record = record
     self.container = container
     self.movedFrom = movedFrom
-    self.principal = principal
+    self.user = user
     self.time = time
     self.fields = fields
   }
@@ -94,9 +94,9 @@ extension HistoryEntry {
       writer.key("movedFrom")
       writer.value(movedFrom)
     }
-    if let principal {
+    if let user {
       writer.key("principal")
-      writer.value(principal)
+      writer.value(user)
     }
     writer.key("time")
     writer.value(time)
@@ -118,7 +118,7 @@ extension HistoryEntry {
       case "id": entry.record.id = try reader.string()
       case "container": entry.container = try reader.string()
       case "movedFrom": entry.movedFrom = try reader.nextIsNull() ? nil : reader.string()
-      case "principal": entry.principal = try reader.nextIsNull() ? nil : reader.string()
+      case "principal": entry.user = try reader.nextIsNull() ? nil : reader.string()
       case "time": entry.time = try reader.int()
       case "fields": try reader.array { entry.fields.append(try $0.string()) }
       default: try reader.skip()

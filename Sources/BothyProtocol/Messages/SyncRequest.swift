@@ -18,7 +18,7 @@ public struct SyncRequest: Sendable, Hashable {
   package var oldestOpen: String?
   /// The user of the changes, if the device knows it. A server that knows the sender as another user refuses the
   /// request.
-  package var principal: String?
+  package var user: String?
   /// The history that the device was synced with. Another server, or one that doesn't continue it, refuses the
   /// operations.
   package var history: ServerHistory?
@@ -40,7 +40,7 @@ public struct SyncRequest: Sendable, Hashable {
   /// Makes a request, empty by default and for a thousand changes at most.
   package init(
     device: String, schemaVersion: Int = 1, operations: [SyncOperation] = [], pulls: [Pull] = [],
-    limit: Int = 1000, oldestOpen: String? = nil, principal: String? = nil, history: ServerHistory? = nil
+    limit: Int = 1000, oldestOpen: String? = nil, user: String? = nil, history: ServerHistory? = nil
   ) {
     self.device = device
     self.schemaVersion = schemaVersion
@@ -48,7 +48,7 @@ public struct SyncRequest: Sendable, Hashable {
     self.pulls = pulls
     self.limit = limit
     self.oldestOpen = oldestOpen
-    self.principal = principal
+    self.user = user
     self.history = history
   }
 }
@@ -112,9 +112,9 @@ extension SyncRequest {
       writer.key("oldestOpen")
       writer.value(oldestOpen)
     }
-    if let principal {
+    if let user {
       writer.key("principal")
-      writer.value(principal)
+      writer.value(user)
     }
     if let history {
       writer.key("history")
@@ -156,7 +156,7 @@ extension SyncRequest {
         case "schema": request.schemaVersion = Int(clamping: try reader.int())
         case "limit": request.limit = Int(clamping: try reader.int())
         case "oldestOpen": request.oldestOpen = try reader.nextIsNull() ? nil : reader.string()
-        case "principal": request.principal = try reader.nextIsNull() ? nil : reader.string()
+        case "principal": request.user = try reader.nextIsNull() ? nil : reader.string()
         case "history": request.history = try reader.nextIsNull() ? nil : ServerHistory(from: &reader)
         case "pulls": try reader.array { request.pulls.append(try Pull(from: &$0)) }
         case "operations": try reader.array { request.operations.append(try SyncOperation(from: &$0)) }

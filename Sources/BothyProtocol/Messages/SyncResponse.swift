@@ -12,7 +12,7 @@ public struct SyncResponse: Sendable, Hashable {
   /// The history of the answer; `nil` from a server without an identity.
   package var history: ServerHistory?
   /// The server's name for the sender; `nil` if the server doesn't identify users.
-  package var principal: String?
+  package var user: String?
   /// Blobs that the server lacks, each by a checksum of its name. A device that has one uploads it.
   package var wantedBlobs: [String] = []
 
@@ -73,9 +73,9 @@ extension SyncResponse {
       writer.key("history")
       history.write(to: &writer)
     }
-    if let principal {
+    if let user {
       writer.key("principal")
-      writer.value(principal)
+      writer.value(user)
     }
     writer.key("outcomes")
     writer.beginArray()
@@ -112,7 +112,7 @@ extension SyncResponse {
         switch name {
         case "serverTime": response.serverTime = try reader.int()
         case "history": response.history = try ServerHistory(from: &reader)
-        case "principal": response.principal = try reader.nextIsNull() ? nil : reader.string()
+        case "principal": response.user = try reader.nextIsNull() ? nil : reader.string()
         case "outcomes": try reader.array { response.outcomes.append(try Outcome(from: &$0)) }
         case "wantedBlobs": try reader.array { response.wantedBlobs.append(try $0.string()) }
         case "pages": try reader.array { response.pages.append(try Page(from: &$0)) }

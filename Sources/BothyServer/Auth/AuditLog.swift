@@ -13,7 +13,7 @@ struct AuditLog: Sendable {
     var peer: String?
     var method = ""
     var route = "unmatched"
-    var principal: String?
+    var user: String?
     var space: String?
     /// The id of the trace that the caller's own span belongs to.
     var trace: String?
@@ -42,7 +42,7 @@ struct AuditLog: Sendable {
     metadata["method"] = "\(LogText.safe(subject.method))"
     metadata["route"] = "\(subject.route)"
     if let peer = subject.peer { metadata["peer"] = "\(peer)" }
-    if let principal = subject.principal { metadata["principal"] = "\(LogText.safe(principal))" }
+    if let user = subject.user { metadata["principal"] = "\(LogText.safe(user))" }
     if let space = subject.space { metadata["space"] = "\(LogText.safe(space))" }
     if let trace = subject.trace { metadata["trace"] = "\(trace)" }
     return metadata

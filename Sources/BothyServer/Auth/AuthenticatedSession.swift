@@ -35,7 +35,7 @@ final class AuthenticatedSession: Sendable {
     let generation = access.generation
     guard generation != state.generation else { return true }
     guard let grant = try? await access.grant(for: token[...], at: now),  // the reason doesn't matter
-      grant.principal == state.grant.principal, grant.admits(to: space)
+      grant.user == state.grant.user, grant.admits(to: space)
     else { return false }
     self.state.withLock { $0 = State(grant: grant, generation: generation) }
     return true

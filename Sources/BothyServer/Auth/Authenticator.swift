@@ -5,7 +5,7 @@ import Hummingbird
 /// Authenticates requests by their tokens and limits their rate, as the middleware of all routes that aren't open.
 struct Authenticator: RouterMiddleware {
   private let access: Authentication?
-  private let principals: RateLimiter<String>?
+  private let users: RateLimiter<String>?
   private let spaces: RateLimiter<String>?
   private let hosts: OwnHosts
   private let now: @Sendable () -> Int64
@@ -21,7 +21,7 @@ struct Authenticator: RouterMiddleware {
   init(_ configuration: ServerConfiguration) {
     let limits = configuration.limits
     access = configuration.access
-    principals = RateLimiter(rate: limits.requestsPerSecond, burst: limits.requestBurst)
+    users = RateLimiter(rate: limits.requestsPerSecond, burst: limits.requestBurst)
     spaces = RateLimiter(rate: limits.spaceRequestsPerSecond, burst: limits.spaceRequestBurst)
     hosts = OwnHosts(configuration.allowedHosts + ["localhost", configuration.host])
     now = configuration.now
@@ -33,14 +33,14 @@ struct Authenticator: RouterMiddleware {
   ) async throws -> Response {
     let guest = try await guest(request.headers)
     var context = context
-    context.subject.principal = guest?.grant.principal.name
+    context.subject.user = guest?.grant.user.name
     context.spaces = guest?.grant.spaces
     try context.decodeNames()
-    context.principal = guest?.grant.principal ?? Principal("anyone")
+    context.user = guest?.grant.user ?? Caller("anyone")
     let space = context.names["space"]
-    (context.subject.principal, context.subject.space) = (context.principal.name, space)
+    (context.subject.user, context.subject.space) = (context.user.name, space)
     if let space { context.admission = try admit(guest, to: space) }
-    try count(context.principal, space)
+    try count(context.user, space)
     return try await next(request, context)
   }
 
@@ -91,9 +91,9 @@ struct Authenticator: RouterMiddleware {
   }
 
   /// Throws `HTTPFailure` 429 if the user or the space has used up its requests.
-  private func count(_ principal: Principal, _ space: String?) throws {
+  private func count(_ user: Caller, _ space: String?) throws {
     let time = ContinuousClock.now - started
-    if let wait = principals?.delay(for: principal.name ?? "", at: time) {
+    if let wait = users?.delay(for: user.name ?? "", at: time) {
       throw HTTPFailure.rateLimited(retryAfter: wait, reason: "principalRate")
     }
     if let space, let wait = spaces?.delay(for: space, at: time) {

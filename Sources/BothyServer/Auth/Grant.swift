@@ -2,7 +2,7 @@ import BothySyncService
 
 /// The rights that a token grants: the user, the spaces and the end.
 struct Grant: Sendable, Equatable {
-  var principal: Principal
+  var user: Caller
   var spaces: Set<String>
   /// The first moment at which the token no longer holds, in milliseconds since 1970, or `nil` if it doesn't end.
   var end: Int64?
@@ -16,11 +16,11 @@ enum TokenRefusal: String, Error {
 }
 
 /// The names that tokens may give to users and groups, in the one form of names.
-enum PrincipalName {
+enum UserName {
   /// Returns false for a name with the prefix of groups. A user with such a name could pose as any group.
   static func isValid(_ name: String) -> Bool {
     (1...512).contains(name.utf8.count) && name.isNormalName
-      && !name.utf8.contains(0) && !name.hasPrefix(Principal.groupPrefix)
+      && !name.utf8.contains(0) && !name.hasPrefix(Caller.groupPrefix)
   }
 
   static func isValidGroup(_ name: String) -> Bool {

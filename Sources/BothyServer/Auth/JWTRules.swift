@@ -14,7 +14,7 @@ public struct JWTRules: Sendable, Hashable {
   /// The claim that names the user. If no claim has the whole name, dots lead into objects.
   ///
   /// The name is text of 1 to 512 bytes in NFC, not beginning with `group:`. A token without it is refused.
-  public var principalClaim: String
+  public var userClaim: String
   /// The claim with the user's groups: an array of names, or one name. A token without it has no groups.
   public var groupsClaim: String
   /// The claim with the spaces that the token opens: an array of names, or one name. A token without it opens
@@ -35,12 +35,12 @@ public struct JWTRules: Sendable, Hashable {
   ///
   /// A leeway below zero or above five minutes is clamped to that range.
   public init(
-    issuer: String? = nil, audience: String? = nil, principalClaim: String = "sub",
+    issuer: String? = nil, audience: String? = nil, userClaim: String = "sub",
     groupsClaim: String = "groups", spacesClaim: String = "spaces", leeway: Duration = .seconds(30)
   ) {
     self.issuer = issuer
     self.audience = audience
-    self.principalClaim = principalClaim
+    self.userClaim = userClaim
     self.groupsClaim = groupsClaim
     self.spacesClaim = spacesClaim
     self.leeway = Self.bounded(leeway)

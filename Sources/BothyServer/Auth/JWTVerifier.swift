@@ -70,14 +70,14 @@ struct JWTVerifier: Sendable {
     if let audience = rules.audience, Self.names(claims["aud"])?.contains(audience) != true {
       throw .audience
     }
-    guard let name = Self.claim(rules.principalClaim, in: claims)?.stringValue, PrincipalName.isValid(name)
+    guard let name = Self.claim(rules.userClaim, in: claims)?.stringValue, UserName.isValid(name)
     else { throw .claims }
     guard let groups = Self.names(Self.claim(rules.groupsClaim, in: claims)),
-      groups.count <= Self.groupLimit, groups.allSatisfy(PrincipalName.isValidGroup),
+      groups.count <= Self.groupLimit, groups.allSatisfy(UserName.isValidGroup),
       let spaces = spaces(of: claims)
     else { throw .claims }
     return Grant(
-      principal: Principal(name, groups: Set(groups)), spaces: Set(spaces), end: end + leeway)
+      user: Caller(name, groups: Set(groups)), spaces: Set(spaces), end: end + leeway)
   }
 
   /// Returns the spaces of the claim, or those that templates such as `user-{sub}` make of claims.

@@ -26,7 +26,7 @@ public struct TokenFile: Sendable {
     /// id.
     public var id: String
     /// The user who owns records written with the token: 1 to 512 bytes in NFC, not beginning with `group:`.
-    public var principal: String
+    public var user: String
     /// The names of the spaces that the token opens. `*` opens all, and an empty array opens none.
     public var spaces: [String]
     /// The groups of the user, named without `group:`, with 1 to 500 bytes each.
@@ -68,7 +68,7 @@ public struct TokenFile: Sendable {
   /// The token begins with `bothy_`. It opens nothing before the file is written and read.
   ///
   /// - Parameters:
-  ///   - principal: the user.
+  ///   - user: the user.
   ///   - spaces: the names of spaces; `*` opens all.
   ///   - groups: the groups of the user, named without `group:`.
   ///   - expires: the end, in milliseconds since 1970, or `nil` for never.
@@ -76,7 +76,7 @@ public struct TokenFile: Sendable {
   /// - Throws: `BothyError` `.invalidValue` for a user, group or space with an invalid name. No entry is
   ///   added then.
   public mutating func create(
-    principal: String, spaces: [String], groups: [String] = [], expires: Int64? = nil
+    user: String, spaces: [String], groups: [String] = [], expires: Int64? = nil
   ) throws -> (id: String, token: String) {
     var random = SystemRandomNumberGenerator()
     let bytes = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -87,7 +87,7 @@ public struct TokenFile: Sendable {
     } while entries
       .contains { $0.id == id }
     let entry = Entry(
-      id: id, principal: principal, spaces: spaces, groups: groups, expires: expires,
+      id: id, user: user, spaces: spaces, groups: groups, expires: expires,
       digest: Self.digest(of: token))
     try entry.check()
     entries.append(entry)
@@ -124,7 +124,7 @@ extension TokenFile.Entry {
       case "id": members.id = try reader.string()
       case "token": members.token = try reader.string()
       case "sha256": members.sha256 = try reader.string()
-      case "principal": members.principal = try reader.string()
+      case "principal": members.user = try reader.string()
       case "spaces": try reader.array { members.spaces.append(try $0.string()) }
       case "groups": try reader.array { members.groups.append(try $0.string()) }
       case "expires": members.expires = try reader.nextIsNull() ? nil : reader.string()
@@ -139,7 +139,7 @@ extension TokenFile.Entry {
     }
     let digest = try Self.digest(members)
     self.init(
-      id: members.id ?? String(digest.hexadecimal.prefix(8)), principal: members.principal,
+      id: members.id ?? String(digest.hexadecimal.prefix(8)), user: members.user,
       spaces: members.spaces, groups: members.groups, expires: expires, plain: members.token, digest: digest)
     try check()
   }
@@ -148,7 +148,7 @@ extension TokenFile.Entry {
     var id: String?
     var token: String?
     var sha256: String?
-    var principal = ""
+    var user = ""
     var spaces: [String] = []
     var groups: [String] = []
     var expires: String?
@@ -166,18 +166,18 @@ extension TokenFile.Entry {
   }
 
   fileprivate func check() throws {
-    guard PrincipalName.isValid(principal) else {
+    guard UserName.isValid(user) else {
       throw BothyError(
         .invalidValue,
         "A token's entry needs 'principal', a name of 1 to 512 bytes in Unicode's normal form C (NFC) that "
           + "does not begin with 'group:'.")
     }
-    guard groups.allSatisfy(PrincipalName.isValidGroup) else {
-      throw BothyError(.invalidValue, "A group of '\(principal)' has a name of 1 to 500 bytes in NFC.")
+    guard groups.allSatisfy(UserName.isValidGroup) else {
+      throw BothyError(.invalidValue, "A group of '\(user)' has a name of 1 to 500 bytes in NFC.")
     }
     guard spaces.allSatisfy({ (1...128).contains($0.utf8.count) && $0.isNormalName }) else {
       throw BothyError(
-        .invalidValue, "A space of '\(principal)' has a name of 1 to 128 bytes in NFC, or is *.")
+        .invalidValue, "A space of '\(user)' has a name of 1 to 128 bytes in NFC, or is *.")
     }
   }
 
@@ -195,7 +195,7 @@ extension TokenFile.Entry {
     writer.beginObject()
     member("id", id)
     if let plain { member("token", plain) } else { member("sha256", digest.hexadecimal) }
-    member("principal", principal)
+    member("principal", user)
     member("spaces", spaces)
     if !groups.isEmpty { member("groups", groups) }
     if let expires { member("expires", Timestamp(milliseconds: expires).rfc3339) }

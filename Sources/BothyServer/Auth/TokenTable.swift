@@ -30,11 +30,11 @@ public struct TokenTable: Sendable {
   init(_ file: TokenFile) throws {
     plainTokens = file.entries.count { $0.isPlain }
     for entry in file.entries {
-      let principal = Principal(entry.principal, groups: Set(entry.groups))
-      let grant = Grant(principal: principal, spaces: Set(entry.spaces), end: entry.expires)
+      let user = Caller(entry.user, groups: Set(entry.groups))
+      let grant = Grant(user: user, spaces: Set(entry.spaces), end: entry.expires)
       guard grants.updateValue(grant, forKey: entry.digest) == nil else {
         throw BothyError(
-          .invalidValue, "Two entries have the same token; the second is of '\(entry.principal)'.")
+          .invalidValue, "Two entries have the same token; the second is of '\(entry.user)'.")
       }
     }
   }

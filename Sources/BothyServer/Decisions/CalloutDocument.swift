@@ -30,8 +30,8 @@ enum CalloutDocument {
     var writer = JSONWriter(reserving: 1024)
     writer.object { writer in
       writer.member("space", proposal.space)
-      if let name = proposal.principal.name { writer.member("principal", name) }
-      if !proposal.principal.groups.isEmpty { names(proposal.principal.groups, "groups", &writer) }
+      if let name = proposal.user.name { writer.member("principal", name) }
+      if !proposal.user.groups.isEmpty { names(proposal.user.groups, "groups", &writer) }
       writer.member("time", proposal.time)
       writer.list("operations", writes) { write($1, &$0) }
     }

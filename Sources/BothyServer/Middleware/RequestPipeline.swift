@@ -110,9 +110,9 @@ struct RequestPipeline: RouterMiddleware {
       try call.decodeNames()
       return try await route.handle(call)
     }
-    if let space = call.names["space"] { try check(request, space, call.principal) }
+    if let space = call.names["space"] { try check(request, space, call.user) }
     if let query = request.uri.query { call.query = try QueryParameters(query[...]) }
-    let transfer = bodies.transfers.hold(for: call.principal.name ?? "")
+    let transfer = bodies.transfers.hold(for: call.user.name ?? "")
     defer { withExtendedLifetime(transfer) {} }
     if let body = route.body {
       try checkType(of: request, body)
@@ -126,12 +126,12 @@ struct RequestPipeline: RouterMiddleware {
   ///
   /// It isn't a middleware, because the task of a query can't enter the `next` of one.
   private func handle(_ call: ServerContext, by route: Route) async throws -> ServerResponse {
-    let principal = call.principal.name ?? ""
+    let user = call.user.name ?? ""
     @Sendable func handle() async throws -> ServerResponse {
-      try await metrics.turns.taking(route.kind, principal) { turn in
+      try await metrics.turns.taking(route.kind, user) { turn in
         var call = call
         call.turn = turn
-        let unpacked = bodies.unpacked.hold(for: principal)
+        let unpacked = bodies.unpacked.hold(for: user)
         defer { withExtendedLifetime(unpacked) {} }
         if route.body != nil { call.body = try bodies.unpack(call.body, call.headers, holding: unpacked) }
         return try await route.handle(call)
@@ -144,13 +144,13 @@ struct RequestPipeline: RouterMiddleware {
   }
 
   /// Refuses a request of a store that belongs to another server, space or user, if the request says so.
-  private func check(_ request: Request, _ space: String, _ principal: Principal) throws {
+  private func check(_ request: Request, _ space: String, _ user: Caller) throws {
     guard let name = HTTPField.Name(FileIdentity.header), let field = request.headers[name] else { return }
     guard let file = FileIdentity(field: field) else {
       throw HTTPFailure.badRequest(
         "'\(FileIdentity.header)' has to be server/space/principal, percent-encoded.")
     }
-    try authority.check(file, space: space, principal: principal)
+    try authority.check(file, space: space, user: user)
   }
 
   /// Throws `HTTPFailure` 415 for a body of another type. Without a token, the body needs a content type. A web page can
@@ -209,12 +209,12 @@ struct RequestPipeline: RouterMiddleware {
       headers[.contentLength] = String(bytes.count)
       guard !isHead else { return Response(status: answer.status, headers: headers) }
       // Answers for everybody, such as the metrics, have no part in the budget of users.
-      guard bytes.count > (subject.principal == nil ? BodyReader.smallForAll : BodyReader.small) else {
+      guard bytes.count > (subject.user == nil ? BodyReader.smallForAll : BodyReader.small) else {
         metrics.answered(bytes: bytes.count)
         return Response(
           status: answer.status, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
       }
-      let transfer = bodies.transfers.hold(for: subject.principal ?? "")
+      let transfer = bodies.transfers.hold(for: subject.user ?? "")
       guard transfer.takeWhole(bytes.count) else { throw HTTPFailure.crowded }
       metrics.answered(bytes: bytes.count)
       let body = Self.body(bytes, by: context.channel, holding: transfer)

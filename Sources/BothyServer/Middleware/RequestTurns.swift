@@ -37,9 +37,9 @@ final class RequestTurns: Sendable {
 
   /// Runs `body` when a slot of the kind is free. Throws like `Turns.begin`.
   func taking<Result>(
-    _ kind: RequestKind, _ principal: String, _ body: (Turn) async throws -> Result
+    _ kind: RequestKind, _ user: String, _ body: (Turn) async throws -> Result
   ) async throws -> Result {
-    let turn = Turn(self, principal)
+    let turn = Turn(self, user)
     try await turn.move(to: kind)
     defer { turn.end() }
     return try await body(turn)
@@ -48,19 +48,19 @@ final class RequestTurns: Sendable {
   /// The slot of one request.
   final class Turn: Sendable {
     private let turns: RequestTurns
-    private let principal: String
+    private let user: String
     private let kind = Mutex<RequestKind?>(nil)
 
-    fileprivate init(_ turns: RequestTurns, _ principal: String) {
+    fileprivate init(_ turns: RequestTurns, _ user: String) {
       self.turns = turns
-      self.principal = principal
+      self.user = user
     }
 
     /// Changes the kind of the request: frees its slot, and waits for one of `new`. Throws like `Turns.begin`.
     func move(to new: RequestKind) async throws {
       if kind.withLock({ $0 }) == new { return }
       end()
-      try await turns.turns(new).begin(principal)
+      try await turns.turns(new).begin(user)
       kind.withLock { $0 = new }
     }
 
@@ -69,7 +69,7 @@ final class RequestTurns: Sendable {
         defer { kind = nil }
         return kind
       }
-      if let old { turns.turns(old).end(principal) }
+      if let old { turns.turns(old).end(user) }
     }
   }
 }

@@ -18,7 +18,7 @@ struct ServerContext: RequestContext {
   var query = QueryParameters()
   /// The body. The handler has it complete and uncompressed.
   var body = ByteBuffer()
-  var principal = Principal.anonymous
+  var user = Caller.anonymous
   /// The slot in which the request runs, or `nil` for a route without a line.
   var turn: RequestTurns.Turn?
   /// The caller's admission to the space, or `nil` if the server requires no token.

@@ -19,40 +19,40 @@ final class SharedBudget: Sendable {
   }
 
   /// Returns a hold of nothing for the user. Its last reference returns what it has taken to the budget.
-  func hold(for principal: String) -> Hold { Hold(self, principal) }
+  func hold(for user: String) -> Hold { Hold(self, user) }
 
   /// Takes `amount`, or returns false.
   ///
   /// - Parameter isWhole: true if the amount fits beyond a share when its user holds nothing, and beyond the budget when
   ///   no user holds anything.
-  private func take(_ amount: Int, for principal: String, isWhole: Bool) -> Bool {
+  private func take(_ amount: Int, for user: String, isWhole: Bool) -> Bool {
     state.withLock { state in
-      let held = state.held[principal] ?? 0
+      let held = state.held[user] ?? 0
       let (isFirst, isAlone) = (isWhole && held == 0, isWhole && state.used == 0)
       guard amount <= total - state.used || isAlone, amount <= share - held || isFirst else { return false }
       state.used += amount
-      if amount > 0 { state.held[principal] = held + amount }
+      if amount > 0 { state.held[user] = held + amount }
       return true
     }
   }
 
-  private func release(_ amount: Int, for principal: String) {
+  private func release(_ amount: Int, for user: String) {
     state.withLock { state in
       state.used -= amount
-      guard let held = state.held[principal] else { return }
-      state.held[principal] = held > amount ? held - amount : nil
+      guard let held = state.held[user] else { return }
+      state.held[user] = held > amount ? held - amount : nil
     }
   }
 
   /// A part of the budget, until its last reference is gone.
   final class Hold: Sendable {
     private let budget: SharedBudget
-    private let principal: String
+    private let user: String
     private let amount = Mutex(0)
 
-    fileprivate init(_ budget: SharedBudget, _ principal: String) {
+    fileprivate init(_ budget: SharedBudget, _ user: String) {
       self.budget = budget
-      self.principal = principal
+      self.user = user
     }
 
     /// Takes `more` of the budget. Returns false, and takes nothing, if the budget or the user's share has no room.
@@ -63,14 +63,14 @@ final class SharedBudget: Sendable {
     func takeWhole(_ size: Int) -> Bool { take(size, isWhole: true) }
 
     private func take(_ more: Int, isWhole: Bool) -> Bool {
-      guard budget.take(more, for: principal, isWhole: isWhole) else { return false }
+      guard budget.take(more, for: user, isWhole: isWhole) else { return false }
       amount.withLock { $0 += more }
       return true
     }
 
     deinit {
       let amount = amount.withLock { $0 }
-      if amount > 0 { budget.release(amount, for: principal) }
+      if amount > 0 { budget.release(amount, for: user) }
     }
   }
 }

@@ -13,7 +13,7 @@ final class Turns: Sendable {
 
   private struct Waiter {
     var number: Int
-    var principal: String
+    var user: String
     var turn: CheckedContinuation<ServerResponse, Never>
   }
 
@@ -25,15 +25,15 @@ final class Turns: Sendable {
     var waiting: [Waiter] = []
     var number = 0
 
-    mutating func start(_ principal: String) {
+    mutating func start(_ user: String) {
       running += 1
-      atWork[principal, default: 0] += 1
+      atWork[user, default: 0] += 1
     }
 
     /// Removes a waiter from the line.
     mutating func call(_ place: Int) -> Waiter {
       let waiter = waiting.remove(at: place)
-      inLine[waiter.principal] = inLine[waiter.principal].flatMap { $0 > 1 ? $0 - 1 : nil }
+      inLine[waiter.user] = inLine[waiter.user].flatMap { $0 > 1 ? $0 - 1 : nil }
       return waiter
     }
   }
@@ -54,7 +54,7 @@ final class Turns: Sendable {
   ///
   /// Throws `HTTPFailure` 503 at once if the user has too many waiting requests, and `CancellationError` if the task
   /// is cancelled while it waits.
-  func begin(_ principal: String) async throws {
+  func begin(_ user: String) async throws {
     let number = state.withLock { state in
       state.number += 1
       return state.number
@@ -63,13 +63,13 @@ final class Turns: Sendable {
       await withCheckedContinuation { turn in
         let answer: ServerResponse? = state.withLock { state in
           if Task.isCancelled { return .cancelled }
-          if state.running < width, state.atWork[principal] ?? 0 < share {
-            state.start(principal)
+          if state.running < width, state.atWork[user] ?? 0 < share {
+            state.start(user)
             return .admitted
           }
-          guard state.inLine[principal] ?? 0 < line else { return .crowded }
-          state.inLine[principal, default: 0] += 1
-          state.waiting.append(Waiter(number: number, principal: principal, turn: turn))
+          guard state.inLine[user] ?? 0 < line else { return .crowded }
+          state.inLine[user, default: 0] += 1
+          state.waiting.append(Waiter(number: number, user: user, turn: turn))
           return nil
         }
         if let answer { turn.resume(returning: answer) }
@@ -89,14 +89,14 @@ final class Turns: Sendable {
   }
 
   /// Frees a slot that `begin` took for the user.
-  func end(_ principal: String) {
+  func end(_ user: String) {
     let next = state.withLock { state -> Waiter? in
       state.running -= 1
-      state.atWork[principal] = state.atWork[principal].flatMap { $0 > 1 ? $0 - 1 : nil }
-      let place = state.waiting.firstIndex { state.atWork[$0.principal] ?? 0 < share }
+      state.atWork[user] = state.atWork[user].flatMap { $0 > 1 ? $0 - 1 : nil }
+      let place = state.waiting.firstIndex { state.atWork[$0.user] ?? 0 < share }
       guard let place, state.running < width else { return nil }
       let waiter = state.call(place)
-      state.start(waiter.principal)
+      state.start(waiter.user)
       return waiter
     }
     next?.turn.resume(returning: .admitted)

@@ -7,19 +7,19 @@ import BothySyncService
 struct StreamNews {
   let services: ServerServices
   let space: String
-  let principal: Principal
+  let user: Caller
   /// The id of the last event that the caller knows, if it said one.
   private let lastSeen: String?
   /// The state that the caller knows; `nil` for a caller that sees everything.
   private var told: String?
 
   /// Reads the present state. Call it before the caller learns that the stream is open, because it pulls then.
-  init(_ services: ServerServices, space: String, principal: Principal, lastSeen: String?) async throws {
+  init(_ services: ServerServices, space: String, user: Caller, lastSeen: String?) async throws {
     self.services = services
     self.space = space
-    self.principal = principal
+    self.user = user
     self.lastSeen = lastSeen
-    let state = try await services.service.visibleState(space: space, principal: principal)
+    let state = try await services.service.visibleState(space: space, user: user)
     told = state.map { lastSeen ?? $0 }
   }
 
@@ -31,7 +31,7 @@ struct StreamNews {
   /// Returns the next event, or `nil` if the caller sees nothing of the news.
   mutating func event() async -> String? {
     let state: String?
-    do { state = try await services.service.visibleState(space: space, principal: principal) } catch {
+    do { state = try await services.service.visibleState(space: space, user: user) } catch {
       // Without the storage it is unknown, and a pull finds out later. An id here counts hidden changes.
       return Self.text(id: nil)
     }

@@ -114,9 +114,9 @@ extension OperatorReports {
 
   private static func write(_ details: SpaceCounts.Details, to writer: inout JSONWriter) {
     writer.member("detailsAt", details.at)
-    writer.member("principalCount", details.principalCount)
-    writer.list("principals", details.principals) { writer, entry in
-      writer.member("principal", entry.principal)
+    writer.member("principalCount", details.userCount)
+    writer.list("principals", details.users) { writer, entry in
+      writer.member("principal", entry.user)
       writer.member("records", entry.records)
       writer.member("lists", entry.lists)
     }

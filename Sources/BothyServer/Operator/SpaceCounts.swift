@@ -16,8 +16,8 @@ package actor SpaceCounts {
 
   /// The users, containers and blobs of one space.
   struct Details: Sendable {
-    var principals: [PrincipalStatistics]
-    var principalCount: Int
+    var users: [UserStatistics]
+    var userCount: Int
     var containers: [ContainerLine]
     /// The stored blobs and their bytes, or `nil` if their folder isn't known.
     var blobs: (count: Int, bytes: Int64)?
@@ -94,11 +94,11 @@ package actor SpaceCounts {
   func details(of line: SpaceLine) async throws -> Details {
     if let found = details[line.name], isFresh(found.state, found.at, found.took, line) { return found }
     let begin = ContinuousClock.now
-    let principals = try await storage.principals(of: line.name)
+    let users = try await storage.users(of: line.name)
     let kept = try await blobs?.kept(in: line.name)
     let found = Details(
-      principals: Array(principals.sorted { $0.records > $1.records }.prefix(Self.listLimit)),
-      principalCount: principals.count,
+      users: Array(users.sorted { $0.records > $1.records }.prefix(Self.listLimit)),
+      userCount: users.count,
       containers: try await storage.containers(of: line.name, limit: Self.listLimit),
       blobs: kept.map { ($0.count, $0.values.reduce(0, +)) }, at: now(),
       took: Self.milliseconds(since: begin), state: State(line))

@@ -47,10 +47,10 @@ extension ServerServices {
   /// old, never too new.
   private func listing(_ call: ServerContext, _ scope: SyncScope) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
-    let validator = try await service.validator(space: call.space, principal: call.principal, scope)
+    let validator = try await service.validator(space: call.space, user: call.user, scope)
     let headers: HTTPFields = [.eTag: "W/\"\(validator)\""]
     guard preconditions.noneMatches(validator) else { return ServerResponse(.notModified, headers: headers) }
-    let containers = try await service.containers(space: call.space, principal: call.principal, scope)
+    let containers = try await service.containers(space: call.space, user: call.user, scope)
     return ServerResponse.object(headers: headers) { writer in
       writer.key("container")
       writer.value(scope.container)
@@ -78,7 +78,7 @@ extension ServerServices {
 
   private func digest(_ call: ServerContext) async throws -> ServerResponse {
     let digest = try await service.digest(
-      space: call.space, principal: call.principal, try call.query.scope(),
+      space: call.space, user: call.user, try call.query.scope(),
       parts: try call.query.positive("parts") ?? 0)
     return ServerResponse.object { digest.writeMembers(to: &$0) }
   }
@@ -90,7 +90,7 @@ extension ServerServices {
     if let type = call.query["type"], let id = call.query["id"] {
       query.record = RecordID(type: type, id: id)
     }
-    let history = try await service.history(space: call.space, principal: call.principal, query)
+    let history = try await service.history(space: call.space, user: call.user, query)
     return ServerResponse.object { history.writeMembers(to: &$0) }
   }
 
@@ -106,7 +106,7 @@ extension ServerServices {
       throw HTTPFailure.badRequest("The parameter 'parts' is a number from 1 to \(SyncService.partLimit).")
     }
     let stamps = try await service.stamps(
-      space: call.space, principal: call.principal, try call.query.scope(), parts: parts, in: chosen)
+      space: call.space, user: call.user, try call.query.scope(), parts: parts, in: chosen)
     return ServerResponse.object { writer in
       writer.key("records")
       writer.beginArray()

@@ -24,9 +24,9 @@ extension ServerServices {
   private func events(_ call: ServerContext) async throws -> ServerResponse {
     let space = call.space
     let lastSeen = HTTPField.Name("Last-Event-ID").flatMap { call.headers[$0] }
-    let user = asksForTokens ? call.principal.name ?? "" : call.subject.peer ?? ""
+    let user = asksForTokens ? call.user.name ?? "" : call.subject.peer ?? ""
     let seat = try seats.seat(of: user)
-    let news = try await StreamNews(self, space: space, principal: call.principal, lastSeen: lastSeen)
+    let news = try await StreamNews(self, space: space, user: call.user, lastSeen: lastSeen)
     return ServerResponse(
       .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
       body: .stream { writer in

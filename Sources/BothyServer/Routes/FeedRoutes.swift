@@ -49,7 +49,7 @@ extension ServerServices {
   /// Throws `HTTPFailure` 403 for callers that aren't back ends. A server that requires no token admits every caller
   /// if it has a feed.
   private func checkBackEnd(_ call: ServerContext) throws {
-    if let feedGroup, !asksForTokens || call.principal.groups.contains(feedGroup) { return }
+    if let feedGroup, !asksForTokens || call.user.groups.contains(feedGroup) { return }
     throw HTTPFailure(
       .forbidden, "forbidden", "The feed is for back ends: principals of the group that the server names.",
       reason: "feed")

@@ -58,7 +58,7 @@ extension ServerServices {
     var cursor: String?
     for _ in 0..<Self.pageLimit {
       let page = try await service.queryPage(
-        space: call.space, principal: call.principal, query, after: cursor)
+        space: call.space, user: call.user, query, after: cursor)
       try lists.append(contentsOf: page.records.map { try UserList($0) })
       guard let next = page.next else { return lists }
       cursor = next
@@ -111,7 +111,7 @@ extension ServerServices {
 
   private func storedList(_ call: ServerContext) async throws -> UserList {
     let id = RecordID(type: UserList.typeName, id: call.names["id"] ?? "")
-    let found = try await service.record(space: call.space, principal: call.principal, id)
+    let found = try await service.record(space: call.space, user: call.user, id)
     guard let found, !found.isDeleted else { throw Self.absent(found) }
     return try UserList(found)
   }

@@ -24,7 +24,7 @@ extension ServerServices {
   private func query(_ call: ServerContext) async throws -> ServerResponse {
     let (query, cursor) = try queryDocument(call)
     let page = try await service.queryPage(
-      space: call.space, principal: call.principal, query, after: cursor)
+      space: call.space, user: call.user, query, after: cursor)
     return ServerResponse.object { writer in
       writer.key("records")
       writer.beginArray()
@@ -43,7 +43,7 @@ extension ServerServices {
 
   private func count(_ call: ServerContext) async throws -> ServerResponse {
     let (query, _) = try queryDocument(call)
-    let count = try await service.count(space: call.space, principal: call.principal, query)
+    let count = try await service.count(space: call.space, user: call.user, query)
     return ServerResponse.object { writer in
       writer.key("count")
       writer.value(count)

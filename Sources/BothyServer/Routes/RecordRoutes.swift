@@ -54,7 +54,7 @@ extension ServerServices {
 
   /// Returns the server's record, a tombstone included, or `nil` if the caller can't see it.
   func current(_ call: ServerContext) async throws -> ServerRecord? {
-    try await service.record(space: call.space, principal: call.principal, call.recordID)
+    try await service.record(space: call.space, user: call.user, call.recordID)
   }
 
   static func answer(_ record: ServerRecord, status: HTTPResponse.Status = .ok) -> ServerResponse {

@@ -67,7 +67,7 @@ extension ServerServices {
       ?? ServerRecord(
         id: call.recordID, container: input.container, version: version, modified: modified,
         created: modified,
-        owner: call.principal.name, fields: FieldsDocument(input.fields))
+        owner: call.user.name, fields: FieldsDocument(input.fields))
     var answer = Self.answer(record, status: .created)
     answer.headers[.location] = Self.location(call)
     return answer
@@ -92,7 +92,7 @@ extension ServerServices {
   func perform(
     _ call: ServerContext, _ operation: SyncOperation, _ preconditions: Preconditions
   ) async throws -> (version: String, modified: Int64, record: ServerRecord?) {
-    let verdict = try await service.perform(space: call.space, principal: call.principal, operation)
+    let verdict = try await service.perform(space: call.space, user: call.user, operation)
     metrics.operation(verdict)
     switch verdict {
     case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):

@@ -18,7 +18,7 @@ package struct PermissionCondition: Sendable, Hashable {
     /// The search as text, which distinguishes it from others.
     package let id: String
     /// The fields that name the caller.
-    package var callers: [Caller] = []
+    package var callers: [CallerField] = []
     /// The fields with values of the record that it is decided for.
     package var links: [Link] = []
     /// The rest of the condition, on the membership's own fields.
@@ -32,7 +32,7 @@ package struct PermissionCondition: Sendable, Hashable {
   }
 
   /// A field of a membership that names the caller.
-  package struct Caller: Sendable, Hashable {
+  package struct CallerField: Sendable, Hashable {
     /// The field, which has an index.
     package let field: String
     /// True if it has the name of a group.

@@ -242,9 +242,9 @@ enum FileOwner {
 
   static func stored(in transaction: ReadTransaction) throws -> AccountID? {
     guard let space = try SyncValues.value("owner.space", in: transaction),
-      let principal = try SyncValues.value("owner.principal", in: transaction)
+      let user = try SyncValues.value("owner.principal", in: transaction)
     else { return nil }
-    return AccountID(space: space, user: principal)
+    return AccountID(space: space, user: user)
   }
 
   /// Returns the owner of a file and the number of its pending changes. It doesn't open the file as a store, and

@@ -119,8 +119,8 @@ struct PendingDocument {
     }
     self.device = device
     self.schema = try StoreSchema(json: schema.canonicalText)
-    if let space = document["space"]?.stringValue, let principal = document["principal"]?.stringValue {
-      owner = AccountID(space: space, user: principal)
+    if let space = document["space"]?.stringValue, let user = document["principal"]?.stringValue {
+      owner = AccountID(space: space, user: user)
     }
     for entry in entries {
       guard let read = Entry(json: entry) else {

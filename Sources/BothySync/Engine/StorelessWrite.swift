@@ -155,7 +155,7 @@ extension SyncRunner {
         to: [operation], and: secrets, isConfidential: remote.isConfidential)
     let response = try await remote.exchange(
       SyncRequest(
-        device: device, schemaVersion: store.schema.version, operations: sent, principal: owner?.user))
+        device: device, schemaVersion: store.schema.version, operations: sent, user: owner?.user))
     switch response.outcomes.first?.verdict {
     case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):
       return .made(version: version, modified: modified, record)

@@ -237,7 +237,7 @@ extension SyncRunner {
           pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next ?? other) },
           limit: configuration.pageSize,
           oldestOpen: try batch.items.isEmpty ? nil : OutboxQueue.oldestOperation(in: transaction),
-          principal: owner?.user),
+          user: owner?.user),
         batch: batch,
         secrets: try SecretAttachment.secrets(of: batch.operations, in: transaction),
         holdsBack: (isReading || isWaiting) && request.scope != .pull || batch.holdsGroups,
@@ -303,7 +303,7 @@ extension SyncRunner {
       var applier = PushResultApplier(
         transaction: transaction, clock: clock, configuration: configuration, decisions: decisions)
       applier.history = response.history
-      applier.principal = response.principal
+      applier.user = response.user
       applier.isPulling = !plan.request.pulls.isEmpty
       applier.timing = timing
       try applier.settle(plan.batch, response.outcomes)

@@ -27,7 +27,7 @@ struct PushResultApplier {
   var answers: [RecordID: ServerRecord] = [:]
   var outcomes: [RecordID: SentValues.Decided] = [:]
   /// The device's user as the server names it, who owns the records created here.
-  var principal: String?
+  var user: String?
 
   /// A decision is valid for the revision it was made on.
   struct ConflictDecision: Sendable {
@@ -149,7 +149,7 @@ struct PushResultApplier {
   private func metadata(of operation: SyncOperation, _ modified: Int64) -> RecordMetadata {
     let isNew = operation.kind == .insert
     return RecordMetadata(
-      created: isNew ? modified : nil, modified: modified, owner: isNew ? principal : nil)
+      created: isNew ? modified : nil, modified: modified, owner: isNew ? user : nil)
   }
 
   /// Returns the server's fields after an operation that it answered without fields.
@@ -171,7 +171,7 @@ struct PushResultApplier {
       container: operation.container ?? (isNew ? nil : entry.base?.container ?? entry.container)
         ?? entry.id.type,
       version: version, modified: modified, created: isNew ? modified : entry.origin.createdTime,
-      owner: isNew ? principal : entry.origin.owner,
+      owner: isNew ? user : entry.origin.owner,
       fields: try Self.result(of: operation, on: entry.base),
       sharing: operation.sharing?.applied(to: known) ?? known)
   }

@@ -31,7 +31,7 @@ struct BoundRemote: CompleteRemote {
     guard !binding.isSignedOut, !store.file.isGone else { throw Self.signedOut }
     var request = request
     request.history = binding.history
-    request.principal = request.principal ?? binding.owner?.user
+    request.user = request.user ?? binding.owner?.user
     let sent = request
     let response = try await reachability.noting(within: limit, clock) { () throws(RemoteError) in
       try await remote.exchange(sent)
@@ -46,11 +46,11 @@ struct BoundRemote: CompleteRemote {
       }
     }
     let isNew = binding.history?.epoch.isEmpty ?? true
-    guard isNew && binding.history != found || binding.owner == nil && response.principal != nil else {
+    guard isNew && binding.history != found || binding.owner == nil && response.user != nil else {
       return response
     }
     // If this isn't noted, the next answer is.
-    try? await store.write(origin: .remote) { try ServerBinding.bind(found, response.principal, in: $0) }
+    try? await store.write(origin: .remote) { try ServerBinding.bind(found, response.user, in: $0) }
     return response
   }
 
@@ -118,7 +118,7 @@ struct BoundRemote: CompleteRemote {
 extension FileIdentity {
   fileprivate init(_ binding: ServerBinding) {
     self.init(
-      server: binding.history?.server, space: binding.history?.space, principal: binding.owner?.user)
+      server: binding.history?.server, space: binding.history?.space, user: binding.owner?.user)
   }
 }
 
@@ -308,10 +308,10 @@ struct ServerBinding: Sendable, Equatable {
 
   /// Binds a file that was bound to nothing. A file that was synced before files were bound keeps the epoch of its
   /// cursors.
-  static func bind(_ found: ServerHistory, _ principal: String?, in transaction: WriteTransaction) throws {
+  static func bind(_ found: ServerHistory, _ user: String?, in transaction: WriteTransaction) throws {
     let known = try load(in: transaction)
-    if known.owner == nil, let principal {
-      _ = try FileOwner.bind(AccountID(space: found.space, user: principal), in: transaction)
+    if known.owner == nil, let user {
+      _ = try FileOwner.bind(AccountID(space: found.space, user: user), in: transaction)
     }
     guard known.history?.epoch.isEmpty ?? true else { return }
     var history = found

@@ -22,7 +22,7 @@ extension SyncService {
   ///   - now: the time of the request, which all tries share.
   ///   - preview: returns the writes to decide, from a snapshot.
   func deciding<Result: Sendable>(
-    _ operations: [SyncOperation], _ space: String, _ principal: Principal, at now: Int64,
+    _ operations: [SyncOperation], _ space: String, _ user: Caller, at now: Int64,
     preview: @escaping @Sendable (any ServerSnapshot, WriteDecisions) throws -> [ProposedWrite],
     write: @escaping @Sendable (any ServerTransaction, WriteDecisions?) throws -> WriteAttempt<Result>
   ) async throws -> Result {
@@ -33,7 +33,7 @@ extension SyncService {
     while true {
       round += 1
       if !open.isEmpty {
-        let proposal = WriteProposal(space: space, principal: principal, time: now, writes: open)
+        let proposal = WriteProposal(space: space, user: user, time: now, writes: open)
         decisions?.add(try await answers(to: proposal), on: open)
         try await keepBlobs(namedIn: decisions?.amendedFields ?? [], in: space)
       }

@@ -35,7 +35,7 @@ public struct WriteProposal: Sendable, Hashable {
   /// The sender of the request.
   ///
   /// Its name is `nil` for a request without a token.
-  public var principal: Principal
+  public var user: Caller
   /// The server's time, in milliseconds since 1970.
   ///
   /// It is the time of the request, so all calls for it have the same.
@@ -48,9 +48,9 @@ public struct WriteProposal: Sendable, Hashable {
   /// Makes a proposal, for tests of a rule.
   ///
   /// - Parameter time: milliseconds since 1970.
-  public init(space: String, principal: Principal, time: Int64, writes: [ProposedWrite]) {
+  public init(space: String, user: Caller, time: Int64, writes: [ProposedWrite]) {
     self.space = space
-    self.principal = principal
+    self.user = user
     self.time = time
     self.writes = writes
   }

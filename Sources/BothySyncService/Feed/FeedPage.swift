@@ -24,7 +24,7 @@ public struct FeedChange: Sendable, Hashable {
   /// `nil` also for a move that isn't remembered.
   public var movedFrom: String?
   /// The user who made the change; `nil` for a request without a token, and for a change that isn't remembered.
-  public var principal: String?
+  public var user: String?
   /// The time of the change by the server's clock, in milliseconds since 1970; `nil` if the change isn't remembered.
   public var time: Int64?
   /// The names of the fields that were set or cleared.
@@ -42,7 +42,7 @@ public struct FeedChange: Sendable, Hashable {
     id = entry.record
     container = entry.container
     movedFrom = entry.movedFrom
-    principal = entry.principal
+    user = entry.user
     time = entry.time
     fields = entry.fields
     self.record = record
@@ -102,7 +102,7 @@ extension FeedChange {
       writer.members(id)
       writer.member("container", container)
       if let movedFrom { writer.member("movedFrom", movedFrom) }
-      if let principal { writer.member("principal", principal) }
+      if let user { writer.member("principal", user) }
       if let time { writer.member("time", time) }
       writer.key("fields")
       writer.beginArray()

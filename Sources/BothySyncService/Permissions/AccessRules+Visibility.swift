@@ -10,8 +10,8 @@ extension AccessRules {
       conditions[.read, $0.name] == nil && isRestricted($0.permissions?.read, viewer)
     }
     var filter = VisibilityFilter(
-      restrictedTypes: Set(restricted.map(\.name)), owner: viewer.principal.name,
-      names: viewer.principal.names, lists: viewer.lists)
+      restrictedTypes: Set(restricted.map(\.name)), owner: viewer.user.name,
+      names: viewer.user.names, lists: viewer.lists)
     filter.fewChanges = fewHiddenChanges
     return filter
   }
@@ -20,7 +20,7 @@ extension AccessRules {
   private func isRestricted(_ access: Permissions.Access?, _ viewer: Viewer) -> Bool {
     switch access {
     case nil, .anyone?: false
-    case .authenticated?: viewer.principal.name == nil
+    case .authenticated?: viewer.user.name == nil
     case .owner?, .shared?, .nobody?: true
     }
   }

@@ -145,7 +145,7 @@ typealias AccessAction = Permissions.Action
 
 /// The user of a request, with the lists that it is a member of, and its memberships.
 struct Viewer: Sendable {
-  var principal: Principal
+  var user: Caller
   var lists: Set<String> = []
   /// The memberships that conditions of the schema look for.
   var memberships = Memberships()
@@ -153,7 +153,7 @@ struct Viewer: Sendable {
   /// Returns true if this sharing includes the user.
   func isIncluded(in sharing: Audience) -> Bool {
     guard !sharing.isEmpty else { return false }
-    return principal.names.contains(where: sharing.users.hasName)
+    return user.names.contains(where: sharing.users.hasName)
       || sharing.lists.contains(where: lists.hasName)
   }
 }
@@ -200,9 +200,9 @@ extension AccessRules {
       }
     switch access {
     case .anyone: return true
-    case .authenticated: return viewer.principal.name != nil
+    case .authenticated: return viewer.user.name != nil
     case .owner, .shared:
-      guard let name = viewer.principal.name else { return false }
+      guard let name = viewer.user.name else { return false }
       return action == .create || owner.isSameName(as: name)
         || access == .shared && viewer.isIncluded(in: sharing)
     case .nobody: return false

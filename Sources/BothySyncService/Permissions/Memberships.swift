@@ -17,20 +17,20 @@ struct Memberships: Sendable {
     }
   }
 
-  private let principal: Principal
+  private let user: Caller
   private var found: [String: Found] = [:]
 
   /// Makes those of a user without any.
-  init() { principal = .anonymous }
+  init() { user = .anonymous }
 
   /// Reads the memberships of a user.
-  init(of principal: Principal, _ rules: AccessRules, in storage: any ServerSnapshot) throws {
-    self.principal = principal
+  init(of user: Caller, _ rules: AccessRules, in storage: any ServerSnapshot) throws {
+    self.user = user
     for membership in rules.conditions.memberships {
-      guard let query = membership.query(for: principal) else { continue }
+      guard let query = membership.query(for: user) else { continue }
       var some = Found()
       try storage.select(query, schema: rules.schema(for: query.type)) { entry in
-        let links = membership.links(entry.record, principal, rules)
+        let links = membership.links(entry.record, user, rules)
         some.set(links.flatMap(Self.text), of: entry.record.id)
         return true
       }
@@ -41,7 +41,7 @@ struct Memberships: Sendable {
   /// Follows a change of a record that may be a membership.
   mutating func follow(_ record: ServerRecord, _ rules: AccessRules) {
     for membership in rules.conditions.memberships where membership.type.name == record.id.type {
-      let links = membership.links(record, principal, rules)
+      let links = membership.links(record, user, rules)
       found[membership.id, default: Found()].set(links.flatMap(Self.text), of: record.id)
     }
   }

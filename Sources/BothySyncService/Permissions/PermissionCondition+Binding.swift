@@ -31,7 +31,7 @@ extension PermissionCondition {
       }
     case .relates(let field, let relation, _):
       if isAudience(field) { return isNegated ? .none : tree }
-      return Self.bound(field, relation, viewer.principal)
+      return Self.bound(field, relation, viewer.user)
     case .exists(let name, let condition):
       return isNegated ? .none : links(of: name, condition, viewer) ?? .all
     case .matches: return unknown
@@ -39,7 +39,7 @@ extension PermissionCondition {
       .beginsWith(let field, _, _), .includes(let field, _):
       if isAudience(field) { return unknown }
       guard field == OpenValue.name || field == OpenValue.groups else { return tree }
-      return isMet(tree, by: viewer.principal) ? .all : .none
+      return isMet(tree, by: viewer.user) ? .all : .none
     case .near, .inside, .compareFields: return tree
     }
   }
@@ -50,23 +50,23 @@ extension PermissionCondition {
   }
 
   /// Decides a condition on the user alone.
-  private func isMet(_ tree: ConditionTree, by principal: Principal) -> Bool {
+  private func isMet(_ tree: ConditionTree, by user: Caller) -> Bool {
     tree.evaluate(type) { name in
-      if name == OpenValue.name { return principal.name.map { .text($0) } ?? .null }
-      return .list(principal.name == nil ? [] : principal.groups.sorted())
+      if name == OpenValue.name { return user.name.map { .text($0) } ?? .null }
+      return .list(user.name == nil ? [] : user.groups.sorted())
     }
   }
 
   /// Returns a relation to the user as a comparison with its values. A user without a name equals nothing.
   private static func bound(
-    _ field: String, _ relation: ConditionTree.Relation, _ principal: Principal
+    _ field: String, _ relation: ConditionTree.Relation, _ user: Caller
   ) -> ConditionTree {
-    guard let name = principal.name else { return relation == .compares(.notEqual) ? .all : .none }
+    guard let name = user.name else { return relation == .compares(.notEqual) ? .all : .none }
     switch relation {
     case .compares(let comparison): return .compare(field: field, comparison, .text(name))
     case .isOneOf:
-      return principal.groups.isEmpty
-        ? .none : .oneOf(field: field, principal.groups.sorted().map { .text($0) })
+      return user.groups.isEmpty
+        ? .none : .oneOf(field: field, user.groups.sorted().map { .text($0) })
     case .includes: return .includes(field: field, name)
     }
   }

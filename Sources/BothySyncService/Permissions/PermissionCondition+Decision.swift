@@ -6,7 +6,7 @@ extension PermissionCondition {
   func allows(_ record: ServerRecord, _ viewer: Viewer, _ rules: AccessRules) -> Bool {
     let needsFields = names.contains { type[$0] != nil }
     guard
-      let values = DecidedValues(record, type, viewer.principal, rules, needsFields: needsFields, viewer)
+      let values = DecidedValues(record, type, viewer.user, rules, needsFields: needsFields, viewer)
     else { return false }
     return tree.evaluate(type, values.value) { name, condition in
       let membership = memberships.first { $0.type.name == name && $0.condition == condition }
@@ -18,13 +18,13 @@ extension PermissionCondition {
 
 extension PermissionCondition.Membership {
   /// Returns the query for the records that name a user, or `nil` if none can.
-  func query(for principal: Principal) -> AnyQuery? {
-    guard let name = principal.name else { return nil }
+  func query(for user: Caller) -> AnyQuery? {
+    guard let name = user.name else { return nil }
     var parts: [ConditionTree] = []
     for caller in callers {
       if caller.isGroup {
-        guard !principal.groups.isEmpty else { return nil }
-        parts.append(.oneOf(field: caller.field, principal.groups.sorted().map { .text($0) }))
+        guard !user.groups.isEmpty else { return nil }
+        parts.append(.oneOf(field: caller.field, user.groups.sorted().map { .text($0) }))
       } else {
         parts.append(.compare(field: caller.field, .equal, .text(name)))
       }
@@ -36,9 +36,9 @@ extension PermissionCondition.Membership {
 
   /// Returns the values by which a record links the user to others. Returns `nil` if it doesn't name the user or
   /// doesn't meet the condition.
-  func links(_ record: ServerRecord, _ principal: Principal, _ rules: AccessRules) -> [FieldValue]? {
+  func links(_ record: ServerRecord, _ user: Caller, _ rules: AccessRules) -> [FieldValue]? {
     guard !record.isDeleted, record.id.type == type.name,
-      let values = DecidedValues(record, type, principal, rules)
+      let values = DecidedValues(record, type, user, rules)
     else { return nil }
     for caller in callers {
       let relation = caller.isGroup ? ConditionTree.Relation.isOneOf : .compares(.equal)
@@ -55,7 +55,7 @@ extension PermissionCondition.Membership {
 struct DecidedValues {
   private let record: ServerRecord
   private let type: TypeSchema
-  private let principal: Principal
+  private let user: Caller
   private let viewer: Viewer?
   private var fields: [String: JSONValue] = [:]
 
@@ -65,12 +65,12 @@ struct DecidedValues {
   ///   - needsFields: false if the condition has metadata alone, so that the fields aren't parsed.
   ///   - viewer: the user with its lists. Without one nothing has an audience.
   init?(
-    _ record: ServerRecord, _ type: TypeSchema, _ principal: Principal, _ rules: AccessRules,
+    _ record: ServerRecord, _ type: TypeSchema, _ user: Caller, _ rules: AccessRules,
     needsFields: Bool = true, _ viewer: Viewer? = nil
   ) {
     self.record = record
     self.type = type
-    self.principal = principal
+    self.user = user
     self.viewer = viewer
     guard needsFields else { return }
     // A record that can't be read counts as hidden.
@@ -85,8 +85,8 @@ struct DecidedValues {
       return fields[name].flatMap { try? FieldValue(json: $0, kind: field.kind) } ?? .null
     }
     switch name {
-    case OpenValue.name: return principal.name.map { .text($0) } ?? .null
-    case OpenValue.groups: return .list(principal.name == nil ? [] : principal.groups.sorted())
+    case OpenValue.name: return user.name.map { .text($0) } ?? .null
+    case OpenValue.groups: return .list(user.name == nil ? [] : user.groups.sorted())
     case "audience", "_audience": return audience
     default: break
     }
@@ -103,7 +103,7 @@ struct DecidedValues {
   /// The users of the audience by name, and the user of the request also if a group or list includes it.
   private var audience: FieldValue {
     var names = record.sharing.users
-    if let viewer, let name = principal.name, viewer.isIncluded(in: record.sharing) { names.insert(name) }
+    if let viewer, let name = user.name, viewer.isIncluded(in: record.sharing) { names.insert(name) }
     return .list(names.sorted())
   }
 }

@@ -49,7 +49,7 @@ struct PermissionTable: Sendable {
   func mark(of type: String, for viewer: Viewer) -> String? {
     guard let condition = self[.read, type], let mark = marks[type] else { return nil }
     var parts = [mark]
-    if condition.usesGroups { parts += viewer.principal.names.dropFirst() }
+    if condition.usesGroups { parts += viewer.user.names.dropFirst() }
     if condition.usesAudience { parts += ["lists"] + viewer.lists.sorted() }
     for membership in condition.memberships {
       parts += [membership.id] + viewer.memberships.texts(of: membership)

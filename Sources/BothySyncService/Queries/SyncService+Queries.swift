@@ -28,17 +28,17 @@ extension SyncService {
   /// if that is larger, and limited to the bytes of one answer.
   ///
   /// Costs and throws like `queryPage`, which also shows if others follow.
-  public func query(space: String, principal: Principal, _ query: AnyQuery) async throws -> [ServerRecord] {
-    try await queryPage(space: space, principal: principal, query).records
+  public func query(space: String, user: Caller, _ query: AnyQuery) async throws -> [ServerRecord] {
+    try await queryPage(space: space, user: user, query).records
   }
 
-  /// Like `query(space:principal:_:)`, but also returns true if more records follow. An offset requests them.
+  /// Like `query(space:user:_:)`, but also returns true if more records follow. An offset requests them.
   ///
   /// The storage passes by the records of an offset again, so cursors of `queryPage` cost less.
   public func queryAnswer(
-    space: String, principal: Principal, _ query: AnyQuery
+    space: String, user: Caller, _ query: AnyQuery
   ) async throws -> (records: [ServerRecord], more: Bool) {
-    let page = try await queryPage(space: space, principal: principal, query)
+    let page = try await queryPage(space: space, user: user, query)
     return (page.records, page.more)
   }
 
@@ -58,7 +58,7 @@ extension SyncService {
   /// - Throws: `BothyError` for a query that doesn't fit the schema. `SyncServiceError` `.badCursor` for a cursor of
   ///   another query, and `.tooExpensive` after `AccessRules.queryTime`. `CancellationError` if the task is cancelled.
   public func queryPage(
-    space: String, principal: Principal, _ query: AnyQuery, after cursor: String? = nil
+    space: String, user: Caller, _ query: AnyQuery, after cursor: String? = nil
   ) async throws -> QueryPage {
     try query.checkSize()
     let schema = rules.schema(for: query.type)
@@ -71,9 +71,9 @@ extension SyncService {
     let indexing = FieldIndexing(wanted: rules.fieldIndexes)
     let (page, isBehind) = try await storage.search(space: space, within: rules.queryTime) { storage in
       var page = QueryPage()
-      guard try mayShow(query.type, to: viewer(principal, in: storage)) else { return (page, false) }
+      guard try mayShow(query.type, to: viewer(user, in: storage)) else { return (page, false) }
       var (left, isFull) = (rules.answerSize, false)
-      try selection(final, principal, in: storage).records(after: start, in: storage) { entry in
+      try selection(final, user, in: storage).records(after: start, in: storage) { entry in
         isFull = page.records.count == limit
         page.more = !isFull && left <= 0
         if page.more || isFull { return false }
@@ -93,9 +93,9 @@ extension SyncService {
   }
 
   private func selection(
-    _ query: AnyQuery, _ principal: Principal, in storage: any ServerSnapshot
+    _ query: AnyQuery, _ user: Caller, in storage: any ServerSnapshot
   ) throws -> ServerSelection {
-    let (rules, viewer) = (rules, try viewer(principal, in: storage))
+    let (rules, viewer) = (rules, try viewer(user, in: storage))
     return try ServerSelection(
       rules.narrowed(query, for: viewer), rules.schema(for: query.type),
       isRestricted: readersDiffer(of: query.type),
@@ -120,11 +120,11 @@ extension SyncService {
   ///
   /// Records that the user can't see aren't counted. 0 also for a type of which the user may see none. Throws like
   /// `queryPage`, except for cursors.
-  public func count(space: String, principal: Principal, _ query: AnyQuery) async throws -> Int {
+  public func count(space: String, user: Caller, _ query: AnyQuery) async throws -> Int {
     try query.checkSize()
-    guard mayShow(query.type, to: Viewer(principal: principal)) else { return 0 }
+    guard mayShow(query.type, to: Viewer(user: user)) else { return 0 }
     return try await storage.search(space: space, within: rules.queryTime) { storage in
-      try selection(query, principal, in: storage).count(in: storage)
+      try selection(query, user, in: storage).count(in: storage)
     }
   }
 }

@@ -19,7 +19,7 @@ public protocol ServerMaintenance: ServerStorage {
   /// Returns the users who own records or are in lists, by name. Reads the space.
   ///
   /// Groups are among them, as members of lists. Users who own nothing and are in no list are missing.
-  func principals(of space: String) async throws -> [PrincipalStatistics]
+  func users(of space: String) async throws -> [UserStatistics]
   /// Deletes the space with its whole content.
   ///
   /// The cost grows with the content, in one transaction. Blobs and secrets are in vaults of their own, and stay. To
@@ -146,19 +146,19 @@ public struct SpaceStatistics: Sendable, Hashable {
 /// The content of a space that concerns one user.
 ///
 /// Records that are shared with the user aren't counted.
-public struct PrincipalStatistics: Sendable, Hashable {
+public struct UserStatistics: Sendable, Hashable {
   /// The user's name in records and lists.
   ///
   /// A group has the prefix `group:`.
-  public var principal: String
+  public var user: String
   /// The number of live records that it owns.
   public var records: Int
   /// The number of lists that it is a member of.
   public var lists: Int
 
   /// Makes statistics, for storages.
-  public init(principal: String, records: Int, lists: Int) {
-    self.principal = principal
+  public init(user: String, records: Int, lists: Int) {
+    self.user = user
     self.records = records
     self.lists = lists
   }

@@ -81,7 +81,7 @@ extension SQLiteServerStorage: ServerMaintenance {
   /// Returns the users who own records or are in lists, by name. Reads every record of the space.
   ///
   /// Groups of lists are among them, with their prefix.
-  public func principals(of space: String) async throws -> [PrincipalStatistics] {
+  public func users(of space: String) async throws -> [UserStatistics] {
     try await database.read { database in
       let rows = try Row.fetchCursor(
         database,
@@ -93,9 +93,9 @@ extension SQLiteServerStorage: ServerMaintenance {
             SELECT principal, 0, count(*) FROM member WHERE space = ?1 GROUP BY principal)
           GROUP BY name ORDER BY name
           """, arguments: [space])
-      var found: [PrincipalStatistics] = []
+      var found: [UserStatistics] = []
       while let row = try rows.next() {
-        found.append(PrincipalStatistics(principal: row[0], records: row[1], lists: row[2]))
+        found.append(UserStatistics(user: row[0], records: row[1], lists: row[2]))
       }
       return found
     }

@@ -20,7 +20,7 @@ extension SQLiteServerTransaction {
       insert.bind(entry.record.id, at: 5)
       insert.bind(entry.kind.number, at: 6)
       insert.bind(entry.movedFrom, at: 7)
-      insert.bind(entry.principal, at: 8)
+      insert.bind(entry.user, at: 8)
       insert.bind(entry.time, at: 9)
       insert.bind(entry.fields.joined(separator: "\u{1f}"), at: 10)
       try insert.run()
@@ -74,7 +74,7 @@ extension SQLiteServerTransaction {
         HistoryEntry(
           position: select.int(at: 0), kind: ChangeKind(number: select.int(at: 4)),
           record: RecordID(type: select.text(at: 2) ?? "", id: select.text(at: 3) ?? ""),
-          container: select.text(at: 1) ?? "", movedFrom: select.text(at: 5), principal: select.text(at: 6),
+          container: select.text(at: 1) ?? "", movedFrom: select.text(at: 5), user: select.text(at: 6),
           time: select.int(at: 7),
           fields: (select.text(at: 8) ?? "").split(separator: "\u{1f}").map(String.init)))
     }

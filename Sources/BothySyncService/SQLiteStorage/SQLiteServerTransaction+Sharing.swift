@@ -2,8 +2,8 @@ import BothyStore
 
 /// Lists, the records that are shared with them, and notices.
 extension SQLiteServerTransaction {
-  func lists(of principal: String) throws -> Set<String> {
-    try texts("SELECT list FROM member WHERE space = ? AND principal = ?", principal)
+  func lists(of user: String) throws -> Set<String> {
+    try texts("SELECT list FROM member WHERE space = ? AND principal = ?", user)
   }
 
   func members(of list: String) throws -> Set<String> {
@@ -34,14 +34,14 @@ extension SQLiteServerTransaction {
     return found
   }
 
-  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
+  func notices(for user: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
     let select = try PreparedStatement(
       """
       SELECT position, type, id FROM notice WHERE space = ? AND principal = ? AND position > ?
       ORDER BY position LIMIT ?
       """, in: database)
     select.bind(space, at: 1)
-    select.bind(principal, at: 2)
+    select.bind(user, at: 2)
     select.bind(position, at: 3)
     select.bind(Int64(limit ?? -1), at: 4)
     defer { select.reset() }
@@ -49,7 +49,7 @@ extension SQLiteServerTransaction {
     while try select.step() {
       found.append(
         VisibilityNotice(
-          position: select.int(at: 0), principal: principal,
+          position: select.int(at: 0), user: user,
           record: RecordID(type: select.text(at: 1) ?? "", id: select.text(at: 2) ?? "")))
     }
     return found
@@ -70,7 +70,7 @@ extension SQLiteServerTransaction {
     let insert = try PreparedStatement("INSERT OR REPLACE INTO notice VALUES (?, ?, ?, ?, ?)", in: database)
     insert.bind(space, at: 1)
     for notice in notices {
-      insert.bind(notice.principal, at: 2)
+      insert.bind(notice.user, at: 2)
       insert.bind(notice.position, at: 3)
       insert.bind(notice.record.type, at: 4)
       insert.bind(notice.record.id, at: 5)

@@ -274,7 +274,7 @@ struct OperationBatch {
       HistoryEntry(
         position: head, kind: operation.kind, record: operation.record, container: record.container,
         movedFrom: before.isSameName(as: record.container) ? nil : before,
-        principal: evaluator.viewer.principal.name,
+        user: evaluator.viewer.user.name,
         time: evaluator.now, fields: fields))
   }
 
@@ -301,7 +301,7 @@ struct OperationBatch {
     let known = seen?.sharing.lists ?? []
     return change.add.lists.subtracting(known).sorted().first { id in
       guard let list = records[UserList.recordID(id)]?.record, !list.isDeleted else { return true }
-      return list.owner == nil || !list.owner.isSameName(as: evaluator.viewer.principal.name)
+      return list.owner == nil || !list.owner.isSameName(as: evaluator.viewer.user.name)
     }
   }
 

@@ -8,8 +8,8 @@ package struct OperationEvaluator {
   let now: Int64
 
   /// - Parameter lists: The lists that the user is a member of.
-  package init(rules: AccessRules, principal: Principal, lists: Set<String> = [], now: Int64) {
-    self.init(rules: rules, viewer: Viewer(principal: principal, lists: lists), now: now)
+  package init(rules: AccessRules, user: Caller, lists: Set<String> = [], now: Int64) {
+    self.init(rules: rules, viewer: Viewer(user: user, lists: lists), now: now)
   }
 
   init(rules: AccessRules, viewer: Viewer, now: Int64) {
@@ -89,11 +89,11 @@ package struct OperationEvaluator {
     if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
     let record = ServerRecord(
       id: operation.record, container: operation.container, version: "", modified: time(operation),
-      created: time(operation), owner: current?.owner ?? viewer.principal.name, fields: document,
+      created: time(operation), owner: current?.owner ?? viewer.user.name, fields: document,
       sharing: shared(operation, current?.sharing ?? .nobody))
     if !isAmended, let refusal = refusal(of: operation, creating: record) { return .reject(refusal) }
     // The device receives the fields that it can't know of a record that was deleted before.
-    let isOthers = !record.owner.isSameName(as: viewer.principal.name)
+    let isOthers = !record.owner.isSameName(as: viewer.user.name)
     return .store(
       record, fieldsDiffer: fields.count != sent.count || !(current?.sharing ?? .nobody).isEmpty || isOthers)
   }
@@ -174,7 +174,7 @@ package struct OperationEvaluator {
       case .delete: .delete
       }
     // A new record belongs to its creator. A record without an owner belongs to none.
-    let owner = current.map(\.owner) ?? viewer.principal.name
+    let owner = current.map(\.owner) ?? viewer.user.name
     let sharing = current?.sharing ?? .nobody
     let isAbsent = operation.kind == .update && current == nil && hidesSome(type)
     if isAbsent || !allows(action, type, current, owner: owner, sharing) && !onlyShares(operation) {
@@ -220,7 +220,7 @@ package struct OperationEvaluator {
   /// Returns true if an operation changes the audience otherwise than by leaving it.
   private func changesAudience(_ operation: SyncOperation) -> Bool {
     guard let change = operation.sharing, operation.kind != .delete else { return false }
-    let leaves = SharingChange(remove: Audience(users: Set([viewer.principal.name].compactMap { $0 })))
+    let leaves = SharingChange(remove: Audience(users: Set([viewer.user.name].compactMap { $0 })))
     return change != leaves && !change.isEmpty
   }
 

@@ -26,8 +26,8 @@ struct OperationIdentity {
   let device: String
   private let formerDevice: String
 
-  init(_ device: String, of principal: Principal) {
-    let name = principal.name ?? ""
+  init(_ device: String, of user: Caller) {
+    let name = user.name ?? ""
     // The length distinguishes `ab` + `c` from `a` + `bc`.
     self.device = "\(name.utf8.count):\(name)\(device)"
     formerDevice = device

@@ -155,13 +155,13 @@ public protocol ServerSnapshot {
   func entryCounts(in ranges: [FieldEntryRange], limit: Int) throws -> [Int]
 
   /// Returns the ids of the lists that a user is a member of.
-  func lists(of principal: String) throws -> Set<String>
+  func lists(of user: String) throws -> Set<String>
   /// Returns the members of a list, by name, as `setMembers` stored them. Returns none for a missing list.
   func members(of list: String) throws -> Set<String>
   /// Returns at most `limit` of the records that are shared with a list, in any order.
   func records(sharedWith list: String, limit: Int) throws -> [RecordID]
   /// Returns at most `limit` notices for a user after `position`, in position order; `nil` returns all.
-  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice]
+  func notices(for user: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice]
 }
 
 extension ServerSnapshot {

@@ -31,11 +31,11 @@ extension SyncService {
   /// - Throws: `SyncServiceError` `.tooExpensive` after `AccessRules.scanTime`, and `.answerTooLarge` if the containers
   ///   have more bytes than `AccessRules.answerSize`. Request a smaller scope then.
   ///   `CancellationError` if the task is cancelled.
-  public func containers(space: String, principal: Principal, _ scope: SyncScope) async throws
+  public func containers(space: String, user: Caller, _ scope: SyncScope) async throws
     -> [ContainerSummary]
   {
     try await storage.search(space: space, within: rules.scanTime) { storage in
-      let viewer = try viewer(principal, in: storage)
+      let viewer = try viewer(user, in: storage)
       var summaries: [ExactText: ContainerSummary] = [:]
       var budget = ListBudget(bytes: rules.answerSize, advice: "Ask for the containers below one of them.")
       try forEachVisibleRecord(in: scope, viewer, storage) { entry in

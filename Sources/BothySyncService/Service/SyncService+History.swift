@@ -11,12 +11,12 @@ extension SyncService {
 
   /// Returns the last changes with user and time, newest first, of records that the user may see now. Reads remembered
   /// changes until the page has enough visible ones. Hidden ones neither count nor end a page.
-  package func history(space: String, principal: Principal, _ query: HistoryQuery) async throws
+  package func history(space: String, user: Caller, _ query: HistoryQuery) async throws
     -> ChangeHistory
   {
     let limit = max(1, min(query.limit, Self.historyPageLimit))
     return try await storage.search(space: space, within: rules.queryTime) { storage in
-      let viewer = try viewer(principal, in: storage)
+      let viewer = try viewer(user, in: storage)
       var query = query
       query.limit = max(limit + 1, Self.historyPiece)
       var shown: [HistoryEntry] = []
@@ -45,9 +45,9 @@ extension SyncService {
     try known.isContinued(by: here) && snapshot.has(known.position)
   }
 
-  func tell(_ response: inout SyncResponse, _ history: ServerHistory, _ principal: Principal) {
+  func tell(_ response: inout SyncResponse, _ history: ServerHistory, _ user: Caller) {
     response.history = history
-    response.principal = principal.name
+    response.user = user.name
   }
 
   /// Throws `SyncServiceError` `.otherServer` for a request to another server or space. Throws `.otherHistory` for

@@ -15,10 +15,10 @@ extension SyncService {
   ///   - transaction: the transaction that stores the result. With `nil` the result is a preview.
   ///   - decisions: those of the team's rule, or `nil` on a server without one.
   func decide(
-    _ request: SyncRequest, _ principal: Principal, _ now: Int64, _ storage: any ServerSnapshot,
+    _ request: SyncRequest, _ user: Caller, _ now: Int64, _ storage: any ServerSnapshot,
     completing transaction: (any ServerTransaction)? = nil, _ decisions: WriteDecisions?
   ) throws -> DecidedRequest {
-    let identity = OperationIdentity(request.device, of: principal)
+    let identity = OperationIdentity(request.device, of: user)
     let keys = Dictionary(
       request.operations.map { ($0.id, identity.key($0)) }, uniquingKeysWith: { first, _ in first })
     let known = try known(request.operations, keys, identity, storage)
@@ -29,7 +29,7 @@ extension SyncService {
       : request.operations.filter { known[$0.id].map { $0.isConflict || $0.isAppliedOtherwise } ?? true }
     var decided = DecidedRequest(
       identity: identity, keys: keys, known: known,
-      batch: try batch(of: open, principal, now, storage, completing: transaction, decisions))
+      batch: try batch(of: open, user, now, storage, completing: transaction, decisions))
     decided.outcomes.reserveCapacity(request.operations.count)
     var chain = OperationChain(request.operations)
     for unit in request.units {
@@ -118,7 +118,7 @@ extension SyncService {
   ///
   /// - Parameter transaction: completes the notes of unique values. With `nil` the batch may accept a taken value.
   func batch(
-    of sent: [SyncOperation], _ principal: Principal, _ now: Int64, _ storage: any ServerSnapshot,
+    of sent: [SyncOperation], _ user: Caller, _ now: Int64, _ storage: any ServerSnapshot,
     completing transaction: (any ServerTransaction)?, _ decisions: WriteDecisions?
   ) throws -> OperationBatch {
     let operations = decisions.map { sent + $0.amendments(of: sent, rules) } ?? sent
@@ -126,7 +126,7 @@ extension SyncService {
     let values = try unique?.values(setBy: operations, rules, in: storage) ?? ProposedValues()
     let holders = try unique?.holders(of: values.all, in: storage, completing: transaction) ?? [:]
     let needs = RecordNeeds(of: operations, values, holders, rules)
-    let viewer = try viewer(principal, in: storage)
+    let viewer = try viewer(user, in: storage)
     let needed = try NeededRecords(of: sent, needs, bytes: rules.pushSize, in: storage)
     var records = needed.records
     try storage.forEachRecord(of: needs.named.subtracting(needed.read)) { id, entry in
@@ -172,12 +172,12 @@ extension SyncService {
   }
 
   /// Returns the viewer for a user. Its lists and memberships are read only if a rule depends on them.
-  func viewer(_ principal: Principal, in storage: any ServerSnapshot) throws -> Viewer {
-    var viewer = Viewer(principal: principal)
+  func viewer(_ user: Caller, in storage: any ServerSnapshot) throws -> Viewer {
+    var viewer = Viewer(user: user)
     if rules.usesSharing {
-      for name in principal.names { viewer.lists.formUnion(try storage.lists(of: name)) }
+      for name in user.names { viewer.lists.formUnion(try storage.lists(of: name)) }
     }
-    viewer.memberships = try Memberships(of: principal, rules, in: storage)
+    viewer.memberships = try Memberships(of: user, rules, in: storage)
     return viewer
   }
 }

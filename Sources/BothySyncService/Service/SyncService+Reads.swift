@@ -6,10 +6,10 @@ extension SyncService {
   ///
   /// A schema with conditions or lists costs the look-ups of the user's memberships too. A forgotten tombstone is
   /// `nil`.
-  public func record(space: String, principal: Principal, _ id: RecordID) async throws -> ServerRecord? {
+  public func record(space: String, user: Caller, _ id: RecordID) async throws -> ServerRecord? {
     try await storage.read(space: space) { storage in
       let found = try storage.records([id])[id]?.record
-      guard let found, rules.shows(found, to: try viewer(principal, in: storage)) else { return nil }
+      guard let found, rules.shows(found, to: try viewer(user, in: storage)) else { return nil }
       return found.sent
     }
   }
@@ -22,20 +22,20 @@ extension SyncService {
   /// record.
   ///
   /// - Throws: `WriteRuleUnavailable` like `sync`, and the storage's errors. Nothing was changed then.
-  public func perform(space: String, principal: Principal, _ operation: SyncOperation) async throws
+  public func perform(space: String, user: Caller, _ operation: SyncOperation) async throws
     -> Outcome.Verdict
   {
     let now = now()
     let sent = operation
     let operation = rules.canonical(sent)
     try await keepBlobs(namedBy: [operation], in: space)
-    let verdict = try await deciding([operation], space, principal, at: now) { storage, decisions in
-      var batch = try batch(of: [operation], principal, now, storage, completing: nil, decisions)
+    let verdict = try await deciding([operation], space, user, at: now) { storage, decisions in
+      var batch = try batch(of: [operation], user, now, storage, completing: nil, decisions)
       _ = try batch.apply(operation)
       return batch.undecided
     } write: { storage, decisions -> WriteAttempt<Outcome.Verdict> in
       let start = storage.head
-      var batch = try batch(of: [operation], principal, now, storage, completing: storage, decisions)
+      var batch = try batch(of: [operation], user, now, storage, completing: storage, decisions)
       let verdict = try batch.apply(operation)
       guard batch.undecided.isEmpty else { return .undecided(batch.undecided) }
       // An earlier call may have made the same change.
@@ -59,11 +59,11 @@ extension SyncService {
   /// Returns the digest of the records of a scope that the user may see, and of each of `parts` parts. Reads all of
   /// them, and few others.
   package func digest(
-    space: String, principal: Principal, _ scope: SyncScope, parts: Int = 0
+    space: String, user: Caller, _ scope: SyncScope, parts: Int = 0
   ) async throws -> ScopeDigest {
     let parts = max(0, min(parts, Self.partLimit))
     return try await storage.search(space: space, within: rules.scanTime) { storage in
-      let viewer = try viewer(principal, in: storage)
+      let viewer = try viewer(user, in: storage)
       var sum = DigestSum(parts: parts)
       try forEachVisibleRecord(in: scope, viewer, storage) { entry in
         sum.add(entry.record.id, fields: entry.record.fields.bytes)
@@ -76,11 +76,11 @@ extension SyncService {
   ///
   /// - Throws: `SyncServiceError` `.answerTooLarge` if they have more bytes than `AccessRules.answerSize`.
   package func stamps(
-    space: String, principal: Principal, _ scope: SyncScope, parts: Int, in chosen: [Int]
+    space: String, user: Caller, _ scope: SyncScope, parts: Int, in chosen: [Int]
   ) async throws -> [RecordStamp] {
     let chosen = Set(chosen)
     return try await storage.search(space: space, within: rules.scanTime) { storage in
-      let viewer = try viewer(principal, in: storage)
+      let viewer = try viewer(user, in: storage)
       var stamps: [RecordStamp] = []
       var budget = ListBudget(bytes: rules.answerSize, advice: "Ask for fewer parts, or divide it into more.")
       try forEachVisibleRecord(in: scope, viewer, storage) { entry in
@@ -101,9 +101,9 @@ extension SyncService {
   /// others, those of types whose readers a condition decides change it too, and so do the rights of the user then.
   /// Without such a schema, lists of other users in a container change it too, and so does the deletion of tombstones.
   /// It never becomes one of before, and has no quotation marks. Costs a few look-ups.
-  public func validator(space: String, principal: Principal, _ scope: SyncScope) async throws -> String {
+  public func validator(space: String, user: Caller, _ scope: SyncScope) async throws -> String {
     try await storage.read(space: space) { storage in
-      let viewer = try viewer(principal, in: storage)
+      let viewer = try viewer(user, in: storage)
       let filter = rules.visibility(of: viewer)
       let isWhole = scope.container.isEmpty && scope.includesChildren
       let position =
@@ -117,8 +117,8 @@ extension SyncService {
 
   /// Returns a text that changes with every record of the space that the user may see, and with no other. Returns `nil`
   /// if the schema hides no records from the user. Costs a few look-ups.
-  package func visibleState(space: String, principal: Principal) async throws -> String? {
-    guard rules.hidesTypes(rules.visibility(of: Viewer(principal: principal))) else { return nil }
-    return try await validator(space: space, principal: principal, .everything)
+  package func visibleState(space: String, user: Caller) async throws -> String? {
+    guard rules.hidesTypes(rules.visibility(of: Viewer(user: user))) else { return nil }
+    return try await validator(space: space, user: user, .everything)
   }
 }

@@ -6,10 +6,10 @@ extension SyncService {
   /// Stages the secrets of a request while `body` runs, if the rules have a storage for that. Staging and its end block
   /// no thread of tasks, and are outside of the transaction.
   func withStagedSecrets<Result: Sendable>(
-    of request: SyncRequest, in space: String, _ principal: Principal,
+    of request: SyncRequest, in space: String, _ user: Caller,
     _ body: ((any StagedSecrets)?) async throws -> Result
   ) async throws -> Result {
-    guard let staged = try await stagedSecrets(of: request, in: space, principal) else {
+    guard let staged = try await stagedSecrets(of: request, in: space, user) else {
       return try await body(nil)
     }
     do {
@@ -68,10 +68,10 @@ extension SyncService {
   }
 
   private func stagedSecrets(
-    of request: SyncRequest, in space: String, _ principal: Principal
+    of request: SyncRequest, in space: String, _ user: Caller
   ) async throws -> (any StagedSecrets)? {
     guard let storage = rules.secretStaging, rules.receiveSecrets != nil else { return nil }
-    let identity = OperationIdentity(request.device, of: principal)
+    let identity = OperationIdentity(request.device, of: user)
     let again = remade(by: request, in: space)
     let secrets = request.operations.compactMap { operation -> OperationSecrets? in
       if rules.unfitSecrets(operation) != nil { return nil }

@@ -11,7 +11,7 @@ import BothyStore
 /// let storage = try SQLiteServerStorage(at: "server.sqlite")
 /// let rules = AccessRules(schema: [Todo.self])
 /// let service = SyncService(storage: storage, rules: rules) { Int64(Date().timeIntervalSince1970 * 1000) }
-/// let found = try await service.record(space: "home", principal: Principal("ann"), RecordID(type: "Todo", id: "1"))
+/// let found = try await service.record(space: "home", user: Caller("ann"), RecordID(type: "Todo", id: "1"))
 /// ```
 public struct SyncService: Sendable {
   /// The storage of records, lists and outcomes.
@@ -56,32 +56,32 @@ public struct SyncService: Sendable {
   /// - Throws: `SyncServiceError` for a request that is refused as a whole, and `WriteRuleUnavailable` if the rule
   ///   didn't decide. Otherwise the storage's errors. Nothing was changed, unless a connection was lost during the
   ///   commit. The request may be sent again with equal ids.
-  public func sync(space: String, principal: Principal, _ request: SyncRequest) async throws -> SyncResponse {
-    try check(request, from: principal)
+  public func sync(space: String, user: Caller, _ request: SyncRequest) async throws -> SyncResponse {
+    try check(request, from: user)
     let wanted = try await wantedBlobs(in: space)
     var request = request
     request.operations = request.operations.map(rules.canonical)
-    var response = try await answer(request, space, principal)
+    var response = try await answer(request, space, user)
     response.wantedBlobs = wanted
     return response
   }
 
   private func answer(
-    _ request: SyncRequest, _ space: String, _ principal: Principal
+    _ request: SyncRequest, _ space: String, _ user: Caller
   ) async throws -> SyncResponse {
     let now = now()
     if request.operations.isEmpty && request.oldestOpen == nil {
       return try await storage.read(space: space) { storage in
         try check(request, space, storage)
         var response = SyncResponse(serverTime: now)
-        response.pages = try pages(request, principal, storage, leavingOut: [])
-        tell(&response, history(of: space, storage), principal)
+        response.pages = try pages(request, user, storage, leavingOut: [])
+        tell(&response, history(of: space, storage), user)
         return response
       }
     }
     try await keepBlobs(namedBy: request.operations, in: space)
-    let response = try await withStagedSecrets(of: request, in: space, principal) { staged in
-      try await write(request, staged, space, principal, at: now)
+    let response = try await withStagedSecrets(of: request, in: space, user) { staged in
+      try await write(request, staged, space, user, at: now)
     }
     await removeSecrets(of: request.deleted(response.outcomes), in: space)
     return response
@@ -89,16 +89,16 @@ public struct SyncService: Sendable {
 
   /// Decides the operations, stores what they change, and reads the pages, in one transaction.
   private func write(
-    _ request: SyncRequest, _ staged: (any StagedSecrets)?, _ space: String, _ principal: Principal,
+    _ request: SyncRequest, _ staged: (any StagedSecrets)?, _ space: String, _ user: Caller,
     at now: Int64
   ) async throws -> SyncResponse {
-    try await deciding(request.operations, space, principal, at: now) { storage, decisions in
+    try await deciding(request.operations, space, user, at: now) { storage, decisions in
       try check(request, space, storage)
-      return try decide(request, principal, now, storage, decisions).batch.undecided
+      return try decide(request, user, now, storage, decisions).batch.undecided
     } write: { storage, decisions -> WriteAttempt<SyncResponse> in
       try check(request, space, storage)
       var response = SyncResponse(serverTime: now)
-      let decided = try decide(request, principal, now, storage, completing: storage, decisions)
+      let decided = try decide(request, user, now, storage, completing: storage, decisions)
       guard decided.batch.undecided.isEmpty else { return .undecided(decided.batch.undecided) }
       let told = try store(decided, at: now, in: storage)
       response.outcomes = answers(decided, to: request)
@@ -108,14 +108,14 @@ public struct SyncService: Sendable {
         try storage.forget(
           device: decided.identity.device, before: oldest, rememberedBefore: now - Self.latest)
       }
-      response.pages = try pages(request, principal, storage, leavingOut: told)
-      tell(&response, history(of: space, storage), principal)
+      response.pages = try pages(request, user, storage, leavingOut: told)
+      tell(&response, history(of: space, storage), user)
       return .done(response)
     }
   }
 
-  private func check(_ request: SyncRequest, from principal: Principal) throws {
-    if let owner = request.principal, let name = principal.name, !owner.hasSameBytes(as: name) {
+  private func check(_ request: SyncRequest, from user: Caller) throws {
+    if let owner = request.user, let name = user.name, !owner.hasSameBytes(as: name) {
       throw SyncServiceError(
         .wrongPrincipal,
         "This is the work of '\(owner)', and the token is that of '\(name)'. Nothing of it was taken.")
@@ -165,9 +165,9 @@ public struct SyncService: Sendable {
   // MARK: pages
 
   private func pages(
-    _ request: SyncRequest, _ principal: Principal, _ storage: any ServerSnapshot, leavingOut told: Set<Int64>
+    _ request: SyncRequest, _ user: Caller, _ storage: any ServerSnapshot, leavingOut told: Set<Int64>
   ) throws -> [SyncResponse.Page] {
-    let viewer = try viewer(principal, in: storage)
+    let viewer = try viewer(user, in: storage)
     var budget = PageBudget(
       changes: min(request.limit, rules.pageLimit), bytes: rules.answerSize, hidden: rules.hiddenRowLimit)
     return try request.pulls.map { pull in
@@ -222,7 +222,7 @@ public struct SyncService: Sendable {
       ? ([], found.end)
       : try removals(
         after: start, upTo: found.end, from: pull.scope, viewer, storage, limit: limit + 1, &budget)
-    let notices = reset ? [] : try notices(for: viewer.principal, after: start, storage, limit: limit + 1)
+    let notices = reset ? [] : try notices(for: viewer.user, after: start, storage, limit: limit + 1)
     let positions =
       (found.entries.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
     var position = positions.count > limit ? positions[limit - 1] : storage.head

@@ -17,11 +17,11 @@ struct ScopeMark: Equatable {
   }
 
   init(_ scope: SyncScope, _ viewer: Viewer, _ rules: AccessRules) {
-    let principal = viewer.principal
-    let whole = [scope.container, String(scope.includesChildren), principal.name ?? ""]
+    let user = viewer.user
+    let whole = [scope.container, String(scope.includesChildren), user.name ?? ""]
     base = Self.hash(whole)
     let declared = rules.schema?.types ?? []
-    let groups = rules.usesSharing ? Array(principal.names.dropFirst()) : []
+    let groups = rules.usesSharing ? Array(user.names.dropFirst()) : []
     func readers(_ permissions: Permissions?) -> String {
       permissions?[.read] ?? permissions?.read.rawValue ?? ""
     }
@@ -35,7 +35,7 @@ struct ScopeMark: Equatable {
         continue
       }
       guard let access = Self.letter(type.permissions?.read) else { continue }
-      let readers = access == "S" ? principal.names.dropFirst().sorted() : []
+      let readers = access == "S" ? user.names.dropFirst().sorted() : []
       types[key] = access + (readers.isEmpty ? "" : Self.hash(readers))
     }
   }

@@ -97,7 +97,7 @@ extension AccessRules {
     for type in schema?.types ?? [] {
       guard let sight = sight(of: type.name, for: viewer) else { continue }
       let indexes = IndexConditions(AnyQuery(type.name), type, live: live)
-      let plan = SightPlan(type: type, owner: viewer.principal.name, indexes: indexes)
+      let plan = SightPlan(type: type, owner: viewer.user.name, indexes: indexes)
       guard let sources = plan.sources(of: sight) else { continue }
       let entries = try storage.entryCounts(in: sources.ranges, limit: most).reduce(0, +)
       if entries + sources.ids.count < max(most, 1) { filter.sights[type.name] = sources }

@@ -5,12 +5,12 @@ extension SyncService {
   /// Returns the notices for the user and its groups, in position order, and of several about one record the last. With
   /// `nil` it returns all.
   func notices(
-    for principal: Principal, after position: Int64, _ storage: any ServerSnapshot, limit: Int?
+    for user: Caller, after position: Int64, _ storage: any ServerSnapshot, limit: Int?
   ) throws -> [VisibilityNotice] {
-    guard rules.usesSharing, let name = principal.name else { return [] }
-    if principal.groups.isEmpty { return try storage.notices(for: name, after: position, limit: limit) }
+    guard rules.usesSharing, let name = user.name else { return [] }
+    if user.groups.isEmpty { return try storage.notices(for: name, after: position, limit: limit) }
     var last: [RecordID: VisibilityNotice] = [:]
-    for name in principal.names {
+    for name in user.names {
       for notice in try storage.notices(for: name, after: position, limit: limit)
       where notice.position > last[notice.record]?.position ?? 0 {
         last[notice.record] = notice

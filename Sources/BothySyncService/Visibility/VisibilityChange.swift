@@ -35,7 +35,7 @@ struct VisibilityChange {
   private static let portion = 5000
 
   private struct Pair: Hashable {
-    var principal: String
+    var user: String
     var record: RecordID
   }
 
@@ -70,9 +70,9 @@ struct VisibilityChange {
     try storage.put(removals)
     var position = storage.head
     var portion: [VisibilityNotice] = []
-    func add(_ principal: String, _ record: RecordID) throws {
+    func add(_ user: String, _ record: RecordID) throws {
       position += 1
-      portion.append(VisibilityNotice(position: position, principal: principal, record: record))
+      portion.append(VisibilityNotice(position: position, user: user, record: record))
       if portion.count == Self.portion { try flush() }
     }
     func flush() throws {
@@ -81,9 +81,9 @@ struct VisibilityChange {
       portion.removeAll(keepingCapacity: true)
     }
     let ordered = notices.sorted {
-      ($0.principal, $0.record.type, $0.record.id) < ($1.principal, $1.record.type, $1.record.id)
+      ($0.user, $0.record.type, $0.record.id) < ($1.user, $1.record.type, $1.record.id)
     }
-    for pair in ordered { try add(pair.principal, pair.record) }
+    for pair in ordered { try add(pair.user, pair.record) }
     for (users, records) in products {
       for user in users.sorted() { for record in records { try add(user, record) } }
     }
@@ -179,6 +179,6 @@ struct VisibilityChange {
     }
     guard !users.isEmpty, !records.isEmpty else { return }
     if isSingle { return products.append((users, records)) }
-    for user in users { for record in records { notices.insert(Pair(principal: user, record: record)) } }
+    for user in users { for record in records { notices.insert(Pair(user: user, record: record)) } }
   }
 }

@@ -103,7 +103,7 @@ package struct VisibilityPlace: Hashable {
   package static func lastPositions(of notices: [VisibilityNotice]) -> [VisibilityPlace: Int64] {
     var last: [VisibilityPlace: Int64] = [:]
     for notice in notices {
-      let place = VisibilityPlace(key: VisibilityKey.notices(notice.principal), type: "")
+      let place = VisibilityPlace(key: VisibilityKey.notices(notice.user), type: "")
       last[place, default: 0].raise(to: notice.position)
     }
     return last

@@ -9,7 +9,7 @@ public struct VisibilityNotice: Sendable, Hashable {
   /// The position, from the counter of changes.
   public var position: Int64
   /// The user to notify.
-  public var principal: String
+  public var user: String
   /// The record that may have become visible or hidden.
   public var record: RecordID
 
@@ -18,9 +18,9 @@ public struct VisibilityNotice: Sendable, Hashable {
   package static let everyShared = RecordID(type: "", id: "")
 
   /// Makes a notice, for the server and its storage.
-  public init(position: Int64, principal: String, record: RecordID) {
+  public init(position: Int64, user: String, record: RecordID) {
     self.position = position
-    self.principal = principal
+    self.user = user
     self.record = record
   }
 }

@@ -32,7 +32,7 @@ struct Starter {
   init(_ name: StarterName, bothy path: String) throws {
     self.name = name
     var tokens = TokenFile()
-    token = try tokens.create(principal: StarterServer.principal, spaces: [StarterServer.space]).token
+    token = try tokens.create(user: StarterServer.user, spaces: [StarterServer.space]).token
     files = [
       File(".gitignore", IgnoreTemplate.text),
       File("Package.swift", ManifestTemplate.text(name, bothy: path)),

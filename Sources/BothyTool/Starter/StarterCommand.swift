@@ -68,7 +68,7 @@ struct StarterCommand: AsyncParsableCommand {
       Made an app in \(folder):
         \(paths.joined(separator: "\n  "))
 
-      The token of '\(StarterServer.principal)', which is shown only now, is in the last of the next commands.
+      The token of '\(StarterServer.user)', which is shown only now, is in the last of the next commands.
       Run them in the folder \(folder), the first in a terminal of its own:
         \(commands.joined(separator: "\n  "))
       """
@@ -76,7 +76,7 @@ struct StarterCommand: AsyncParsableCommand {
       writer.member("folder", folder)
       writer.member("module", starter.name.module)
       writer.member("files", .array(starter.files.map { .string($0.path) }))
-      writer.member("principal", StarterServer.principal)
+      writer.member("principal", StarterServer.user)
       writer.member("space", StarterServer.space)
       writer.member("token", starter.token)
       writer.member("commands", .array(commands.map { .string($0) }))

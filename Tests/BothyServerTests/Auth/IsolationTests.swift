@@ -166,7 +166,7 @@ struct IsolationTests {
   }
 
   /// Writes private content, and shares it with bob for a while.
-  private func fill(_ ann: Caller, _ bob: Caller) async throws {
+  private func fill(_ ann: RouteClient, _ bob: RouteClient) async throws {
     let made = try await ann(.put, Self.record, #"{"fields":{"title":"\#(Self.secret)"}}"#)
     #expect(made.status == 201)
     let shared = try await ann(.post, Self.record + "/share", #"{"add":{"principals":["bob"]}}"#)
@@ -181,7 +181,7 @@ struct IsolationTests {
     #expect(try await ann(.put, "\(Self.space)/blobs/\(Self.sha256)", Self.blob, bytes).status == 201)
   }
 
-  private func send(_ call: Caller, _ method: String, _ row: Row, _ body: String?, _ path: String? = nil)
+  private func send(_ call: RouteClient, _ method: String, _ row: Row, _ body: String?, _ path: String? = nil)
     async throws
     -> Reply
   {
@@ -215,17 +215,17 @@ struct IsolationTests {
     let routes = world.server.routes
     #expect(Set(routes.map(\.operation)) == Set(rows.keys), "every route has a row, and every row a route")
     try await world.server.application().test(.router) { client async throws in
-      let ann = Caller(client: client, token: world.ann)
-      let bob = Caller(client: client, token: world.callers["revoked share"] ?? nil)
+      let ann = RouteClient(client: client, token: world.ann)
+      let bob = RouteClient(client: client, token: world.callers["revoked share"] ?? nil)
       try await fill(ann, bob)
       for route in routes {
         let row = try #require(rows[route.operation], "\(route.method) \(route.pattern) has no row")
         for (name, token) in world.callers.sorted(by: { $0.key < $1.key }) {
-          let reply = try await send(Caller(client: client, token: token), route.method, row, row.body)
+          let reply = try await send(RouteClient(client: client, token: token), route.method, row, row.body)
           check(reply, status(of: name, route, row), "\(route.operation) for '\(name)'")
         }
         try await checkOddities(
-          Caller(client: client, token: world.callers["other principal"] ?? nil), route, row)
+          RouteClient(client: client, token: world.callers["other principal"] ?? nil), route, row)
       }
       // After all requests the record is unchanged and still its owner's.
       #expect(try await ann(.get, Self.record).text.contains(Self.secret))
@@ -241,7 +241,7 @@ struct IsolationTests {
     }
   }
 
-  private func checkOddities(_ cid: Caller, _ route: BothyServer.RouteSummary, _ row: Row) async throws {
+  private func checkOddities(_ cid: RouteClient, _ route: BothyServer.RouteSummary, _ row: Row) async throws {
     let malformed = try await send(cid, route.method, row, row.malformed.body, row.malformed.path)
     check(malformed, row.malformed.status, "\(route.operation), malformed")
     if route.takesBody {

@@ -61,7 +61,7 @@ struct PermissionRouteTests {
     try await server().run { call in
       let (ann, bob, cid) = (call.with(token: "a"), call.with(token: "b"), call.with(token: "c"))
       _ = try await ann(.put, Self.address, #"{"fields":{"title":"t","team":"red","project":"P"}}"#)
-      func seen(_ caller: Caller) async throws -> [Int64?] {
+      func seen(_ caller: RouteClient) async throws -> [Int64?] {
         let query = #"{"type":"Task"}"#
         let found = try await caller(.post, "/v1/spaces/hut/query", query).json()
         let count = try await caller(.post, "/v1/spaces/hut/count", query).json()

@@ -24,7 +24,7 @@ struct ReloadTests {
     let log = LogUnderTest()
     let server = try reading(folder, log)
     try await server.application().test(.router) { client async throws in
-      let call = Caller(client: client)
+      let call = RouteClient(client: client)
       let noted = #"{"fields":{"title":"t","note":"n"}}"#
       #expect(try await call(.put, "/v1/spaces/hut/records/Todo/1", noted).status == 422)
       server.lookAtSchema()
@@ -46,7 +46,7 @@ struct ReloadTests {
     let log = LogUnderTest()
     let server = try reading(folder, log)
     try await server.application().test(.router) { client async throws in
-      let call = Caller(client: client)
+      let call = RouteClient(client: client)
       for text in [
         Self.schema(2, Self.title + #",{"name":"count","type":"int"}"#),
         Self.schema(2, #"{"name":"title","type":"int"}"#), "{", "",

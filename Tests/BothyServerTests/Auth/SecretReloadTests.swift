@@ -25,7 +25,7 @@ struct SecretReloadTests {
     let write = ProposedWrite(
       operation: "op", kind: .insert, record: record, fields: [:], before: nil,
       after: ServerRecord(id: record, version: "", modified: 1))
-    let proposal = WriteProposal(space: "s", principal: Principal("ann"), time: 1, writes: [write])
+    let proposal = WriteProposal(space: "s", user: Caller("ann"), time: 1, writes: [write])
     #expect(try await callout.decisions(on: proposal).allSatisfy { $0.outage == nil })
   }
 

@@ -62,7 +62,7 @@ struct TLSTests {
       certificate: folder.path + "/certificate.pem", key: folder.path + "/key.pem")
     let strict = try #require(HTTPField.Name("Strict-Transport-Security"))
     try await BothyServer(server.configuration).application().test(.ahc(.https)) { client async throws in
-      let call = Caller(client: client)
+      let call = RouteClient(client: client)
       let reply = try await call(.get, "/healthz")
       #expect(reply.status == 200)
       #expect(reply.headers[strict] == "max-age=31536000")

@@ -11,8 +11,8 @@ struct TokenFileTests {
   @Test("A token has 256 random bits, and the file has only its digest")
   func create() async throws {
     var file = TokenFile()
-    let made = try file.create(principal: "ada", spaces: ["hut"], groups: ["staff"], expires: 2_000)
-    let other = try file.create(principal: "ada", spaces: ["*"])
+    let made = try file.create(user: "ada", spaces: ["hut"], groups: ["staff"], expires: 2_000)
+    let other = try file.create(user: "ada", spaces: ["*"])
     #expect(made.token != other.token && made.id != other.id)
     #expect(made.token.count == 6 + 43)
     let text = String(decoding: file.json, as: UTF8.self)
@@ -32,7 +32,7 @@ struct TokenFileTests {
   @Test("A token's digest and a revoked token open nothing")
   func revoke() async throws {
     var file = TokenFile()
-    let made = try file.create(principal: "ada", spaces: ["hut"])
+    let made = try file.create(user: "ada", spaces: ["hut"])
     let digest = try JSONValue(parsing: file.json).arrayValue?.first?["sha256"]?.stringValue ?? ""
     #expect(digest.count == 64)
     let kept = String(decoding: file.json, as: UTF8.self)
@@ -140,7 +140,7 @@ struct AccessReloadTests {
         var found: [Int] = []
         for token in ["ann", "bob", old, new] {
           found.append(
-            try await Caller(client: client, token: token)(.get, "/v1/spaces/hut/changes").status)
+            try await RouteClient(client: client, token: token)(.get, "/v1/spaces/hut/changes").status)
         }
         return found
       }

@@ -48,11 +48,11 @@ struct S3BlobStorageTests {
     func push(_ id: String, _ fields: [String: JSONValue]) async throws {
       let operation = SyncOperation(
         id: id, kind: .insert, record: RecordID(type: "Snap", id: id), base: nil, fields: fields)
-      _ = try await service.perform(space: "hut", principal: Principal("ann"), operation)
+      _ = try await service.perform(space: "hut", user: Caller("ann"), operation)
     }
     func pull() async throws {
       _ = try await service.sync(
-        space: "hut", principal: Principal("ann"),
+        space: "hut", user: Caller("ann"),
         SyncRequest(device: "d", pulls: [SyncRequest.Pull(.everything)]))
     }
     try await push("1", ["title": .string("none")])

@@ -9,7 +9,7 @@ import Testing
 @Suite("Time and places of the call-out", .timeLimit(.minutes(5)))
 struct CalloutTimeTests {
   private static let proposal = WriteProposal(
-    space: "hut", principal: Principal("ann"), time: 1000,
+    space: "hut", user: Caller("ann"), time: 1000,
     writes: [ProposedWrite(operation: "op-1", kind: .insert, record: RecordID(type: "Todo", id: "1"))])
 
   private struct Down: Error {}

@@ -63,7 +63,7 @@ struct DecisionRouteTests {
       Set(routes.map(\.operation)) == Set(Self.rows.keys).union(Self.readers).union(Self.uploads),
       "a new route that isn't GET needs a row here")
     try await server.application().test(.router) { client async throws in
-      let call = Caller(client: client)
+      let call = RouteClient(client: client)
       for route in routes {
         guard let row = Self.rows[route.operation] else { continue }
         let method = try #require(HTTPRequest.Method(route.method))

@@ -10,7 +10,7 @@ import Testing
 struct WriteCalloutTests {
   private func proposal(_ writes: [ProposedWrite]) -> WriteProposal {
     WriteProposal(
-      space: "hut", principal: Principal("ann", groups: ["staff"]), time: 1000, writes: writes)
+      space: "hut", user: Caller("ann", groups: ["staff"]), time: 1000, writes: writes)
   }
 
   private func insert(_ number: Int = 1) -> ProposedWrite {

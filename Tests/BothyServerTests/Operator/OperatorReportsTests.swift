@@ -32,7 +32,7 @@ struct OperatorReportsTests {
         let operation = SyncOperation(
           id: UUIDv7.make(), kind: .insert, record: RecordID(type: "Todo", id: "\(user)\(number)"), base: nil,
           fields: ["title": .string(secret)])
-        _ = try await service.perform(space: space, principal: Principal(user), operation)
+        _ = try await service.perform(space: space, user: Caller(user), operation)
         clock.change { $0 += 1000 }
       }
     }
@@ -100,14 +100,14 @@ struct OperatorReportsTests {
     try await estate.write("hut", 1, by: "bob")
     var pull = SyncRequest(device: "phone")
     pull.pulls = [.init(.everything)]
-    let first = try await estate.service.sync(space: "hut", principal: Principal("ann"), pull)
+    let first = try await estate.service.sync(space: "hut", user: Caller("ann"), pull)
     pull.pulls = [.init(.everything, cursor: first.pages[0].cursor)]
     #expect(try await estate.service.acknowledge(space: "hut", pull))
     let last = estate.clock.value
     try await estate.write("hut", 3, by: "cid")
     pull.device = "tablet"
     pull.pulls = [.init(.everything)]
-    let second = try await estate.service.sync(space: "hut", principal: Principal("ann"), pull)
+    let second = try await estate.service.sync(space: "hut", user: Caller("ann"), pull)
     pull.pulls = [.init(.everything, cursor: second.pages[0].cursor)]
     #expect(try await estate.service.acknowledge(space: "hut", pull))
     let json = try await estate.document("space", ["name": "hut"])
@@ -149,9 +149,9 @@ struct OperatorReportsTests {
     var good = bad
     good.id = UUIDv7.make()
     let request = SyncRequest(device: "phone", operations: [bad])
-    _ = try await strict.sync(space: "hut", principal: Principal("ann"), request)
+    _ = try await strict.sync(space: "hut", user: Caller("ann"), request)
     _ = try await estate.service.sync(
-      space: "hut", principal: Principal("ann"), SyncRequest(device: "phone", operations: [good]))
+      space: "hut", user: Caller("ann"), SyncRequest(device: "phone", operations: [good]))
     let json = try await estate.document("space", ["name": "hut"])
     let rejections = json["rejections"]?.arrayValue ?? []
     #expect(rejections.map { $0["count"] } == [1], "a record with this word is no rejection")

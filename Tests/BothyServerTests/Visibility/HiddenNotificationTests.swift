@@ -43,7 +43,7 @@ struct HiddenNotificationTests {
     let before = world.storage.reads.value
     let change = BothySync.SyncOperation(
       id: "o", kind: .insert, record: RecordID(type: type, id: id), fields: ["title": "t"])
-    let verdict = try await world.ann.perform(space: "hut", principal: Principal("ann"), change)
+    let verdict = try await world.ann.perform(space: "hut", user: Caller("ann"), change)
     guard case .applied = verdict else {
       Issue.record("\(verdict)")
       return

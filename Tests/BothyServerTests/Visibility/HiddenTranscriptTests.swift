@@ -79,7 +79,7 @@ struct HiddenTranscriptTests {
     return await witness.transcript
   }
 
-  private static func write(_ step: ScriptStep, _ ann: Caller) async throws {
+  private static func write(_ step: ScriptStep, _ ann: RouteClient) async throws {
     let reply = try await ann(step.method, step.path, step.body, step.isConditional ? [.ifMatch: "*"] : [:])
     // Records of the type that no user sees can be created, and then neither found nor changed.
     let isSealed = step.path.contains("/records/Sealed/")
@@ -95,7 +95,7 @@ private actor Witness {
   /// The names of versions, positions and tags, in the order in which they were first seen.
   private var names: [String: String] = [:]
 
-  func send(_ step: ScriptStep, _ call: Caller) async throws {
+  func send(_ step: ScriptStep, _ call: RouteClient) async throws {
     var path = step.path
     if let name = step.keeps {
       let option = name.hasPrefix("cursor") ? "&cursor=" : "&before="

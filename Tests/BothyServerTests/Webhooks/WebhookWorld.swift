@@ -114,7 +114,7 @@ final class WebhookWorld: Sendable {
     let operation = SyncOperation(
       id: "o", kind: delete ? .delete : base == nil ? .insert : .update, record: RecordID(type: type, id: id),
       base: base.map(String.init), fields: delete ? [:] : ["title": .string(text)])
-    let verdict = try await service.perform(space: space, principal: Principal("ann"), operation)
+    let verdict = try await service.perform(space: space, user: Caller("ann"), operation)
     guard case .applied(let version, _, _) = verdict, let number = Int64(version) else { throw Lost() }
     return number
   }

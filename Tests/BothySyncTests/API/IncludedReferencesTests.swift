@@ -46,14 +46,14 @@ struct IncludedReferencesTests {
     schema.types[0].permissions = Permissions(read: .owner)
     let world = try SimulatedWorld(rules: AccessRules(schema: schema))
     for (name, numbers) in [("ada", 0..<30), ("ben", 30..<60)] {
-      let device = try world.addDevice(name, schema: schema, principal: Principal(name))
+      let device = try world.addDevice(name, schema: schema, user: Caller(name))
       try await device.store.store.write { transaction in
         for number in numbers { try transaction.insert(AnyRecord("Diary", ["n": .int(Int64(number))])) }
       }
       _ = await device.store.sync()
     }
     let query = AnyQuery("Diary", order: [SortKey("n")], limit: 10, offset: 5)
-    let page = try await world.service.query(space: "test", principal: Principal("ben"), query)
+    let page = try await world.service.query(space: "test", user: Caller("ben"), query)
     #expect(try page.map { try $0.fields.members()["n"]?.intValue } == Array(35..<45))
   }
 }

@@ -33,12 +33,12 @@ struct QueryPageTests {
     let (service, space) = (pair.world.service, pair.world.space)
     @Sendable func change(_ kind: BothySync.ChangeKind, _ id: String, _ title: String) async throws {
       let record = RecordID.note(id)
-      let user = Principal("tester")
-      let base = try await service.record(space: space, principal: user, record)?.version
+      let user = Caller("tester")
+      let base = try await service.record(space: space, user: user, record)?.version
       let operation = SyncOperation(
         id: id, kind: kind, record: record, base: base,
         fields: kind == .delete ? [:] : ["title": .string(title), "score": 0])
-      guard case .applied = try await service.perform(space: space, principal: user, operation) else {
+      guard case .applied = try await service.perform(space: space, user: user, operation) else {
         Issue.record("\(kind) of \(id) was refused")
         return
       }

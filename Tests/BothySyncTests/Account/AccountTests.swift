@@ -32,7 +32,7 @@ struct AccountDevice {
   }
 
   func remote(_ id: AccountID) -> FaultyRemote {
-    FaultyRemote(InProcessRemote(service, space: id.space, principal: Principal(id.user)))
+    FaultyRemote(InProcessRemote(service, space: id.space, user: Caller(id.user)))
   }
 
   func open(_ id: AccountID, importing document: String? = nil) throws -> (
@@ -215,7 +215,7 @@ struct AccountTests {
     let report = await back.account.store.sync()
     #expect(report.obstacle == nil && report.rejected.isEmpty && report.overwritten.isEmpty)
     let kept = try await device.service.query(
-      space: "hut", principal: Principal("ann"), AnyQuery("Note"))
+      space: "hut", user: Caller("ann"), AnyQuery("Note"))
     let scores = try kept.map { try $0.fields.members()["score"] }
     #expect(kept.map(\.id.id).sorted() == ["kept", "new"])
     #expect(scores.contains(.int(2)))
@@ -277,7 +277,7 @@ struct AccountTests {
     let account = try updated.open(ann, remote: device.remote(ann), importing: path)
     #expect(await account.store.sync().pushed == 1)
     let server = try await device.service.query(
-      space: "hut", principal: Principal("ann"), AnyQuery("Memo"))
+      space: "hut", user: Caller("ann"), AnyQuery("Memo"))
     #expect(try server.map { try $0.fields.members() } == [["title": "one", "stars": 3]])
     try await account.signOut(.park)
     let files = try FileManager.default.contentsOfDirectory(atPath: updated.path)

@@ -97,7 +97,7 @@ import Testing
 
   private func titles() async throws -> [String: String] {
     let records = try await service.query(
-      space: "test", principal: Principal("tester"), AnyQuery("Note"))
+      space: "test", user: Caller("tester"), AnyQuery("Note"))
     return try Dictionary(
       uniqueKeysWithValues: records.map { ($0.id.id, try $0.fields.members()["title"]?.stringValue ?? "") })
   }

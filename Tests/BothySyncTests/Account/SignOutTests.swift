@@ -24,17 +24,17 @@ struct SignOutTests {
     }
 
     func open(
-      _ path: String? = nil, schema: StoreSchema = .snaps, as principal: String? = "ann",
+      _ path: String? = nil, schema: StoreSchema = .snaps, as user: String? = "ann",
       processes: StoreOptions.Processes = .single, remote: (any RemoteStorage)? = nil,
       configuration: SyncOptions = .quiet, secrets: (any SecretStore)? = nil,
       onStep: (@Sendable (StoreStep, WriteOrigin) throws -> Void)? = nil
     ) throws -> SyncedStore {
-      let principal = principal.map { Principal($0) } ?? .anonymous
+      let user = user.map { Caller($0) } ?? .anonymous
       var options = StoreOptions(durability: .normal, processes: processes, readers: 1)
       (options.secrets, options.onStep) = (secrets, onStep)
       return try SyncedStore(
         at: path ?? self.path, schema: schema,
-        remote: remote ?? InProcessRemote(service, principal: principal), configuration: configuration,
+        remote: remote ?? InProcessRemote(service, user: user), configuration: configuration,
         options: options, clock: SyncClock(now: time.reader()))
     }
 
@@ -162,7 +162,7 @@ struct SignOutTests {
   @Test("Work given up at sign-out is sent by no other store of the file", arguments: [false, true])
   func otherProcess(exports: Bool) async throws {
     let test = try Case()
-    let faulty = FaultyRemote(InProcessRemote(test.service, principal: Principal("ann")))
+    let faulty = FaultyRemote(InProcessRemote(test.service, user: Caller("ann")))
     let first = try test.open(processes: .many, remote: faulty)
     try await note("discarded", in: first)
     faulty.isOffline = true

@@ -11,8 +11,8 @@ struct HistoryTests {
     SimulatedWorld, ann: SimulatedDevice, bob: SimulatedDevice
   ) {
     let world = try SimulatedWorld(rules: rules)
-    let ann = try world.addDevice("ann", schema: .notes, principal: Principal("ann"))
-    let bob = try world.addDevice("bob", schema: .notes, principal: Principal("bob"))
+    let ann = try world.addDevice("ann", schema: .notes, user: Caller("ann"))
+    let bob = try world.addDevice("bob", schema: .notes, user: Caller("bob"))
     return (world, ann, bob)
   }
 
@@ -39,7 +39,7 @@ struct HistoryTests {
     await ann.store.sync()
     let all = try await ann.store.maintenance.history(of: .note("T1"))
     #expect(all.entries.map(\.kind) == [.delete, .update, .update, .insert])
-    #expect(all.entries.map(\.principal) == ["ann", "bob", "bob", "ann"])
+    #expect(all.entries.map(\.user) == ["ann", "bob", "bob", "ann"])
     #expect(all.entries.map { $0.time - start } == [2000, 2000, 1000, 0])
     #expect(all.entries.map(\.fields) == [[], [], ["note", "title"], ["note", "score", "title"]])
     #expect(all.entries[1].movedFrom == "trips/oslo/day1" && all.entries[1].container == "trips/rome")
@@ -58,8 +58,8 @@ struct HistoryTests {
     let insert = SyncOperation(
       id: "o", kind: .insert, record: .note("T1"),
       fields: Dictionary(uniqueKeysWithValues: names.map { ($0, JSONValue.int(1)) }))
-    #expect(try await service.perform(space: "s", principal: Principal("ann"), insert).isApplied)
-    let found = try await service.history(space: "s", principal: Principal("ann"), HistoryQuery())
+    #expect(try await service.perform(space: "s", user: Caller("ann"), insert).isApplied)
+    let found = try await service.history(space: "s", user: Caller("ann"), HistoryQuery())
     let kept = try #require(found.entries.first).fields
     #expect(kept == Array(names.prefix(kept.count)))
     #expect((1000...1638).contains(kept.count))

@@ -52,7 +52,7 @@ struct EndedBeforeAnswerTests {
     let pair = try await Pair.sharing(["T1"])
     let service = pair.world.service
     let remote = FaultyRemote(
-      InProcessRemote(space: pair.world.space, principal: Principal("tester")) { service })
+      InProcessRemote(space: pair.world.space, user: Caller("tester")) { service })
     let second = try SyncedStore(
       at: pair.a.path, schema: .notes, remote: remote, configuration: .quiet)
     var note = try #require(try pair.a.note())

@@ -27,7 +27,7 @@ struct GivenBackByAnotherTests {
       configuration.restored = .giveBack
       return try SyncedStore(
         at: folder.file("\(name).sqlite"), schema: Self.schema,
-        remote: InProcessRemote(space: "test", principal: Principal(name)) { service.value },
+        remote: InProcessRemote(space: "test", user: Caller(name)) { service.value },
         configuration: configuration,
         options: StoreOptions(durability: .normal, processes: .single, readers: 2),
         clock: SyncClock(now: time.reader()))

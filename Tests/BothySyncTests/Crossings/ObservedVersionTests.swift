@@ -40,7 +40,7 @@ struct ObservedVersionTests {
   @Test("An observer sees the version that an acknowledgement brings", arguments: ["tester", nil])
   func theAnswerIsTheFiles(name: String?) async throws {
     let world = try SimulatedWorld()
-    let a = try world.addDevice("a", schema: memo(1), principal: name.map { Principal($0) } ?? Principal(nil))
+    let a = try world.addDevice("a", schema: memo(1), user: name.map { Caller($0) } ?? Caller(nil))
     await a.store.sync()
     let all = AnyQuery("Memo")
     let unsent = AnyQuery("Memo", where: .compare(field: "version", .equal, .null))

@@ -16,7 +16,7 @@ struct StackedSharingTests {
 
   private func world(_ together: Bool) async throws -> (SimulatedWorld, SimulatedDevice) {
     let world = try SimulatedWorld(rules: AccessRules(schema: Self.schema))
-    let a = try world.addDevice("a", schema: Self.schema, principal: Principal("alice"))
+    let a = try world.addDevice("a", schema: Self.schema, user: Caller("alice"))
     try a.put("Memo", "1", ["title": .text("one")])
     await a.store.sync()
     a.remote.isOffline = true

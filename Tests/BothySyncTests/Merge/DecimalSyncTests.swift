@@ -66,7 +66,7 @@ struct DecimalSyncTests {
     #expect(try newer.record("Bill", "2")?["total"] == amount("100"))
     func ids(_ filter: ConditionTree) async throws -> [String] {
       let query = AnyQuery("Bill", where: filter, order: [SortKey("total")])
-      return try await world.service.query(space: "test", principal: Principal("ann"), query).map(\.id.id)
+      return try await world.service.query(space: "test", user: Caller("ann"), query).map(\.id.id)
     }
     #expect(try await ids(.all) == ["1", "3", "0", "4", "2"])
     #expect(try await ids(.compare(field: "total", .greater, amount("9"))) == ["4", "2"])
@@ -78,17 +78,17 @@ struct DecimalSyncTests {
     arguments: ["12.50", "12.5", "b12.5"])
   func otherClient(text: String) async throws {
     let world = try SimulatedWorld(rules: AccessRules(schema: Self.schema))
-    let (ann, id) = (Principal("ann"), RecordID(type: "Bill", id: "B1"))
+    let (ann, id) = (Caller("ann"), RecordID(type: "Bill", id: "B1"))
     for value: JSONValue in [.string(text), .double(12.5)] {
       let number = value == .double(12.5) ? "2" : "1"
       let record = RecordID(type: id.type, id: id.id + number)
       let verdict = try await world.service.perform(
-        space: "test", principal: ann,
+        space: "test", user: ann,
         SyncOperation(id: number, kind: .insert, record: record, fields: ["title": "hut", "total": value]))
       #expect(verdict.isApplied)
     }
     let query = AnyQuery("Bill", where: try WhereParser.parse("total = 12.50"))
-    let found = try await world.service.query(space: "test", principal: ann, query)
+    let found = try await world.service.query(space: "test", user: ann, query)
     #expect(try found.compactMap { try $0.fields.members()["total"] } == ["b12.5", "b12.5"])
   }
 

@@ -13,7 +13,7 @@ struct PermissionHistory {
   private(set) var docs: [String: ModelDoc] = [:]
   private(set) var members: [String: ModelMember] = [:]
   /// The users with their present groups; the last has no name.
-  private(set) var users: [Principal]
+  private(set) var users: [Caller]
   /// The states that docs have had.
   private(set) var past: [String: [ModelDoc]] = [:]
   /// The ids of the changed docs, in order.
@@ -31,22 +31,22 @@ struct PermissionHistory {
     // Pages of few changes are read without indexes.
     if seed % 4 < 3 { rules.fewHiddenChanges = 0 }
     service = SyncService(storage: try SQLiteServerStorage(), rules: rules, now: { 1000 })
-    users = ModelCondition.names.map { Principal($0) } + [.anonymous]
+    users = ModelCondition.names.map { Caller($0) } + [.anonymous]
     self.random = random
   }
 
   /// Returns the ids of the records that the user may see.
-  func visible(to user: Principal, deleted: Bool = false) -> Set<String> {
+  func visible(to user: Caller, deleted: Bool = false) -> Set<String> {
     Set(docs.filter { $0.value.isDeleted == deleted && sees(user, $0.value) }.keys)
   }
 
-  func sees(_ user: Principal, _ doc: ModelDoc) -> Bool {
+  func sees(_ user: Caller, _ doc: ModelDoc) -> Bool {
     permissions.read.holds(doc, user, Array(members.values))
   }
 
   mutating func note(_ problem: String) { problems.append("\(problem) after \(count) steps") }
 
-  private func allows(_ condition: ModelCondition, _ doc: ModelDoc, _ user: Principal) -> Bool {
+  private func allows(_ condition: ModelCondition, _ doc: ModelDoc, _ user: Caller) -> Bool {
     condition.holds(doc, user, Array(members.values))
   }
 
@@ -56,7 +56,7 @@ struct PermissionHistory {
     if random.chance(8) {
       let index = Int.random(in: 0..<3, using: &random)
       let groups = ModelCondition.groups.filter { _ in random.chance(50) }
-      users[index] = Principal(users[index].name, groups: Set(groups))
+      users[index] = Caller(users[index].name, groups: Set(groups))
       return
     }
     guard let user = users.randomElement(using: &random) else { return }
@@ -70,7 +70,7 @@ struct PermissionHistory {
       expected.append(verdict(&self))
     }
     let request = SyncRequest(device: UUIDv7.make(), operations: operations)
-    let outcomes = try await service.sync(space: "s", principal: user, request).outcomes
+    let outcomes = try await service.sync(space: "s", user: user, request).outcomes
     for (index, outcome) in outcomes.enumerated() {
       let operation = operations[index]
       let found: String
@@ -140,7 +140,7 @@ struct PermissionHistory {
     )
   }
 
-  private mutating func docChange(_ user: Principal) -> (Change, Verdict) {
+  private mutating func docChange(_ user: Caller) -> (Change, Verdict) {
     let id = "d\(Int.random(in: 0..<6, using: &random))"
     let record = RecordID(type: "Doc", id: id)
     let base = docs[id]?.version
@@ -189,7 +189,7 @@ struct PermissionHistory {
   // MARK: the model's verdicts
 
   private mutating func insert(
-    _ id: String, _ fields: [String: JSONValue], _ container: String?, _ user: Principal
+    _ id: String, _ fields: [String: JSONValue], _ container: String?, _ user: Caller
   ) -> String {
     let old = docs[id]
     let isSeen = old.map { sees(user, $0) } ?? false
@@ -204,7 +204,7 @@ struct PermissionHistory {
   }
 
   private mutating func update(
-    _ id: String, _ fields: [String: JSONValue], _ container: String?, _ user: Principal
+    _ id: String, _ fields: [String: JSONValue], _ container: String?, _ user: Caller
   ) -> String {
     guard let old = docs[id], sees(user, old) else { return "forbidden" }
     guard !old.isDeleted else { return "conflict" }
@@ -218,7 +218,7 @@ struct PermissionHistory {
     return "applied"
   }
 
-  private mutating func share(_ id: String, _ name: String, isAdded: Bool, _ user: Principal) -> String {
+  private mutating func share(_ id: String, _ name: String, isAdded: Bool, _ user: Caller) -> String {
     guard let old = docs[id], sees(user, old) else { return "forbidden" }
     let leaves = !isAdded && name == user.name
     guard user.name != nil || leaves else { return "forbidden" }
@@ -227,7 +227,7 @@ struct PermissionHistory {
     return "applied"
   }
 
-  private mutating func delete(_ id: String, _ user: Principal) -> String {
+  private mutating func delete(_ id: String, _ user: Caller) -> String {
     guard let old = docs[id], sees(user, old) else { return "nothing there" }
     guard !old.isDeleted else { return "conflict" }
     guard allows(permissions.delete, old, user) else { return "forbidden" }

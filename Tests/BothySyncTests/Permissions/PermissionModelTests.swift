@@ -53,19 +53,19 @@ struct ModelDevice {
   private var known: Set<String> = []
 
   /// Notes what the user may know by its present rights.
-  mutating func noteRights(of user: Principal, in history: PermissionHistory) {
+  mutating func noteRights(of user: Caller, in history: PermissionHistory) {
     for (id, states) in history.past where states.contains(where: { history.sees(user, $0) }) {
       known.insert(id)
     }
   }
 
   /// Pulls all pages, and compares the records with those that the user may see.
-  mutating func pull(as user: Principal, _ history: inout PermissionHistory, limit: Int) async throws {
+  mutating func pull(as user: Caller, _ history: inout PermissionHistory, limit: Int) async throws {
     let name = user.name ?? "-"
     var isFetched = false
     for _ in 0..<1000 {
       let request = SyncRequest(device: name, pulls: [.init(.everything, cursor: cursor)], limit: limit)
-      let response = try await history.service.sync(space: "s", principal: user, request)
+      let response = try await history.service.sync(space: "s", user: user, request)
       guard let page = response.pages.first else { return history.note("\(name) has no page") }
       if page.reset { docs = [:] }
       for record in page.changes where record.id.type == "Doc" {
@@ -82,7 +82,7 @@ struct ModelDevice {
       if !page.more { break }
     }
     if isFetched {
-      let found = try await history.service.query(space: "s", principal: user, AnyQuery("Doc"))
+      let found = try await history.service.query(space: "s", user: user, AnyQuery("Doc"))
       docs = Dictionary(uniqueKeysWithValues: found.map { ($0.id.id, $0) })
     }
     let expected = history.visible(to: user)
@@ -100,42 +100,42 @@ struct ModelDevice {
 
 extension PermissionHistory {
   /// Compares the answers to a user with the model.
-  mutating func checkRoutes(for user: Principal) async throws {
+  mutating func checkRoutes(for user: Caller) async throws {
     let (seen, deleted) = (visible(to: user), visible(to: user, deleted: true))
     let name = user.name ?? "-"
     for number in 0..<6 {
       let id = "d\(number)"
-      let record = try await service.record(space: "s", principal: user, RecordID(type: "Doc", id: id))
+      let record = try await service.record(space: "s", user: user, RecordID(type: "Doc", id: id))
       let isRight =
         record.map { $0.isDeleted ? deleted.contains(id) : seen.contains(id) }
         ?? !seen.union(deleted).contains(id)
       if !isRight { note("\(name) read \(id): \(record == nil ? "nothing" : "it")") }
     }
-    let all = try await service.query(space: "s", principal: user, AnyQuery("Doc")).map(\.id.id)
+    let all = try await service.query(space: "s", user: user, AnyQuery("Doc")).map(\.id.id)
     if all != seen.sorted() { note("\(name) queried \(all)") }
     let part = try await service.query(
-      space: "s", principal: user, AnyQuery("Doc", where: ConditionTree.all, limit: 2, offset: 1))
+      space: "s", user: user, AnyQuery("Doc", where: ConditionTree.all, limit: 2, offset: 1))
     if part.map(\.id.id) != Array(seen.sorted().dropFirst().prefix(2)) {
       note("\(name) queried a part wrongly")
     }
     let open = AnyQuery("Doc", where: .compare(field: "state", .equal, "open"))
     let expected = seen.filter { docs[$0]?.fields["state"] == "open" }
-    let found = try await service.query(space: "s", principal: user, open).map(\.id.id)
+    let found = try await service.query(space: "s", user: user, open).map(\.id.id)
     if found != expected.sorted() { note("\(name) queried \(found) of open ones") }
-    let count = try await service.count(space: "s", principal: user, open)
+    let count = try await service.count(space: "s", user: user, open)
     if count != expected.count { note("\(name) counted \(count)") }
-    let digest = try await service.digest(space: "s", principal: user, .everything)
+    let digest = try await service.digest(space: "s", user: user, .everything)
     if digest.count != seen.count + members.count { note("\(name) has a digest of \(digest.count)") }
     let stamps = try await service.stamps(
-      space: "s", principal: user, .everything, parts: 3, in: [0, 1, 2])
+      space: "s", user: user, .everything, parts: 3, in: [0, 1, 2])
     if Set(stamps.map(\.id).filter { $0.type == "Doc" }.map(\.id)) != seen {
       note("\(name) has other stamps")
     }
-    let containers = try await service.containers(space: "s", principal: user, .everything)
+    let containers = try await service.containers(space: "s", user: user, .everything)
     let sum = containers.filter { $0.container != "Member" }.map(\.count).reduce(0, +)
     if sum != seen.count { note("\(name) has containers with \(sum)") }
     let query = HistoryQuery(limit: SyncService.historyPageLimit)
-    let entries = try await service.history(space: "s", principal: user, query).entries
+    let entries = try await service.history(space: "s", user: user, query).entries
     let told = entries.map(\.record).filter { $0.type == "Doc" }.map(\.id)
     if told != changes.reversed().filter(seen.union(deleted).contains) { note("\(name) has another history") }
     var device = ModelDevice()

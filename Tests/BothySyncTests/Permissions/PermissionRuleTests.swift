@@ -6,9 +6,9 @@ import Testing
 @Suite("The server's conditions of permissions", .timeLimit(.minutes(5)))
 struct PermissionRuleTests {
   private let server: ProjectServer
-  private let ann = Principal("ann")
-  private let bob = Principal("bob")
-  private let cid = Principal("cid")
+  private let ann = Caller("ann")
+  private let bob = Caller("bob")
+  private let cid = Caller("cid")
 
   init() throws { server = try ProjectServer() }
 
@@ -22,8 +22,8 @@ struct PermissionRuleTests {
     ProjectServer.update("Task", "T", base, ["title": .string(title)])
   }
 
-  private func sees(_ principal: Principal, _ type: String = "Task") async throws -> [String] {
-    try await server.service.query(space: "s", principal: principal, AnyQuery(type)).map(\.id.id)
+  private func sees(_ user: Caller, _ type: String = "Task") async throws -> [String] {
+    try await server.service.query(space: "s", user: user, AnyQuery(type)).map(\.id.id)
   }
 
   @Test("A membership gives the rights of its role, and a stranger has none")
@@ -84,22 +84,22 @@ struct PermissionRuleTests {
   func hidden() async throws {
     try await server.found()
     let service = server.service
-    for principal in [bob, .anonymous] {
-      #expect(try await sees(principal).isEmpty)
-      #expect(try await service.count(space: "s", principal: principal, AnyQuery("Task")) == 0)
-      #expect(try await service.digest(space: "s", principal: principal, .everything).count == 0)
+    for user in [bob, .anonymous] {
+      #expect(try await sees(user).isEmpty)
+      #expect(try await service.count(space: "s", user: user, AnyQuery("Task")) == 0)
+      #expect(try await service.digest(space: "s", user: user, .everything).count == 0)
       let stamps = try await service.stamps(
-        space: "s", principal: principal, .everything, parts: 1, in: [0])
+        space: "s", user: user, .everything, parts: 1, in: [0])
       #expect(stamps.isEmpty)
-      #expect(try await service.containers(space: "s", principal: principal, .everything).isEmpty)
-      #expect(try await service.history(space: "s", principal: principal, HistoryQuery()).entries.isEmpty)
-      let page = try await server.pull(principal)
+      #expect(try await service.containers(space: "s", user: user, .everything).isEmpty)
+      #expect(try await service.history(space: "s", user: user, HistoryQuery()).entries.isEmpty)
+      let page = try await server.pull(user)
       #expect(page.changes.isEmpty && page.outOfScope.isEmpty)
       for id in ["T", "none"] {
         let record = RecordID(type: "Task", id: id)
-        #expect(try await service.record(space: "s", principal: principal, record) == nil)
-        #expect(try await server.send(principal, ProjectServer.update("Task", id, "2", [:])) == ["forbidden"])
-        #expect(try await server.send(principal, ProjectServer.delete("Task", id, "2")) == ["conflict"])
+        #expect(try await service.record(space: "s", user: user, record) == nil)
+        #expect(try await server.send(user, ProjectServer.update("Task", id, "2", [:])) == ["forbidden"])
+        #expect(try await server.send(user, ProjectServer.delete("Task", id, "2")) == ["conflict"])
       }
     }
   }
@@ -122,8 +122,8 @@ struct PermissionRuleTests {
     cursors = [draft.cursor, other.cursor]
     try await server.send(ann, edit("4"))
     try await server.send(ann, ProjectServer.update("Task", "T", "5", ["state": "secret"]))
-    for (principal, cursor) in zip([bob, cid], cursors) {
-      let page = try await server.pull(principal, cursor)
+    for (user, cursor) in zip([bob, cid], cursors) {
+      let page = try await server.pull(user, cursor)
       #expect(page.changes.isEmpty && page.outOfScope.isEmpty && page.types.isEmpty)
     }
   }
@@ -143,7 +143,7 @@ struct PermissionRuleTests {
     #expect(page.changes.allSatisfy { $0.fields == .empty } && page.outOfScope.isEmpty)
     #expect(try await server.pull(ann, mine.cursor).changes.map(\.id.id) == ["T", "T2"])
     let record = RecordID(type: "Task", id: "T")
-    let tombstone = try await server.service.record(space: "s", principal: bob, record)
+    let tombstone = try await server.service.record(space: "s", user: bob, record)
     #expect(tombstone?.isDeleted == true && tombstone?.fields == .empty)
     let feed = try await server.service.feed(space: "s", after: nil)
     #expect(feed.changes.compactMap(\.record).filter(\.isDeleted).allSatisfy { $0.fields == .empty })
@@ -159,11 +159,11 @@ struct PermissionRuleTests {
     try await server.send(ann, ProjectServer.update("Task", "T", "2", ["state": "public"]))
     try await server.send(ann, ProjectServer.delete("Task", "T", "3"))
     let record = RecordID(type: "Task", id: "T")
-    #expect(try await server.service.record(space: "s", principal: bob, record)?.isDeleted == true)
+    #expect(try await server.service.record(space: "s", user: bob, record)?.isDeleted == true)
     // The tombstone lacks the title, which no record is without.
     var other = server.service
     other.rules.schema?.types[2].permissions?[.read] = "title IS NULL"
-    #expect(try await other.record(space: "s", principal: bob, record) == nil)
+    #expect(try await other.record(space: "s", user: bob, record) == nil)
   }
 
   @Test("A change of memberships, groups or the condition makes devices fetch the type again")
@@ -187,7 +187,7 @@ struct PermissionRuleTests {
     var other = server.service
     other.rules.schema?.types[2].permissions?[.read] = "title = 'roof'"
     let request = SyncRequest(device: "d", pulls: [.init(.everything, cursor: left.cursor)])
-    let changed = try await other.sync(space: "s", principal: bob, request).pages[0]
+    let changed = try await other.sync(space: "s", user: bob, request).pages[0]
     #expect(changed.types == ["Task"])
   }
 
@@ -219,7 +219,7 @@ struct PermissionRuleTests {
     let request = SyncRequest(
       device: "d", operations: [ProjectServer.insert("Report", "R", ["to": "ann"])],
       pulls: [.init(.everything, cursor: cursor)])
-    let response = try await server.service.sync(space: "s", principal: bob, request)
+    let response = try await server.service.sync(space: "s", user: bob, request)
     #expect(response.outcomes.map(\.verdict.isApplied) == [true])
     #expect(response.pages[0].outOfScope.map(\.id) == ["R"] && response.pages[0].changes.isEmpty)
     #expect(try await server.pull(ann).changes.map(\.id.id) == ["R"])
@@ -235,7 +235,7 @@ struct PermissionRuleTests {
           share: "_owner = principal.name"))
     ])
     let server = try ProjectServer(schema)
-    let guide = Principal("dan", groups: ["guides"])
+    let guide = Caller("dan", groups: ["guides"])
     let list = UserList(id: "L", name: "friends", members: ["cid"])
     try await server.send(
       ann, ProjectServer.Change(id: "l", kind: .insert, record: list.recordID, fields: list.fields))
@@ -246,7 +246,7 @@ struct PermissionRuleTests {
     var pages: [SyncResponse.Page] = []
     for reader in readers { pages.append(try await server.pull(reader)) }
     #expect(pages.allSatisfy { $0.changes.contains { $0.id.id == "A" } })
-    #expect(try await server.pull(Principal("dan")).changes.isEmpty)
+    #expect(try await server.pull(Caller("dan")).changes.isEmpty)
     let share = ProjectServer.Change(
       id: "s", kind: .update, record: RecordID(type: "Trip", id: "A"), base: "2",
       sharing: SharingChange(add: .users("eve")))

@@ -17,19 +17,19 @@ struct PermissionStories {
     return StoreSchema(types: [note, grant])
   }()
 
-  private let users: Principals
+  private let users: TwoUsers
 
-  init() throws { users = try Principals(rules: AccessRules(schema: Self.schema), schema: Self.schema) }
+  init() throws { users = try TwoUsers(rules: AccessRules(schema: Self.schema), schema: Self.schema) }
 
   private func change(
     _ kind: BothySync.ChangeKind, _ record: RecordID, _ fields: [String: JSONValue] = [:]
   ) async throws {
     let service = users.world.service
-    let (ann, space) = (Principal("ann"), users.world.space)
-    let version = try await service.record(space: space, principal: ann, record)?.version
+    let (ann, space) = (Caller("ann"), users.world.space)
+    let version = try await service.record(space: space, user: ann, record)?.version
     let operation = SyncOperation(
       id: UUIDv7.make(), kind: kind, record: record, base: kind == .insert ? nil : version, fields: fields)
-    let verdict = try await service.perform(space: space, principal: ann, operation)
+    let verdict = try await service.perform(space: space, user: ann, operation)
     #expect(verdict.isApplied, "\(verdict)")
   }
 

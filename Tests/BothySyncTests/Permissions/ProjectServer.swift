@@ -49,9 +49,9 @@ struct ProjectServer {
 
   /// Sends the changes in one request, and returns the verdicts: a version, or a word.
   @discardableResult
-  func send(_ principal: Principal, _ changes: Change...) async throws -> [String] {
+  func send(_ user: Caller, _ changes: Change...) async throws -> [String] {
     let request = SyncRequest(device: UUIDv7.make(), operations: changes)
-    return try await service.sync(space: "s", principal: principal, request).outcomes.map { outcome in
+    return try await service.sync(space: "s", user: user, request).outcomes.map { outcome in
       switch outcome.verdict {
       case .applied(let version, _, _), .duplicate(let version, _, _): version
       case .conflict(let current): current.map { "conflict with \($0.version)" } ?? "conflict"
@@ -61,9 +61,9 @@ struct ProjectServer {
     }
   }
 
-  func pull(_ principal: Principal, _ cursor: String? = nil) async throws -> SyncResponse.Page {
+  func pull(_ user: Caller, _ cursor: String? = nil) async throws -> SyncResponse.Page {
     let request = SyncRequest(device: "d", pulls: [.init(.everything, cursor: cursor)])
-    let response = try await service.sync(space: "s", principal: principal, request)
+    let response = try await service.sync(space: "s", user: user, request)
     return try #require(response.pages.first)
   }
 
@@ -83,7 +83,7 @@ struct ProjectServer {
   /// Makes a project of Ann with one task, in one request.
   func found() async throws {
     let verdicts = try await send(
-      Principal("ann"), Self.insert("Project", "P", ["name": "hut", "lead": "ann"]),
+      Caller("ann"), Self.insert("Project", "P", ["name": "hut", "lead": "ann"]),
       Self.insert("Task", "T", ["project": "P", "title": "roof"]))
     #expect(verdicts == ["1", "2"])
   }

@@ -26,7 +26,7 @@ struct ModelMember: Sendable, Equatable {
 
 /// A condition as text, with its meaning in plain Swift.
 struct ModelCondition: Sendable {
-  typealias Meaning = @Sendable (ModelDoc, Principal, [ModelMember]) -> Bool
+  typealias Meaning = @Sendable (ModelDoc, Caller, [ModelMember]) -> Bool
 
   let text: String
   let holds: Meaning

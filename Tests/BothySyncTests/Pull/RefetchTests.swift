@@ -27,19 +27,19 @@ final class RefetchTests {
   /// Returns a device that has `count` notes of the server, and the count of records in its pages.
   private func device(
     _ count: Int = 3000, rules: AccessRules = AccessRules(), schema: StoreSchema = .notes,
-    principal: Principal = Principal("tester"),
+    user: Caller = Caller("tester"),
     _ configuration: SyncOptions = .quiet
   ) async throws -> (world: SimulatedWorld, device: SimulatedDevice, wire: Wire) {
     let world = try SimulatedWorld(rules: rules)
     worlds.append(world)
-    let other = try world.addDevice("other", schema: schema, principal: principal)
+    let other = try world.addDevice("other", schema: schema, user: user)
     try other.change { for number in 0..<count { try $0.insert(Note(id: "T\(number)", "start")) } }
     #expect(await other.store.sync().obstacle == nil)
     let wire = Wire()
     var quiet = configuration
     quiet.triggers = []
     let device = try world.addDevice(
-      "own", schema: schema, configuration: quiet, principal: principal,
+      "own", schema: schema, configuration: quiet, user: user,
       onExchange: { _, response in
         for page in response.pages { for _ in page.changes { wire.records.add() } }
       })
@@ -154,7 +154,7 @@ final class RefetchTests {
     let other = world.devices[0]
     try other.remove("T1")
     #expect(await other.store.sync().obstacle == nil)
-    let intruder = try world.addDevice("intruder", schema: .notes, principal: Principal("somebody"))
+    let intruder = try world.addDevice("intruder", schema: .notes, user: Caller("somebody"))
     _ = await intruder.store.sync()
     try intruder.store.purge(.note("T0"))
     world.setRules(AccessRules(schema: StoreSchema(types: [type])))

@@ -170,7 +170,7 @@ struct UnreadableRecordStories {
     let operation = SyncOperation(
       id: "a", kind: .insert, record: Self.page("P1"), fields: ["title": "t", "meta": meta])
     let answer = try await pair.world.service.sync(
-      space: "test", principal: Principal("tester"), SyncRequest(device: "d", operations: [operation]))
+      space: "test", user: Caller("tester"), SyncRequest(device: "d", operations: [operation]))
     guard case .rejected(let rejection)? = answer.outcomes.first?.verdict else {
       Issue.record("It was not refused.")
       return

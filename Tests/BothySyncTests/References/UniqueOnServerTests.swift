@@ -88,7 +88,7 @@ struct UniqueOnServerTests {
           fields: ["name": "c", "parent": "P"])
       ])
     let first = try await service(AccessRules(schema: .family)).sync(
-      space: "s", principal: Principal("ann"), request
+      space: "s", user: Caller("ann"), request
     ).outcomes.first
     guard case .rejected(let rejection)? = first?.verdict else {
       Issue.record("\(String(describing: first))")
@@ -99,7 +99,7 @@ struct UniqueOnServerTests {
     #expect(rejection.json.contains(#""record":"P""#))
     let off = AccessRules(schema: .family, checksReferences: false)
     let second = try await service(off).sync(
-      space: "s", principal: Principal("ann"), request
+      space: "s", user: Caller("ann"), request
     ).outcomes.first
     guard case .applied? = second?.verdict else {
       Issue.record("\(String(describing: second))")

@@ -60,7 +60,7 @@ struct AuthScenario {
     #expect(try back.store.pendingCounts().total == left)
     #expect(await back.store.sync().obstacle == nil)
     #expect(try back.store.outboxEntries().isEmpty)
-    let digest = try await device.service.digest(space: "hut", principal: Principal("ann"), .everything)
+    let digest = try await device.service.digest(space: "hut", user: Caller("ann"), .everything)
     #expect(try back.store.digest().digest == digest.digest)
     let served = try await device.served()
     #expect(

@@ -129,7 +129,7 @@ struct OtherServerTests {
   func otherPrincipal() async throws {
     let device = try await Case()
     let theirs = InProcessRemote(
-      SyncService(storage: device.storage, now: device.time.reader()), principal: Principal("else"))
+      SyncService(storage: device.storage, now: device.time.reader()), user: Caller("else"))
     let operation = SyncOperation(
       id: UUIDv7.make(), kind: .insert, record: .note("theirs"), fields: ["title": "theirs"])
     _ = try await theirs.exchange(SyncRequest(device: "else", operations: [operation]))

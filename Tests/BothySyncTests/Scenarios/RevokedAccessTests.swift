@@ -9,7 +9,7 @@ struct RevokedAccessTests {
   /// Promises: Scenario-20, N-7
   @Test("Records follow access that is revoked, granted again and moved between lists")
   func movedBetweenLists() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     let ann = world.ann.store
     var friends = try await ann.sharing.create(UserList(id: "friends", name: "friends", members: ["bob"]))
     var family = try await ann.sharing.create(UserList(id: "family", name: "family"))
@@ -55,7 +55,7 @@ struct RevokedAccessTests {
   func manyRecords() async throws {
     var rules = SharingRuleTests.rules()
     rules.sharingRowLimit = 2
-    let world = try Principals(rules: rules)
+    let world = try TwoUsers(rules: rules)
     let ann = world.ann.store
     var friends = try await ann.sharing.create(
       UserList(id: "friends", name: "friends", members: ["bob", "cid"]))
@@ -79,7 +79,7 @@ struct RevokedAccessTests {
   /// Promises: Scenario-20
   @Test("Unsent edits survive while the rights on a type are revoked and granted")
   func typeRights() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     for id in ["T1", "T2"] {
       try world.ann.insert(id, "start")
       try await world.ann.store.sharing.share(.note(id), with: .users("bob"))
@@ -109,7 +109,7 @@ struct RevokedAccessTests {
     arguments: 1...20 as ClosedRange<UInt64>)
   func random(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
-    let world = try Principals { $0.merging = MergePolicies(default: .fieldByField) }
+    let world = try TwoUsers { $0.merging = MergePolicies(default: .fieldByField) }
     var lists: [UserList] = []
     for name in ["L1", "L2"] {
       lists.append(try await world.ann.store.sharing.create(UserList(id: name, name: name)))
@@ -136,7 +136,7 @@ struct RevokedAccessTests {
     }
     await world.sync(world.ann, world.bob)
     let visible = try await world.world.service.query(
-      space: "test", principal: Principal("bob"), AnyQuery("Note"))
+      space: "test", user: Caller("bob"), AnyQuery("Note"))
     let pending = try world.bob.store.outboxEntries().map(\.id.id)
     // Invisible records are here only if an edit of them waits for a decision.
     #expect(try Set(world.bob.noteIDs()) == Set(visible.map(\.id.id)).union(pending), "seed \(seed)")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Values of sensitive fields of a request", .timeLimit(.minutes(5)))
 struct SecretBatchTests {
-  private let ann = Principal("ann")
+  private let ann = Caller("ann")
 
   private func withFolder(_ body: (FolderSecrets, String) async throws -> Void) async throws {
     let path = NSTemporaryDirectory() + "bothy-batches-" + UUID().uuidString
@@ -73,7 +73,7 @@ struct SecretBatchTests {
       let service = try service(secrets)
       func send(_ operations: [BothySync.SyncOperation]) async throws -> [Outcome.Verdict] {
         let request = SyncRequest(device: "d", operations: operations)
-        return try await service.sync(space: "s", principal: ann, request).outcomes.map(\.verdict)
+        return try await service.sync(space: "s", user: ann, request).outcomes.map(\.verdict)
       }
       let names = (1...count).map { "n\($0)" }
       #expect(try await send(names.map { insert($0, secret: "first") }).allSatisfy(\.isApplied))
@@ -199,7 +199,7 @@ struct SecretBatchTests {
       let service = try service(secrets)
       func send(_ operations: [BothySync.SyncOperation]) async throws -> [Bool] {
         let request = SyncRequest(device: "d", operations: operations)
-        return try await service.sync(space: "s", principal: ann, request).outcomes.map(\.verdict.isApplied)
+        return try await service.sync(space: "s", user: ann, request).outcomes.map(\.verdict.isApplied)
       }
       var first = insert("a", secret: "before")
       first.secrets = Secrets(["pw": "before", "pin": "before"])
@@ -226,15 +226,15 @@ struct SecretBatchTests {
             RecordID.note("a").type, fields: [FieldSchema("pw", .text, optional: true, sensitive: true)])
         ])
       let first = SyncRequest(device: "d", operations: [insert("a", secret: "word")])
-      _ = try await service.sync(space: "s", principal: ann, first)
+      _ = try await service.sync(space: "s", user: ann, first)
       #expect(try values(path) == ["a": "word"])
       let clearing = SyncOperation(
         id: "op-\(UUID())", kind: .update, record: .note("a"), base: "1", fields: ["pw": .null])
       if byRoute {
-        _ = try await service.perform(space: "s", principal: ann, clearing)
+        _ = try await service.perform(space: "s", user: ann, clearing)
       } else {
         let request = SyncRequest(device: "d", operations: [clearing])
-        _ = try await service.sync(space: "s", principal: ann, request)
+        _ = try await service.sync(space: "s", user: ann, request)
       }
       #expect(try values(path).isEmpty)
       #expect(staged(path).isEmpty)

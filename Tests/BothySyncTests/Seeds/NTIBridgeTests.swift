@@ -59,7 +59,7 @@ struct NTIBridgeTests {
     try pair.a.retitle("T2", "mine")
     let records = try await pair.world.serverRecords()
     let tombstone = try await pair.world.service.record(
-      space: "test", principal: Principal("tester"), .note("T3"))
+      space: "test", user: Caller("tester"), .note("T3"))
     let changes = [records[.note("T1")], records[.note("T2")], tombstone].compactMap { $0 }
     #expect(changes.count == 3)
     var outcomes: [LiveChangeOutcome] = []

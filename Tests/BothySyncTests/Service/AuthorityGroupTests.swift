@@ -25,7 +25,7 @@ struct AuthorityGroupTests {
   {
     let request = SyncRequest(device: "d1", operations: operations)
     return try await service.sync(
-      space: "s", principal: Principal("ann"), try SyncRequest(decoding: request.encoded())
+      space: "s", user: Caller("ann"), try SyncRequest(decoding: request.encoded())
     ).outcomes.map { outcome in
       switch outcome.verdict {
       case .applied(let version, _, _): "applied \(version)"
@@ -39,7 +39,7 @@ struct AuthorityGroupTests {
 
   private func ids(_ service: SyncService) async throws -> [String] {
     let query = AnyQuery("Note")
-    return try await service.query(space: "s", principal: Principal("ann"), query).map(\.id.id).sorted()
+    return try await service.query(space: "s", user: Caller("ann"), query).map(\.id.id).sorted()
   }
 
   @Test("A group is applied once, and a repetition receives the first verdicts")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The server's rule", .timeLimit(.minutes(5)))
 struct AuthorityTests {
-  private let ann = Principal("ann")
+  private let ann = Caller("ann")
 
   private func service(_ rules: AccessRules = AccessRules()) throws -> (
     SyncService, SQLiteServerStorage
@@ -44,7 +44,7 @@ struct AuthorityTests {
 
   private func code(_ request: SyncRequest, _ service: SyncService) async -> SyncServiceError.Code? {
     do {
-      _ = try await service.sync(space: "s", principal: ann, request)
+      _ = try await service.sync(space: "s", user: ann, request)
       return nil
     } catch { return (error as? SyncServiceError)?.code }
   }
@@ -55,7 +55,7 @@ struct AuthorityTests {
     var refused = insert("T2")
     refused.fields["note"] = "x"
     for expected in [["applied 1", "invalid"], ["duplicate 1", "invalid"], ["duplicate 1", "invalid"]] {
-      let response = try await service.sync(space: "s", principal: ann, push([insert("T1"), refused]))
+      let response = try await service.sync(space: "s", user: ann, push([insert("T1"), refused]))
       #expect(response.outcomes.map { word($0.verdict) } == expected)
     }
   }
@@ -66,10 +66,10 @@ struct AuthorityTests {
     let time = VirtualTime()
     let service = SyncService(storage: storage, now: time.reader())
     _ = try await service.sync(
-      space: "s", principal: ann, push([insert("T1", operation: "a"), insert("T2", operation: "b")]))
+      space: "s", user: ann, push([insert("T1", operation: "a"), insert("T2", operation: "b")]))
     for (wait, remembered) in [(600_000, 2), (1, 1)] {
       time.advance(by: Int64(wait))
-      _ = try await service.sync(space: "s", principal: ann, push([], oldestOpen: "b"))
+      _ = try await service.sync(space: "s", user: ann, push([], oldestOpen: "b"))
       #expect(try await storage.statistics(of: "s").outcomes == remembered)
     }
   }
@@ -79,28 +79,28 @@ struct AuthorityTests {
   func late() async throws {
     let (service, storage) = try service()
     let first = push([insert("T1", operation: "a")])
-    _ = try await service.sync(space: "s", principal: ann, first)
+    _ = try await service.sync(space: "s", user: ann, first)
     let version = try await storage.read(space: "s") {
       try $0.records([.note("T1")])[.note("T1")]?.record.version
     }
     let deletion = SyncOperation(id: "b", kind: .delete, record: .note("T1"), base: version)
-    _ = try await service.sync(space: "s", principal: ann, push([deletion], oldestOpen: "b"))
-    _ = try await service.sync(space: "s", principal: ann, push([], oldestOpen: "c"))
-    let answer = try await service.sync(space: "s", principal: ann, first)
+    _ = try await service.sync(space: "s", user: ann, push([deletion], oldestOpen: "b"))
+    _ = try await service.sync(space: "s", user: ann, push([], oldestOpen: "c"))
+    let answer = try await service.sync(space: "s", user: ann, first)
     #expect(answer.outcomes.map { word($0.verdict) } == ["duplicate 1"])
-    #expect(try await service.count(space: "s", principal: ann, AnyQuery("Note")) == 0)
+    #expect(try await service.count(space: "s", user: ann, AnyQuery("Note")) == 0)
   }
 
   @Test("Pages keep to the limit, report whether more follow, and continue by cursor")
   func pages() async throws {
     let (service, _) = try service()
-    _ = try await service.sync(space: "s", principal: ann, push((1...7).map { insert("T\($0)") }))
+    _ = try await service.sync(space: "s", user: ann, push((1...7).map { insert("T\($0)") }))
     var cursor: String?
     var sizes: [Int] = []
     var more: [Bool] = []
     for _ in 0..<4 {
       let page = try #require(
-        try await service.sync(space: "s", principal: ann, pull(cursor, limit: 3)).pages.first)
+        try await service.sync(space: "s", user: ann, pull(cursor, limit: 3)).pages.first)
       sizes.append(page.changes.count)
       more.append(page.more)
       #expect(page.reset == (cursor == nil))
@@ -113,20 +113,20 @@ struct AuthorityTests {
   @Test("A cursor from another epoch, user or scope, or below the floor, starts over")
   func resets() async throws {
     let (service, storage) = try service()
-    _ = try await service.sync(space: "s", principal: ann, push([insert("T1")]))
+    _ = try await service.sync(space: "s", user: ann, push([insert("T1")]))
     func cursor() async throws -> String {
-      try #require(try await service.sync(space: "s", principal: ann, pull(nil)).pages.first).cursor
+      try #require(try await service.sync(space: "s", user: ann, pull(nil)).pages.first).cursor
     }
-    func isReset(_ cursor: String, _ principal: Principal, _ scope: SyncScope = .everything) async throws
+    func isReset(_ cursor: String, _ user: Caller, _ scope: SyncScope = .everything) async throws
       -> Bool?
     {
-      try await service.sync(space: "s", principal: principal, pull(cursor, scope)).pages.first?.reset
+      try await service.sync(space: "s", user: user, pull(cursor, scope)).pages.first?.reset
     }
     let old = try await cursor()
-    _ = try await service.sync(space: "s", principal: ann, push([insert("T2")]))
+    _ = try await service.sync(space: "s", user: ann, push([insert("T2")]))
     let new = try await cursor()
     #expect(try await isReset(new, ann) == false)
-    #expect(try await isReset(new, Principal("bob")) == true)
+    #expect(try await isReset(new, Caller("bob")) == true)
     #expect(try await isReset(new, ann, SyncScope(container: "Note")) == true)
     try await storage.compact(space: "s", upTo: 2)
     #expect(try await isReset(old, ann) == true)
@@ -138,17 +138,17 @@ struct AuthorityTests {
   @Test("A paged snapshot continues below the floor unless deletions since its start are forgotten")
   func snapshotBelowFloor() async throws {
     let (service, storage) = try service()
-    _ = try await service.sync(space: "s", principal: ann, push((1...6).map { insert("T\($0)") }))
+    _ = try await service.sync(space: "s", user: ann, push((1...6).map { insert("T\($0)") }))
     try await storage.compact(space: "s", upTo: 6)
     func page(_ cursor: String?) async throws -> SyncResponse.Page {
-      try #require(try await service.sync(space: "s", principal: ann, pull(cursor, limit: 2)).pages.first)
+      try #require(try await service.sync(space: "s", user: ann, pull(cursor, limit: 2)).pages.first)
     }
     let first = try await page(nil)
     #expect(first.reset && first.more)
     let second = try await page(first.cursor)
     #expect(!second.reset && second.changes.map(\.id.id) == ["T3", "T4"])
     _ = try await service.sync(
-      space: "s", principal: ann,
+      space: "s", user: ann,
       push([SyncOperation(id: "d", kind: .delete, record: .note("T1"), base: "1")]))
     try await storage.compact(space: "s", upTo: 7)
     #expect(try await page(second.cursor).reset)
@@ -157,16 +157,16 @@ struct AuthorityTests {
   @Test("A device doesn't receive its own changes of a request, except in a snapshot")
   func told() async throws {
     let (service, _) = try service()
-    let start = try #require(try await service.sync(space: "s", principal: ann, pull(nil)).pages.first)
+    let start = try #require(try await service.sync(space: "s", user: ann, pull(nil)).pages.first)
       .cursor
     var request = push([insert("T1")])
     request.pulls = [.init(.everything, cursor: start)]
     for _ in 0..<2 {
-      let page = try #require(try await service.sync(space: "s", principal: ann, request).pages.first)
+      let page = try #require(try await service.sync(space: "s", user: ann, request).pages.first)
       #expect(page.changes.isEmpty)
     }
     request.pulls = [.init(.everything)]
-    #expect(try await service.sync(space: "s", principal: ann, request).pages.first?.changes.count == 1)
+    #expect(try await service.sync(space: "s", user: ann, request).pages.first?.changes.count == 1)
   }
 
   @Test("A scope covers a container alone or with its children, and no similar name")
@@ -174,9 +174,9 @@ struct AuthorityTests {
     let (service, _) = try service()
     let paths = ["trips", "trips/oslo", "trips/oslo/day1", "tripsy", "trips-old", "other"]
     _ = try await service.sync(
-      space: "s", principal: ann, push(paths.map { insert($0, in: $0) }))
+      space: "s", user: ann, push(paths.map { insert($0, in: $0) }))
     func found(_ scope: SyncScope) async throws -> [String] {
-      try #require(try await service.sync(space: "s", principal: ann, pull(nil, scope)).pages.first)
+      try #require(try await service.sync(space: "s", user: ann, pull(nil, scope)).pages.first)
         .changes.map(\.id.id)
     }
     #expect(try await found(SyncScope(container: "trips")) == ["trips"])
@@ -191,16 +191,16 @@ struct AuthorityTests {
   @Test("Devices that had a record receive its tombstone, but snapshots leave it out")
   func tombstones() async throws {
     let (service, _) = try service()
-    _ = try await service.sync(space: "s", principal: ann, push([insert("T1")]))
-    let cursor = try #require(try await service.sync(space: "s", principal: ann, pull(nil)).pages.first)
+    _ = try await service.sync(space: "s", user: ann, push([insert("T1")]))
+    let cursor = try #require(try await service.sync(space: "s", user: ann, pull(nil)).pages.first)
       .cursor
     let deletion = SyncOperation(id: "del", kind: .delete, record: .note("T1"), base: "1")
-    _ = try await service.sync(space: "s", principal: ann, push([deletion]))
-    let page = try #require(try await service.sync(space: "s", principal: ann, pull(cursor)).pages.first)
+    _ = try await service.sync(space: "s", user: ann, push([deletion]))
+    let page = try #require(try await service.sync(space: "s", user: ann, pull(cursor)).pages.first)
     #expect(page.changes.map(\.isDeleted) == [true])
     #expect(page.changes.map(\.version) == ["2"])
     #expect(
-      try await service.sync(space: "s", principal: ann, pull(nil)).pages.first?.changes.isEmpty == true)
+      try await service.sync(space: "s", user: ann, pull(nil)).pages.first?.changes.isEmpty == true)
   }
 
   @Test("A request that is invalid as a whole is rejected and changes nothing")
@@ -232,7 +232,7 @@ struct AuthorityTests {
       SyncOperation(id: "op-\(id)", kind: .insert, record: RecordID(type: type, id: id), fields: fields)
     }
     let response = try await service.sync(
-      space: "s", principal: ann,
+      space: "s", user: ann,
       push([
         operation("Child", "C0", ["name": "c", "parent": "P0"]), operation("Parent", "P1", ["name": 5]),
         operation("Child", "C1", ["name": "c", "parent": "P1"]), operation("Parent", "P2", ["name": "p"]),

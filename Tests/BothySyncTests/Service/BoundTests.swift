@@ -9,7 +9,7 @@ import Testing
 /// Limits of the cost of one request to a server.
 @Suite("Bounds of a request", .timeLimit(.minutes(5)))
 struct BoundTests {
-  private let ann = Principal("ann")
+  private let ann = Caller("ann")
 
   private func rules(answerSize: Int = 10_000) -> AccessRules {
     var rules = AccessRules()
@@ -44,9 +44,9 @@ struct BoundTests {
     let (service, _) = try await service(rules(), records: 1)
     let pull = SyncRequest.Pull(.everything)
     let fits = SyncRequest(device: "d", pulls: Array(repeating: pull, count: 64))
-    #expect(try await service.sync(space: "s", principal: ann, fits).pages.count == 64)
+    #expect(try await service.sync(space: "s", user: ann, fits).pages.count == 64)
     let tooMany = SyncRequest(device: "d", pulls: Array(repeating: pull, count: 65))
-    await #expect { try await service.sync(space: "s", principal: ann, tooMany) } throws: {
+    await #expect { try await service.sync(space: "s", user: ann, tooMany) } throws: {
       ($0 as? SyncServiceError)?.code == .tooManyPulls
     }
   }
@@ -57,7 +57,7 @@ struct BoundTests {
   func device(name: String) async throws {
     let (service, _) = try await service(rules(), records: 1)
     await #expect {
-      try await service.sync(space: "s", principal: ann, SyncRequest(device: name))
+      try await service.sync(space: "s", user: ann, SyncRequest(device: name))
     } throws: {
       ($0 as? SyncServiceError)?.code == .badRequest
     }
@@ -68,7 +68,7 @@ struct BoundTests {
     let (service, _) = try await service(rules(), records: 1)
     func cursor(after cursor: String?) async throws -> String? {
       let request = SyncRequest(device: "d", pulls: [.init(.everything, cursor: cursor)])
-      return try await service.sync(space: "s", principal: ann, request).pages.first?.cursor
+      return try await service.sync(space: "s", user: ann, request).pages.first?.cursor
     }
     let own = try #require(try await cursor(after: nil))
     #expect(try await cursor(after: own + "-a") == own)
@@ -85,7 +85,7 @@ struct BoundTests {
     var found: [RecordID] = []
     for _ in 0..<60 where !open.isEmpty {
       let answer = try await service.sync(
-        space: "s", principal: ann, SyncRequest(device: "d", pulls: open))
+        space: "s", user: ann, SyncRequest(device: "d", pulls: open))
       #expect(bytes(answer.pages) < 12_000)
       #expect(answer.pages.contains { !$0.changes.isEmpty || !$0.more }, "each answer brings something")
       found += answer.pages.flatMap(\.changes).map(\.id)
@@ -101,7 +101,7 @@ struct BoundTests {
     for more in [true, true, false] {
       let page = try #require(
         try await service.sync(
-          space: "s", principal: ann, SyncRequest(device: "d", pulls: [.init(.everything, cursor: cursor)])
+          space: "s", user: ann, SyncRequest(device: "d", pulls: [.init(.everything, cursor: cursor)])
         ).pages.first)
       #expect(page.changes.count == 1 && page.more == more)
       cursor = page.cursor
@@ -114,7 +114,7 @@ struct BoundTests {
     var query = AnyQuery("Note", order: [SortKey("id")])
     var found: [RecordID] = []
     for _ in 0..<25 {
-      let answer = try await service.queryAnswer(space: "s", principal: ann, query)
+      let answer = try await service.queryAnswer(space: "s", user: ann, query)
       found += answer.records.map(\.id)
       #expect(answer.records.count <= 10)
       guard answer.more else { break }
@@ -130,7 +130,7 @@ struct BoundTests {
       SyncOperation(id: "o\($0)", kind: .update, record: .note("n\($0)"), base: "no", fields: ["a": 1])
     }
     let answer = try await service.sync(
-      space: "s", principal: ann, SyncRequest(device: "d", operations: operations))
+      space: "s", user: ann, SyncRequest(device: "d", operations: operations))
     let waiting = answer.outcomes.filter { if case .waiting = $0.verdict { true } else { false } }
     #expect(waiting.count >= 15 && waiting.count < 30)
   }
@@ -142,7 +142,7 @@ struct BoundTests {
       storage: try SQLiteServerStorage(), rules: rules(answerSize: 1000).with(rule), now: { 1000 })
     func outcomes(_ operations: [BothySync.SyncOperation]) async throws -> [Outcome] {
       try await service.sync(
-        space: "s", principal: ann, SyncRequest(device: "d", operations: operations)
+        space: "s", user: ann, SyncRequest(device: "d", operations: operations)
       ).outcomes
     }
     func record(_ verdict: Outcome.Verdict?) -> ServerRecord? {
@@ -187,7 +187,7 @@ struct BoundTests {
           group: SyncOperation.Group(id: group, size: ids.count))
       }
       return try await service.sync(
-        space: "s", principal: ann, SyncRequest(device: "d", operations: operations)
+        space: "s", user: ann, SyncRequest(device: "d", operations: operations)
       ).outcomes.map(\.verdict)
     }
     #expect(try await insert(["a", "b"], of: "g").map(\.isApplied) == [true, true])
@@ -217,7 +217,7 @@ struct BoundTests {
     }
     func verdicts(_ operations: [BothySync.SyncOperation]) async throws -> [Outcome.Verdict] {
       try await service.sync(
-        space: "s", principal: ann, SyncRequest(device: "d", operations: operations)
+        space: "s", user: ann, SyncRequest(device: "d", operations: operations)
       ).outcomes.map(\.verdict)
     }
     let large = update(2...5, group: "g")
@@ -257,7 +257,7 @@ struct BoundTests {
     let (service, storage) = try await service(rules(answerSize: 1), records: 2)
     func answer(_ operations: [BothySync.SyncOperation]) async throws -> [Outcome.Verdict] {
       try await service.sync(
-        space: "s", principal: ann, SyncRequest(device: "d", operations: operations)
+        space: "s", user: ann, SyncRequest(device: "d", operations: operations)
       ).outcomes.map(\.verdict)
     }
     let inserts = [1, 2].map { SyncOperation(id: "o\($0)", kind: .insert, record: .note("n\($0)")) }
@@ -358,13 +358,13 @@ struct BoundTests {
         for _ in 0..<8 {
           tasks.addTask {
             do {
-              _ = try await service.count(space: "s", principal: Principal("ann"), query)
+              _ = try await service.count(space: "s", user: Caller("ann"), query)
               return nil
             } catch { return (error as? SyncServiceError)?.code }
           }
         }
         _ = try? await service.sync(
-          space: "s", principal: ann, SyncRequest(device: "d", pulls: [.init(.everything)], limit: 10))
+          space: "s", user: ann, SyncRequest(device: "d", pulls: [.init(.everything)], limit: 10))
         try? await storage.check()
         for await code in tasks { #expect(code == .tooExpensive) }
       }
@@ -378,7 +378,7 @@ struct BoundTests {
       try await fill(storage, records: 20_000)
       let service = SyncService(storage: storage, now: { 1 })
       let query = endless
-      let task = Task { try await service.count(space: "s", principal: Principal("ann"), query) }
+      let task = Task { try await service.count(space: "s", user: Caller("ann"), query) }
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
     }

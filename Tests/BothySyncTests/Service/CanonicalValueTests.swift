@@ -28,7 +28,7 @@ struct CanonicalValueTests {
       "place": .object(["lat": .int(1), "lon": .double(2.0), "alt": .int(3)]), "bytes": "YR==",
     ]
     let verdict = try await world.service.perform(
-      space: "test", principal: Principal("ann"),
+      space: "test", user: Caller("ann"),
       BothySync.SyncOperation(id: "x", kind: .insert, record: id, fields: sent))
     guard case .applied = verdict else {
       Issue.record("\(verdict)")
@@ -41,7 +41,7 @@ struct CanonicalValueTests {
     let query = AnyQuery(
       "Thing",
       where: .compare(field: "key", .equal, .text("0197f3c2-0000-7000-8000-00000000abcd")))
-    let found = try await world.service.query(space: "test", principal: Principal("ann"), query)
+    let found = try await world.service.query(space: "test", user: Caller("ann"), query)
     #expect(found.count == 1)
     let due = try found.first?.fields.members()["due"]
     #expect(due == JSONValue.int(1_767_225_600_000))
@@ -54,7 +54,7 @@ struct CanonicalValueTests {
     for number in 0..<10_000 { fields["nothing\(number)"] = .int(1) }
     fields[String(repeating: "x", count: 100_000)] = .int(1)
     let verdict = try await world.service.perform(
-      space: "test", principal: Principal("ann"),
+      space: "test", user: Caller("ann"),
       BothySync.SyncOperation(
         id: "x", kind: .insert, record: RecordID(type: "Thing", id: "t"), fields: fields))
     guard case .rejected(let rejection) = verdict else {
@@ -70,7 +70,7 @@ struct CanonicalValueTests {
   func largeQueries() async throws {
     let world = try SimulatedWorld(rules: AccessRules(schema: schema))
     func request(_ query: AnyQuery) async throws -> [ServerRecord] {
-      try await world.service.query(space: "test", principal: Principal("ann"), query)
+      try await world.service.query(space: "test", user: Caller("ann"), query)
     }
     let condition = ConditionTree.compare(field: "count", .greater, .int(1))
     let fits = AnyQuery("Thing", where: .or(Array(repeating: condition, count: 100)))

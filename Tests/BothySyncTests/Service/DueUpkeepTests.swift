@@ -12,13 +12,13 @@ import Testing
 struct DueUpkeepTests {
   private let day = RetentionPolicy.day
   private let hour = RetentionPolicy.hour
-  private let ann = Principal("ann")
+  private let ann = Caller("ann")
 
   private func insert(_ world: SimulatedWorld, _ device: String) async throws -> Outcome.Verdict {
     let operation = BothySync.SyncOperation(
       id: "op-\(device)", kind: .insert, record: .note(device), fields: ["note": .string("text")])
     let request = SyncRequest(device: device, operations: [operation])
-    let response = try await world.service.sync(space: "test", principal: ann, request)
+    let response = try await world.service.sync(space: "test", user: ann, request)
     return try #require(response.outcomes.first).verdict
   }
 
@@ -74,7 +74,7 @@ struct DueUpkeepTests {
     let world = try SimulatedWorld()
     for device in ["a", "b", "c"] { _ = try await insert(world, device) }
     let pull = SyncRequest(device: "d", pulls: [.init(.everything)])
-    let response = try await world.service.sync(space: "test", principal: ann, pull)
+    let response = try await world.service.sync(space: "test", user: ann, pull)
     let token = try #require(response.pages.first?.cursor)
     var earlier = try #require(Cursor(token: token))
     earlier.position = 2

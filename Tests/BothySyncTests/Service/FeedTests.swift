@@ -23,7 +23,7 @@ struct FeedTests {
     let operation = SyncOperation(
       id: "o", kind: kind, record: .note(id), base: base,
       fields: kind == .delete ? [:] : ["title": .string(text)])
-    let verdict = try await service.perform(space: space, principal: Principal(name), operation)
+    let verdict = try await service.perform(space: space, user: Caller(name), operation)
     guard case .applied(let version, _, _) = verdict else {
       Issue.record("\(verdict)")
       return ""
@@ -57,7 +57,7 @@ struct FeedTests {
     #expect(page.isReset && !page.more && !page.isIncomplete && page.upTo == 4)
     #expect(page.changes.map(\.position) == [1, 2, 3, 4])
     #expect(page.changes.map(\.kind) == [.insert, .insert, .update, .delete])
-    #expect(page.changes.map(\.principal) == ["ann", "bob", "bob", "ann"])
+    #expect(page.changes.map(\.user) == ["ann", "bob", "bob", "ann"])
     #expect(page.changes.allSatisfy { $0.time == 1000 })
     #expect(page.changes.map(\.record?.version) == [second, "4", second, "4"], "as they are now")
     #expect(page.changes.map(\.record?.isDeleted) == [false, true, false, true])
@@ -100,7 +100,7 @@ struct FeedTests {
     try await change(.insert, "c")
     let changes = try await all(limit: 2)
     #expect(changes.map(\.id) == [.note("a"), .note("b"), .note("c")])
-    #expect(changes[1].kind == .update && changes[1].time == nil && changes[1].principal == nil)
+    #expect(changes[1].kind == .update && changes[1].time == nil && changes[1].user == nil)
     #expect(changes[1].record?.owner == "cid")
   }
 

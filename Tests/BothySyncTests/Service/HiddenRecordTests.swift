@@ -14,14 +14,14 @@ struct HiddenRecordTests {
         create: .authenticated, read: .shared, update: .shared, delete: .owner, share: .owner)),
     TypeSchema("Link", fields: [FieldSchema("to", .reference(to: "Private", onDelete: .deny))]),
   ])
-  private let ann = Principal("ann")
-  private let mal = Principal("mal")
+  private let ann = Caller("ann")
+  private let mal = Caller("mal")
 
   private func send(
-    _ service: SyncService, _ principal: Principal, _ operations: BothySync.SyncOperation...
+    _ service: SyncService, _ user: Caller, _ operations: BothySync.SyncOperation...
   ) async throws -> [Outcome.Verdict] {
-    let request = SyncRequest(device: principal.name ?? "", operations: operations)
-    return try await service.sync(space: "s", principal: principal, request).outcomes.map(\.verdict)
+    let request = SyncRequest(device: user.name ?? "", operations: operations)
+    return try await service.sync(space: "s", user: user, request).outcomes.map(\.verdict)
   }
 
   private func insert(_ id: String, _ email: String) -> BothySync.SyncOperation {

@@ -13,8 +13,8 @@ struct HiddenTraceTests {
       permissions: Permissions(read: .shared, update: .shared, delete: .owner, share: .owner)),
     TypeSchema("Open", fields: [FieldSchema("text", .text)]),
   ])
-  private let ann = Principal("ann")
-  private let mal = Principal("mal")
+  private let ann = Caller("ann")
+  private let mal = Caller("mal")
   private let service: SyncService
 
   init() throws {
@@ -23,8 +23,8 @@ struct HiddenTraceTests {
   }
 
   @discardableResult
-  private func push(_ principal: Principal, _ change: Change) async throws -> Outcome.Verdict {
-    try await service.perform(space: "s", principal: principal, change)
+  private func push(_ user: Caller, _ change: Change) async throws -> Outcome.Verdict {
+    try await service.perform(space: "s", user: user, change)
   }
 
   private func insert(
@@ -39,7 +39,7 @@ struct HiddenTraceTests {
     -> SyncResponse.Page
   {
     let request = SyncRequest(device: "m", pulls: [.init(scope, cursor: cursor)], limit: limit)
-    return try #require(try await service.sync(space: "s", principal: mal, request).pages.first)
+    return try #require(try await service.sync(space: "s", user: mal, request).pages.first)
   }
 
   @Test("Hidden changes neither fill nor end a page", arguments: [0, 64])
@@ -55,7 +55,7 @@ struct HiddenTraceTests {
     var cursor: String?
     repeat {
       let request = SyncRequest(device: "m", pulls: [.init(.everything, cursor: cursor)], limit: 1)
-      let response = try await service.sync(space: "s", principal: mal, request)
+      let response = try await service.sync(space: "s", user: mal, request)
       let page = try #require(response.pages.first)
       seen.append(page.changes.map(\.id.id))
       cursor = page.more ? page.cursor : nil
@@ -75,11 +75,11 @@ struct HiddenTraceTests {
     ])
     let service = changed
     func send(_ change: Change) async throws -> Bool {
-      try await service.perform(space: "s", principal: ann, change).isApplied
+      try await service.perform(space: "s", user: ann, change).isApplied
     }
     func next(_ cursor: String?) async throws -> SyncResponse.Page {
       let request = SyncRequest(device: "m", pulls: [.init(.everything, cursor: cursor)], limit: 1)
-      return try #require(try await service.sync(space: "s", principal: mal, request).pages.first)
+      return try #require(try await service.sync(space: "s", user: mal, request).pages.first)
     }
     #expect(try await send(insert("Trip", "t")))
     var cursor: String? = try await next(nil).cursor
@@ -106,7 +106,7 @@ struct HiddenTraceTests {
     for number in 0..<5 { try await push(ann, insert("Private", "p\(number)", in: "secret")) }
     try await push(ann, insert("Open", "last"))
     func history(_ query: HistoryQuery) async throws -> ChangeHistory {
-      try await service.history(space: "s", principal: mal, query)
+      try await service.history(space: "s", user: mal, query)
     }
     var query = HistoryQuery(limit: 1)
     let newest = try await history(query)
@@ -162,7 +162,7 @@ struct HiddenTraceTests {
     var left: [[RecordID]] = []
     for _ in 0..<10 where !open.isEmpty {
       let pages = try await service.sync(
-        space: "s", principal: mal, SyncRequest(device: "m", pulls: open, limit: 1)
+        space: "s", user: mal, SyncRequest(device: "m", pulls: open, limit: 1)
       ).pages
       left.append(pages.flatMap(\.outOfScope))
       let cursors = open.map(\.cursor)
@@ -176,7 +176,7 @@ struct HiddenTraceTests {
   }
 
   private func move(_ record: RecordID) async throws {
-    let found = try #require(try await service.record(space: "s", principal: ann, record))
+    let found = try #require(try await service.record(space: "s", user: ann, record))
     try await push(
       ann,
       Change(
@@ -204,9 +204,9 @@ struct HiddenTraceTests {
   func validators() async throws {
     func state() async throws -> [String?] {
       [
-        try await service.validator(space: "s", principal: mal, .everything),
-        try await service.validator(space: "s", principal: mal, SyncScope(container: "Private")),
-        try await service.visibleState(space: "s", principal: mal),
+        try await service.validator(space: "s", user: mal, .everything),
+        try await service.validator(space: "s", user: mal, SyncScope(container: "Private")),
+        try await service.visibleState(space: "s", user: mal),
       ]
     }
     try await push(ann, insert("Open", "o"))
@@ -234,7 +234,7 @@ struct HiddenTraceTests {
       ann, Change(id: "o", kind: .update, record: record, base: "5", fields: ["text": "more"]))
     #expect(try await state() == unshared)
     let open = SyncService(storage: service.storage, now: { 1000 })
-    #expect(try await open.visibleState(space: "s", principal: mal) == nil)
+    #expect(try await open.visibleState(space: "s", user: mal) == nil)
   }
 
   @Test("A validator changes when a record leaves the container")
@@ -243,12 +243,12 @@ struct HiddenTraceTests {
     try await push(ann, insert("Open", "a", in: "box"))
     try await push(ann, insert("Open", "b", in: "box"))
     let box = SyncScope(container: "box")
-    let before = try await open.validator(space: "s", principal: mal, box)
+    let before = try await open.validator(space: "s", user: mal, box)
     try await push(
       ann,
       Change(
         id: "o", kind: .update, record: RecordID(type: "Open", id: "a"), container: "bag", base: "1",
         fields: [:]))
-    #expect(try await open.validator(space: "s", principal: mal, box) != before)
+    #expect(try await open.validator(space: "s", user: mal, box) != before)
   }
 }

@@ -37,7 +37,7 @@ struct ImportNameTests {
     #expect(done.inserted == good.count)
     #expect(Set(done.refused.keys) == Set(bad.map(\.id)))
     #expect(done.refused.values.allSatisfy { $0.code == "invalidName" })
-    let kept = try await service.record(space: "s", principal: Principal("ann"), .note("plain"))
+    let kept = try await service.record(space: "s", user: Caller("ann"), .note("plain"))
     #expect(try kept?.fields.members()["title"]?.stringValue?.unicodeScalars.count == 5)
   }
 

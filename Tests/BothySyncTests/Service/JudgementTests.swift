@@ -27,7 +27,7 @@ struct JudgementTests {
     _ operation: BothySync.SyncOperation, _ current: ServerRecord?, as name: String? = "ann",
     rules: AccessRules = AccessRules(), now: Int64 = 100
   ) throws -> String {
-    let judgement = OperationEvaluator(rules: rules, principal: Principal(name), now: now)
+    let judgement = OperationEvaluator(rules: rules, user: Caller(name), now: now)
     switch try judgement.decide(operation, current: current) {
     case .store(let stored, _): return stored.isDeleted ? "tombstone" : "store"
     case .unchanged: return "unchanged"
@@ -143,7 +143,7 @@ struct JudgementTests {
   @Test("Each field that doesn't fit is rejected with an error, and defaults are inserted")
   func validation() throws {
     let rules = AccessRules(schema: .notes)
-    let judgement = OperationEvaluator(rules: rules, principal: Principal("ann"), now: 100)
+    let judgement = OperationEvaluator(rules: rules, user: Caller("ann"), now: 100)
     let bad = Self.operation(.insert, ["colour": "red", "score": "many"])
     guard case .reject(let rejection) = try judgement.decide(bad, current: nil) else {
       Issue.record("accepted")
@@ -169,7 +169,7 @@ struct JudgementTests {
   @Test("The time of an edit is never later than the server's own")
   func time() throws {
     for (now, expected) in [(100, 20), (15, 15)] as [(Int64, Int64)] {
-      let judgement = OperationEvaluator(rules: AccessRules(), principal: .anonymous, now: now)
+      let judgement = OperationEvaluator(rules: AccessRules(), user: .anonymous, now: now)
       guard case .store(let stored, _) = try judgement.decide(Self.operation(.insert), current: nil) else {
         Issue.record("refused")
         continue

@@ -8,7 +8,7 @@ import Testing
 @Suite("Late copies of requests", .timeLimit(.minutes(5)))
 struct LateCopyTests {
   private let time = VirtualTime()
-  private let ann = Principal("ann")
+  private let ann = Caller("ann")
 
   private func service(_ rules: AccessRules = AccessRules()) throws -> SyncService {
     SyncService(storage: try SQLiteServerStorage(), rules: rules, now: time.reader())
@@ -31,7 +31,7 @@ struct LateCopyTests {
     _ service: SyncService
   ) async throws -> [String] {
     let request = SyncRequest(device: device, operations: operations, oldestOpen: oldestOpen)
-    return try await service.sync(space: "s", principal: ann, request).outcomes.map { outcome in
+    return try await service.sync(space: "s", user: ann, request).outcomes.map { outcome in
       switch outcome.verdict {
       case .applied(let version, _, _): "applied \(version)"
       case .duplicate(let version, _, _): "duplicate \(version)"
@@ -43,7 +43,7 @@ struct LateCopyTests {
   }
 
   private func count(_ service: SyncService, _ type: String = "Note") async throws -> Int {
-    try await service.count(space: "s", principal: ann, AnyQuery(type))
+    try await service.count(space: "s", user: ann, AnyQuery(type))
   }
 
   @Test("A late copy of a conflicting insert restores nothing that was deleted since")
@@ -111,7 +111,7 @@ struct LateCopyTests {
     let inbox = SyncScope(container: "inbox")
     func pull(_ cursor: String?) async throws -> SyncResponse.Page {
       let request = SyncRequest(device: "d2", pulls: [.init(inbox, cursor: cursor)])
-      return try #require(try await service.sync(space: "s", principal: ann, request).pages.first)
+      return try #require(try await service.sync(space: "s", user: ann, request).pages.first)
     }
     let empty = try await pull(nil)
     var made = insert("T1", operation: "a")
@@ -126,10 +126,10 @@ struct LateCopyTests {
   @Test("A cursor at the first position receives the loss of access")
   func notice() async throws {
     let service = try service(SharingRuleTests.rules())
-    let bob = Principal("bob")
+    let bob = Caller("bob")
     func pull(_ cursor: String?) async throws -> SyncResponse.Page {
       let request = SyncRequest(device: "d2", pulls: [.init(.everything, cursor: cursor)])
-      return try #require(try await service.sync(space: "s", principal: bob, request).pages.first)
+      return try #require(try await service.sync(space: "s", user: bob, request).pages.first)
     }
     let empty = try await pull(nil)
     let names = Audience(users: ["bob"])

@@ -6,7 +6,7 @@ import Testing
 /// Limits of the lists that one answer holds whole.
 @Suite("Bounds of lists", .timeLimit(.minutes(5)))
 struct ListBoundTests {
-  private let ann = Principal("ann")
+  private let ann = Caller("ann")
 
   /// Returns a server with 30 records, each in a container of its own, and room for about a dozen in an answer.
   private func service() async throws -> SyncService {
@@ -29,12 +29,12 @@ struct ListBoundTests {
   func stamps() async throws {
     let service = try await service()
     let error = await #expect(throws: SyncServiceError.self) {
-      try await service.stamps(space: "s", principal: ann, .everything, parts: 1, in: [0])
+      try await service.stamps(space: "s", user: ann, .everything, parts: 1, in: [0])
     }
     #expect(error?.code == .answerTooLarge)
     var found: Set<RecordID> = []
     for part in 0..<8 {
-      let stamps = try await service.stamps(space: "s", principal: ann, .everything, parts: 8, in: [part])
+      let stamps = try await service.stamps(space: "s", user: ann, .everything, parts: 8, in: [part])
       found.formUnion(stamps.map(\.id))
     }
     #expect(found.count == 30)
@@ -44,10 +44,10 @@ struct ListBoundTests {
   func containers() async throws {
     let service = try await service()
     let error = await #expect(throws: SyncServiceError.self) {
-      try await service.containers(space: "s", principal: ann, .everything)
+      try await service.containers(space: "s", user: ann, .everything)
     }
     #expect(error?.code == .answerTooLarge)
-    let one = try await service.containers(space: "s", principal: ann, SyncScope(container: "c/7"))
+    let one = try await service.containers(space: "s", user: ann, SyncScope(container: "c/7"))
     #expect(one.map(\.container) == ["c/7"])
   }
 }

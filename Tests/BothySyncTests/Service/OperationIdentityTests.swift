@@ -9,8 +9,8 @@ import Testing
 
 @Suite("Identity and owner of an operation", .timeLimit(.minutes(5)))
 struct OperationIdentityTests {
-  private let ann = Principal("ann")
-  private let bob = Principal("bob")
+  private let ann = Caller("ann")
+  private let bob = Caller("bob")
 
   /// The sensitive values that a server received.
   private final class Taken: Sendable {
@@ -39,11 +39,11 @@ struct OperationIdentityTests {
   }
 
   private func verdict(
-    _ service: SyncService, _ principal: Principal, _ operation: BothySync.SyncOperation,
+    _ service: SyncService, _ user: Caller, _ operation: BothySync.SyncOperation,
     device: String = "d1"
   ) async throws -> Outcome.Verdict? {
     let request = SyncRequest(device: device, operations: [operation])
-    return try await service.sync(space: "s", principal: principal, request).outcomes.first?.verdict
+    return try await service.sync(space: "s", user: user, request).outcomes.first?.verdict
   }
 
   @Test("A known operation id writes no secret of another record")
@@ -142,14 +142,14 @@ struct OperationIdentityTests {
     _ = try await verdict(service, ann, insert("a"))
     time.advance(by: 1_000_000)
     let request = SyncRequest(device: "d1", oldestOpen: "z")
-    _ = try await service.sync(space: "s", principal: bob, request)
+    _ = try await service.sync(space: "s", user: bob, request)
     guard case .duplicate = try await verdict(service, ann, insert("a")) else {
       Issue.record("it is remembered")
       return
     }
     // The repetition has renewed the time for which the verdict is remembered.
     time.advance(by: 1_000_000)
-    _ = try await service.sync(space: "s", principal: ann, request)
+    _ = try await service.sync(space: "s", user: ann, request)
     #expect(try await storage.statistics(of: "s").outcomes == 0)
   }
 
@@ -202,7 +202,7 @@ struct OperationIdentityTests {
       #expect(secrets.holds(space: "s", .note("a")))
       let deletion = SyncOperation(id: "op-2", kind: .delete, record: .note("a"), base: "1")
       if byRoute {
-        _ = try await service.perform(space: "s", principal: ann, deletion)
+        _ = try await service.perform(space: "s", user: ann, deletion)
       } else {
         _ = try await verdict(service, ann, deletion)
       }

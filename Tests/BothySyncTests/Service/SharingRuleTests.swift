@@ -23,7 +23,7 @@ struct SharingRuleTests {
 
   @discardableResult
   private func push(_ name: String?, _ change: Change, to other: SyncService? = nil) async throws -> String {
-    switch try await (other ?? service).perform(space: "s", principal: Principal(name), change) {
+    switch try await (other ?? service).perform(space: "s", user: Caller(name), change) {
     case .applied(let version, _, _), .duplicate(let version, _, _): return version
     case .conflict: return "conflict"
     case .rejected(let rejection): return rejection.code
@@ -53,7 +53,7 @@ struct SharingRuleTests {
     -> SyncResponse.Page
   {
     let request = SyncRequest(device: name, pulls: [.init(.everything, cursor: cursor)], limit: limit)
-    let response = try await service.sync(space: "s", principal: Principal(name), request)
+    let response = try await service.sync(space: "s", user: Caller(name), request)
     return try #require(response.pages.first)
   }
 
@@ -70,15 +70,15 @@ struct SharingRuleTests {
     try await push("ann", insert("T1", sharing: .users("bob")))
     try await push("ann", insert("T2"))
     for (name, expected) in [("ann", ["T1", "T2"]), ("bob", ["T1"]), ("cid", [])] {
-      let principal = Principal(name)
+      let user = Caller(name)
       #expect(try await live(pull(name)) == expected)
-      let found = try await service.query(space: "s", principal: principal, AnyQuery("Note"))
+      let found = try await service.query(space: "s", user: user, AnyQuery("Note"))
       #expect(found.map(\.id.id) == expected)
       #expect(
-        try await service.count(space: "s", principal: principal, AnyQuery("Note")) == expected.count)
+        try await service.count(space: "s", user: user, AnyQuery("Note")) == expected.count)
       #expect(
-        try await service.digest(space: "s", principal: principal, .everything).count == expected.count)
-      let one = try await service.record(space: "s", principal: principal, .note("T1"))
+        try await service.digest(space: "s", user: user, .everything).count == expected.count)
+      let one = try await service.record(space: "s", user: user, .note("T1"))
       #expect((one != nil) == expected.contains("T1"))
     }
   }
@@ -93,12 +93,12 @@ struct SharingRuleTests {
     try await service.storage.write(space: "s") { try $0.setMembers(["mal"], of: decomposed) }
     for (name, expected) in [(composed, ["T1", "T2"]), (decomposed, []), ("bob", ["T2"]), ("mal", [])] {
       #expect(try await live(pull(name)).filter { $0 != composed } == expected)
-      let found = try await service.query(space: "s", principal: Principal(name), AnyQuery("Note"))
+      let found = try await service.query(space: "s", user: Caller(name), AnyQuery("Note"))
       #expect(found.map(\.id.id) == expected)
     }
     let deletion = Change(id: "o", kind: .delete, record: .note("T1"), base: "1")
     #expect(try await push(decomposed, deletion) == "conflict")
-    #expect(Principal(composed) != Principal(decomposed))
+    #expect(Caller(composed) != Caller(decomposed))
     #expect(try await push("ann", list(["bob"], id: decomposed)) == "invalidName")
     #expect(try await push("ann", list([decomposed], id: "L2")) == "invalid")
     #expect(try await push("ann", insert("T3", sharing: .users(decomposed))) == "invalidSharing")
@@ -203,7 +203,7 @@ struct SharingRuleTests {
       let left = try await push(
         "bob", self.share("T1", base: version, remove: .users("bob")), to: service)
       #expect(left == String((Int(version) ?? 0) + 1))
-      let gone = try await service.record(space: "s", principal: Principal("bob"), .note("T1"))
+      let gone = try await service.record(space: "s", user: Caller("bob"), .note("T1"))
       #expect(gone == nil)
     }
   }
@@ -214,7 +214,7 @@ struct SharingRuleTests {
     for name in ["bob", "cid"] {
       #expect(
         try await service.record(
-          space: "s", principal: Principal(name), UserList(id: "L1", name: "").recordID) == nil)
+          space: "s", user: Caller(name), UserList(id: "L1", name: "").recordID) == nil)
       #expect(try await push(name, list([name], base: version)) == "forbidden")
       #expect(try await push(name, insert("T-\(name)", sharing: .lists("L1"))) == "unknownList")
     }
@@ -275,7 +275,7 @@ struct SharingRuleTests {
     let open = try SyncService(storage: SQLiteServerStorage(), now: { 1000 })
     try await push("ann", insert("T1", sharing: .users("bob")), to: open)
     for name in ["ann", "bob", "cid", nil] {
-      let record = try await open.record(space: "s", principal: Principal(name), .note("T1"))
+      let record = try await open.record(space: "s", user: Caller(name), .note("T1"))
       #expect(record?.sharing == .users("bob"))
     }
     #expect(try await push("cid", share("T1", base: "1", add: .users("dan")), to: open) == "2")
@@ -286,7 +286,7 @@ struct SharingRuleTests {
     let list = try await push("ann", list(["bob"]))
     try await push("ann", insert("T1", sharing: .lists("L1")))
     func validator(_ name: String) async throws -> String {
-      try await service.validator(space: "s", principal: Principal(name), SyncScope(container: "Note"))
+      try await service.validator(space: "s", user: Caller(name), SyncScope(container: "Note"))
     }
     let before = try await validator("bob")
     try await push("ann", self.list([], base: list))
@@ -297,7 +297,7 @@ struct SharingRuleTests {
   func hiddenContainers() async throws {
     func validator(_ container: String) async throws -> String {
       try await service.validator(
-        space: "s", principal: Principal("cid"), SyncScope(container: container))
+        space: "s", user: Caller("cid"), SyncScope(container: container))
     }
     for id in ["T1", "T2"] {
       try await push("ann", insert(id, sharing: .users("bob")))

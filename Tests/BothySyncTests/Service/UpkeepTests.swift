@@ -24,7 +24,7 @@ struct UpkeepTests {
   private func acknowledge(_ world: SimulatedWorld, _ device: String) async throws {
     let first = SyncRequest(device: device, pulls: [.init(.everything)])
     let page = try #require(
-      try await world.service.sync(space: "test", principal: Principal("tester"), first).pages.first)
+      try await world.service.sync(space: "test", user: Caller("tester"), first).pages.first)
     let request = SyncRequest(device: device, pulls: [.init(.everything, cursor: page.cursor)])
     try await world.service.acknowledge(space: "test", request)
   }
@@ -165,9 +165,9 @@ struct UpkeepTests {
     var schema = StoreSchema.notes
     schema.types[0].permissions = permissions
     let world = try SimulatedWorld(rules: AccessRules(schema: schema))
-    let ann = Principal("ann")
+    let ann = Caller("ann")
     func perform(_ operation: BothySync.SyncOperation) async throws {
-      let verdict = try await world.service.perform(space: "test", principal: ann, operation)
+      let verdict = try await world.service.perform(space: "test", user: ann, operation)
       if case .applied = verdict { return }
       Issue.record("\(verdict)")
     }
@@ -182,15 +182,15 @@ struct UpkeepTests {
     try await world.service.export(space: "test") { record in collected.withLock { $0.append(record) } }
     let records = collected.withLock { $0 }
     #expect(records.count == 2)
-    let bob = Principal("bob")
+    let bob = Caller("bob")
     let done = try await world.service.restore(records, into: "copy")
     #expect(done.inserted == 2 && done.updated == 0)
-    let copied = try #require(try await world.service.record(space: "copy", principal: bob, .note("n")))
+    let copied = try #require(try await world.service.record(space: "copy", user: bob, .note("n")))
     #expect(copied.owner == "ann" && copied.sharing == .lists("L"))
-    #expect(try await world.service.record(space: "copy", principal: Principal("cid"), .note("n")) == nil)
+    #expect(try await world.service.record(space: "copy", user: Caller("cid"), .note("n")) == nil)
     let (first, second) = (
-      try await world.service.digest(space: "test", principal: ann, .everything),
-      try await world.service.digest(space: "copy", principal: ann, .everything)
+      try await world.service.digest(space: "test", user: ann, .everything),
+      try await world.service.digest(space: "copy", user: ann, .everything)
     )
     #expect(first.digest == second.digest && first.count == second.count)
     #expect(try await world.service.restore(records, into: "copy").unchanged == 2)

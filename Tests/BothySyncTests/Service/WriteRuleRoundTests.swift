@@ -32,7 +32,7 @@ struct WriteRuleRoundTests {
     _ changes: [Change], _ service: SyncService, as name: String = "ann"
   ) async throws -> [String] {
     let request = SyncRequest(device: name, operations: changes)
-    return try await service.sync(space: "s", principal: Principal(name), request).outcomes.map { outcome in
+    return try await service.sync(space: "s", user: Caller(name), request).outcomes.map { outcome in
       switch outcome.verdict {
       case .applied(let version, _, _): "applied \(version)"
       case .duplicate(let version, _, _): "duplicate \(version)"
@@ -52,10 +52,10 @@ struct WriteRuleRoundTests {
     let service = service(rule)
     await #expect(throws: WriteRuleUnavailable.self) { try await words([insert("a")], service) }
     await #expect(throws: WriteRuleUnavailable.self) {
-      try await service.perform(space: "s", principal: Principal("ann"), insert("a"))
+      try await service.perform(space: "s", user: Caller("ann"), insert("a"))
     }
     let pull = SyncRequest(device: "ann", pulls: [.init(.everything)])
-    let page = try await service.sync(space: "s", principal: Principal("ann"), pull).pages.first
+    let page = try await service.sync(space: "s", user: Caller("ann"), pull).pages.first
     #expect(page?.changes.isEmpty == true)
     rule.set { _ in .accept }
     #expect(try await words([insert("a")], service) == ["applied 1"])
@@ -125,7 +125,7 @@ struct WriteRuleRoundTests {
     let service = service(rule)
     let change = insert("a")
     let task = Task {
-      try await service.perform(space: "s", principal: Principal("ann"), change)
+      try await service.perform(space: "s", user: Caller("ann"), change)
     }
     await latch.reached()
     task.cancel()
@@ -142,7 +142,7 @@ struct WriteRuleRoundTests {
       plain, Change(id: "x", kind: .update, record: .note("a"), base: "1", fields: ["n": 1])
     )
     let rule = ScriptedRule(meanwhile: { _ in
-      _ = try await plain.perform(space: "s", principal: Principal("bob"), edit)
+      _ = try await plain.perform(space: "s", user: Caller("bob"), edit)
     })
     let mine = Change(id: "y", kind: .update, record: .note("a"), base: "1", fields: ["n": 2])
     #expect(try await words([mine], service(rule)) == ["conflict"])
@@ -159,7 +159,7 @@ struct WriteRuleRoundTests {
     } meanwhile: { number in
       guard number == 1 else { return }
       for change in [first, gone] {
-        _ = try await plain.perform(space: "s", principal: Principal("bob"), change)
+        _ = try await plain.perform(space: "s", user: Caller("bob"), change)
       }
     }
     #expect(try await words([insert("a")], service(rule)) == ["bobs"])
@@ -171,7 +171,7 @@ struct WriteRuleRoundTests {
     let (plain, change) = (plain, insert("a"))
     let rule = ScriptedRule(meanwhile: { _ in
       let request = SyncRequest(device: "ann", operations: [change])
-      _ = try await plain.sync(space: "s", principal: Principal("ann"), request)
+      _ = try await plain.sync(space: "s", user: Caller("ann"), request)
     })
     #expect(try await words([insert("a")], service(rule)) == ["duplicate 1"])
   }

@@ -36,7 +36,7 @@ struct WriteRuleTests {
   private func verdicts(_ changes: [Change], _ service: SyncService) async throws -> [Outcome.Verdict] {
     let request = SyncRequest(device: "d1", operations: changes)
     return try await service.sync(
-      space: "s", principal: Principal("ann"), try SyncRequest(decoding: request.encoded())
+      space: "s", user: Caller("ann"), try SyncRequest(decoding: request.encoded())
     ).outcomes.map(\.verdict)
   }
 
@@ -53,7 +53,7 @@ struct WriteRuleTests {
   }
 
   private func fields(_ id: String, _ service: SyncService) async throws -> [String: JSONValue]? {
-    let record = try await service.record(space: "s", principal: Principal("ann"), .note(id))
+    let record = try await service.record(space: "s", user: Caller("ann"), .note(id))
     return try record.flatMap { $0.isDeleted ? nil : try $0.fields.members() }
   }
 
@@ -70,7 +70,7 @@ struct WriteRuleTests {
     #expect(try await words([edit, deletion], service) == ["applied 3", "applied 4"])
     let (first, second) = (try #require(rule.proposals.first), try #require(rule.proposals.last))
     #expect(rule.asked == [["op-a", "op-b"], ["edit", "gone"]])
-    #expect(first.space == "s" && first.principal == Principal("ann") && first.time == 1000)
+    #expect(first.space == "s" && first.user == Caller("ann") && first.time == 1000)
     #expect(first.writes.map(\.kind) == [.insert, .insert] && first.writes.allSatisfy { $0.group == "g" })
     #expect(first.writes.allSatisfy { $0.before == nil && $0.after?.owner == "ann" })
     let written = try #require(second.writes.first)
@@ -165,7 +165,7 @@ struct WriteRuleTests {
     #expect(try await fields("b", service) == ["title": "t"])
     // The request for one record has no id, and is decided each time.
     let one = insert("a", ["title": "bad"])
-    let verdict = try await service.perform(space: "s", principal: Principal("ann"), one)
+    let verdict = try await service.perform(space: "s", user: Caller("ann"), one)
     #expect(verdict.isApplied)
   }
 

@@ -12,7 +12,7 @@ struct ListTests {
   /// Promises: N-4, N-6, N-29
   @Test("A list is created and changed on the server at once, then stored here")
   func straightThrough() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     var list = try await world.ann.store.sharing.create(UserList(name: "friends", members: ["bob"]))
     #expect(list.version != nil)
     #expect(try await world.ann.store.sharing.lists(options: Self.offline) == [list])
@@ -29,7 +29,7 @@ struct ListTests {
   /// Promises: N-29, N-30, C-19
   @Test("Offline a list can be read but not written, and nothing is queued")
   func offline() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     let list = try await world.ann.store.sharing.create(UserList(name: "friends", members: ["bob"]))
     world.ann.remote.isOffline = true
     var changed = list
@@ -55,14 +55,14 @@ struct ListTests {
   @Test(
     "Only the owner sees and changes a list, on any of the owner's devices")
   func owners() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     let list = try await world.ann.store.sharing.create(UserList(name: "friends", members: ["bob"]))
     await world.sync(world.bob)
     #expect(try await world.bob.store.sharing.lists(options: Self.offline).isEmpty)
     #expect(try await world.bob.store.sharing.lists(options: Self.online).isEmpty)
     let error = await #expect(throws: BothyError.self) { try await world.bob.store.sharing.update(list) }
     #expect(error?.code == .rejected)
-    let second = try world.world.addDevice("ann2", schema: .notes, principal: Principal("ann"))
+    let second = try world.world.addDevice("ann2", schema: .notes, user: Caller("ann"))
     await second.store.sync()
     #expect(try await second.store.sharing.lists(options: Self.offline) == [list])
     var changed = list
@@ -77,7 +77,7 @@ struct ListTests {
 
   @Test("A list whose response was lost is created once by a second attempt")
   func lostAnswer() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     let list = UserList(name: "friends", members: ["bob"])
     world.ann.remote.plan(.lostAnswer, on: .operations, times: 1)
     let error = await #expect(throws: BothyError.self) { try await world.ann.store.sharing.create(list) }
@@ -95,7 +95,7 @@ struct ListTests {
   /// Promises: N-29, N-30, C-19
   @Test("A type written on the server only is never queued, however it is written")
   func declaredTypes() async throws {
-    let world = try Principals(schema: Self.schema())
+    let world = try TwoUsers(schema: Self.schema())
     try await world.ann.store.save(Note(id: "T1", "start"))
     #expect(try world.ann.title() == "start")
     #expect(try await world.serverSharing() == .nobody)
@@ -119,7 +119,7 @@ struct ListTests {
   /// Promises: N-12, N-30, N-60
   @Test("The availability of such a type changes with each call's success or failure")
   func availability() async throws {
-    let world = try Principals(schema: Self.schema())
+    let world = try TwoUsers(schema: Self.schema())
     let store = world.ann.store
     #expect(store.reachabilityHint == ReachabilityHint(reachability: .unknown, age: nil))
     var answers = store.availability(of: Note.self).makeAsyncIterator()
@@ -138,7 +138,7 @@ struct ListTests {
     world.ann.remote.plan(.status(500, retryAfter: nil))
     await world.sync(world.ann)
     #expect(store.reachabilityHint.reachability == .reachable)
-    var always = try Principals().ann.store.availability(of: "Note").makeAsyncIterator()
+    var always = try TwoUsers().ann.store.availability(of: "Note").makeAsyncIterator()
     #expect(await always.next() == true)
     #expect(await always.next() == nil)
   }
@@ -146,7 +146,7 @@ struct ListTests {
   /// Promises: N-58
   @Test("A search queries the server alone, and stores its results only on request")
   func search() async throws {
-    let world = try Principals(rules: AccessRules())
+    let world = try TwoUsers(rules: AccessRules())
     try world.bob.insert("T1", "bob")
     await world.sync(world.bob)
     let query = RecordQuery<Note>().where(.compare(field: "title", .equal, .text("bob")))

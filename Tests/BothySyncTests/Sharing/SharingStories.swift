@@ -9,7 +9,7 @@ struct SharingStories {
   /// Promises: N-1, N-4
   @Test("A record shared offline shows its audience at once and arrives when online")
   func offline() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     try world.ann.insert("T1", "start")
     await world.sync(world.ann, world.bob)
     #expect(try world.bob.title() == nil)
@@ -29,7 +29,7 @@ struct SharingStories {
 
   @Test("A new record edited and shared before a sync is one entry and operation")
   func oneEntry() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     try world.ann.insert("T1", "start")
     try await world.ann.store.sharing.share(.note(), with: .users("bob", "cid"))
     try world.ann.retitle("edited")
@@ -45,7 +45,7 @@ struct SharingStories {
   @Test("A conflict over fields leaves a pending change of the audience pending")
   func conflict() async throws {
     for policy in [MergePolicy.remoteWins, .localWins, .fieldByField] {
-      let world = try Principals { $0.merging = MergePolicies(default: policy) }
+      let world = try TwoUsers { $0.merging = MergePolicies(default: policy) }
       try world.ann.insert("T1", "start")
       try await world.ann.store.sharing.share(.note(), with: .users("bob"))
       await world.sync(world.ann, world.bob)
@@ -62,7 +62,7 @@ struct SharingStories {
     "Sharing a record that another user edited runs no policy and overwrites nothing")
   func noConflict() async throws {
     let calls = Calls()
-    let world = try Principals { $0.merging = MergePolicies(default: .counting(calls)) }
+    let world = try TwoUsers { $0.merging = MergePolicies(default: .counting(calls)) }
     try world.ann.insert("T1", "start")
     try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     await world.sync(world.ann, world.bob)
@@ -79,7 +79,7 @@ struct SharingStories {
 
   @Test("A lost response shares once, and later changes are sent next")
   func lostAnswer() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     try world.ann.insert("T1", "start")
     await world.sync(world.ann, world.bob)
     try await world.ann.store.sharing.share(.note(), with: .users("bob"))
@@ -97,7 +97,7 @@ struct SharingStories {
 
   @Test("Sharing while the record's push is in flight stays pending and is sent next")
   func inFlight() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     try world.ann.insert("T1", "start")
     await world.sync(world.ann)
     try world.ann.retitle("edited")
@@ -117,7 +117,7 @@ struct SharingStories {
   @Test(
     "A user who loses access loses the record, and pending edits are rejected")
   func shutOut() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     for id in ["T1", "T2"] {
       try world.ann.insert(id, "start")
       try await world.ann.store.sharing.share(.note(id), with: .users("bob"))
@@ -141,7 +141,7 @@ struct SharingStories {
 
   @Test("A record that becomes visible again is pushed as if nothing had happened")
   func letInAgain() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     try world.ann.insert("T1", "start")
     try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     await world.sync(world.ann, world.bob)
@@ -158,7 +158,7 @@ struct SharingStories {
 
   @Test("Sharing without permission is rejected into the inbox and can be reverted")
   func refusal() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     try world.ann.insert("T1", "start")
     try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     await world.sync(world.ann, world.bob)
@@ -173,7 +173,7 @@ struct SharingStories {
 
   @Test("A share made during an unanswered one is kept in addition", arguments: [false, true])
   func meanwhile(isApplied: Bool) async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     try await world.ann.store.save(Note(id: "T1", "start"))
     await world.sync(world.ann)
     world.ann.remote.plan(isApplied ? .lostAnswer : .lostRequest, on: .operations, times: 1)
@@ -195,7 +195,7 @@ struct SharingStories {
 
   @Test("With network policies the server decides at once, and a rejection changes nothing")
   func networkFirst() async throws {
-    let world = try Principals { $0.writePolicy = .remoteThenLocal }
+    let world = try TwoUsers { $0.writePolicy = .remoteThenLocal }
     try await world.ann.store.save(Note(id: "T1", "start"))
     let receipt = try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     guard case .accepted = receipt.known else {
@@ -221,7 +221,7 @@ struct SharingStories {
   func wrongRecords() async throws {
     var schema = StoreSchema.notes
     schema.types.append(TypeSchema("Own", fields: [FieldSchema("x", .int)], synced: false))
-    let world = try Principals(schema: schema)
+    let world = try TwoUsers(schema: schema)
     let missing = await #expect(throws: BothyError.self) {
       try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     }
@@ -235,7 +235,7 @@ struct SharingStories {
 
   @Test("A new record with a deleted one's id starts without an audience")
   func again() async throws {
-    let world = try Principals()
+    let world = try TwoUsers()
     try world.ann.insert("T1", "start")
     try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     await world.sync(world.ann)

@@ -100,7 +100,7 @@ private struct PlainStorage: DataStorage {
 @Suite("Storages", .timeLimit(.minutes(5)))
 struct StorageTests {
   private static func ann() throws -> SimulatedDevice {
-    try Principals(rules: AccessRules(schema: .notes)).ann
+    try TwoUsers(rules: AccessRules(schema: .notes)).ann
   }
 
   /// Promises: N-3, N-4, N-6, N-26
@@ -120,7 +120,7 @@ struct StorageTests {
   func synced(check: StorageConformance.Check) async throws {
     for fetch in [ReadPolicy.syncThenLocal, .local, .remoteElseLocal] {
       for save in [WritePolicy.localThenRemote, .remoteThenLocal, .local] {
-        let world = try Principals(rules: AccessRules(schema: .notes)) {
+        let world = try TwoUsers(rules: AccessRules(schema: .notes)) {
           ($0.readPolicy, $0.writePolicy) = (fetch, save)
         }
         try await check.run(world.ann.store)
@@ -133,7 +133,7 @@ struct StorageTests {
   func plain(check: StorageConformance.Check) async throws {
     try await check.run(PlainStorage(storage: LocalStorage(at: nil, schema: .notes)))
     try await check.run(PlainStorage(storage: ServerStorage(Self.ann().remote, schema: .notes)))
-    let world = try Principals(rules: AccessRules(schema: .notes)) { $0.readPolicy = .syncThenLocal }
+    let world = try TwoUsers(rules: AccessRules(schema: .notes)) { $0.readPolicy = .syncThenLocal }
     try await check.run(PlainStorage(storage: world.ann.store))
   }
 
@@ -141,7 +141,7 @@ struct StorageTests {
   func sharingNothing() async throws {
     let tags = StoreSchema(types: [TypeSchema("Tag", fields: [FieldSchema("name", .text, optional: true)])])
     let id = RecordID(type: "Tag", id: "none")
-    let world = try Principals(rules: AccessRules(schema: tags), schema: tags)
+    let world = try TwoUsers(rules: AccessRules(schema: tags), schema: tags)
     let server = ServerStorage(world.ann.remote, schema: tags)
     let local = try LocalStorage(at: nil, schema: tags)
     let storages: [any DataStorage] = [
@@ -158,7 +158,7 @@ struct StorageTests {
 
   @Test("A loaded item sends its edits to the server, and keeps those of others")
   func edits() async throws {
-    let world = try Principals(rules: AccessRules(schema: .notes))
+    let world = try TwoUsers(rules: AccessRules(schema: .notes))
     let storage = ServerStorage(world.ann.remote, schema: .notes)
     var note = StorageConformance.note("T1", "new")
     note["note"] = "mine"
@@ -176,7 +176,7 @@ struct StorageTests {
 
   @Test("A type that the schema lacks is refused before anything is sent")
   func unknownType() async throws {
-    let world = try Principals(rules: AccessRules())
+    let world = try TwoUsers(rules: AccessRules())
     let storage = ServerStorage(world.ann.remote, schema: .notes)
     let error = await #expect(throws: BothyError.self) {
       try await storage.persist(StoredItem(AnyRecord("Nothing", id: "T1", ["title": "t"])))
@@ -190,7 +190,7 @@ struct StorageTests {
   func bothWays() async throws {
     var seen: [[StoredItem]] = []
     for isPlain in [false, true] {
-      let world = try Principals { $0.readPolicy = .syncThenLocal }
+      let world = try TwoUsers { $0.readPolicy = .syncThenLocal }
       let storage: any DataStorage = isPlain ? PlainStorage(storage: world.ann.store) : world.ann.store
       let list = try await storage.save(UserList(id: "L1", name: "friends"))
       try await storage.persist(StoredItem(StorageConformance.note("T1", "new")))
@@ -226,10 +226,10 @@ struct StorageTests {
     let before = try await local.load(container: "Note")
     try local.close()
 
-    let world = try Principals()
+    let world = try TwoUsers()
     let synced = try SyncedStore(
       at: path, schema: .notes,
-      remote: InProcessRemote(world.world.service, principal: Principal("ann")), configuration: .quiet)
+      remote: InProcessRemote(world.world.service, user: Caller("ann")), configuration: .quiet)
     #expect(try synced.outboxEntries().map(\.id) == [.note("T1")])
     await synced.sync()
     await world.sync(world.bob)
@@ -250,7 +250,7 @@ struct StorageTests {
   /// Promises: N-27, N-28
   @Test("A load syncs its container first and returns local records, even offline")
   func loading() async throws {
-    let world = try Principals(rules: AccessRules()) { $0.readPolicy = .syncThenLocal }
+    let world = try TwoUsers(rules: AccessRules()) { $0.readPolicy = .syncThenLocal }
     try world.bob.insert("T1", "bob's")
     await world.sync(world.bob)
     #expect(try await world.ann.store.load(container: "Note").map(\.record.id) == ["T1"])

@@ -203,9 +203,9 @@ struct TypesGenerator {
     case 1: return .save(device, name, content)
     case 2: return .share(device, name, with: pick(["ann", "bob", "cid"]))
     default:
-      let principal = pick(["ann", "bob", "cid"])
+      let user = pick(["ann", "bob", "cid"])
       return random.chance(50)
-        ? .unshare(device, name, from: principal) : .share(device, name, with: principal)
+        ? .unshare(device, name, from: user) : .share(device, name, with: user)
     }
   }
 

@@ -55,15 +55,15 @@ extension TypesRunner {
     }
   }
 
-  func share(_ index: Int, _ name: TypesName, _ principal: String) async throws {
+  func share(_ index: Int, _ name: TypesName, _ user: String) async throws {
     guard try isHere(index, name) else { return }
-    try await store(index).sharing.share(name.record, with: .users(principal))
+    try await store(index).sharing.share(name.record, with: .users(user))
     count("share")
   }
 
-  func unshare(_ index: Int, _ name: TypesName, _ principal: String) async throws {
+  func unshare(_ index: Int, _ name: TypesName, _ user: String) async throws {
     guard try isHere(index, name) else { return }
-    try await store(index).sharing.unshare(name.record, from: .users(principal))
+    try await store(index).sharing.unshare(name.record, from: .users(user))
     count("unshare")
   }
 

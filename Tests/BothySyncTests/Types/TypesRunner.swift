@@ -83,8 +83,8 @@ final class TypesRunner {
     case .save(let index, let name, let content): try await save(index, name, content)
     case .online(let index, let name, let content, let only, let faults):
       try await with(faults, index) { try await online(index, name, content, only) }
-    case .share(let index, let name, let principal): try await share(index, name, principal)
-    case .unshare(let index, let name, let principal): try await unshare(index, name, principal)
+    case .share(let index, let name, let user): try await share(index, name, user)
+    case .unshare(let index, let name, let user): try await unshare(index, name, user)
     case .sync(let index, let faults):
       try await with(faults, index) { try await sync(index) }
     default: try await keepUp(step)

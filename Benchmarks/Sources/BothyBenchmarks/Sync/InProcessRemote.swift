@@ -7,7 +7,7 @@ import Foundation
 /// HTTP: all of a sync but the sockets.
 struct InProcessRemote: RemoteStorage {
   let service: SyncService
-  let principal = Principal("bench")
+  let user = Caller("bench")
 
   init(_ path: String) throws {
     service = SyncService(storage: try SQLiteServerStorage(at: path)) {
@@ -18,7 +18,7 @@ struct InProcessRemote: RemoteStorage {
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     do {
       let received = try SyncRequest(decoding: request.encoded())
-      let answer = try await service.sync(space: "bench", principal: principal, received)
+      let answer = try await service.sync(space: "bench", user: user, received)
       return try SyncResponse(decoding: answer.encoded())
     } catch { throw RemoteError(.serverError, "\(error)") }
   }

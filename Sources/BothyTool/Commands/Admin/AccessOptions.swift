@@ -76,7 +76,7 @@ struct AccessOptions: ParsableArguments {
     guard asks else { return nil }
     let isAddress = jwtKeys.map { $0.hasPrefix("https://") || $0.hasPrefix("http://") } ?? false
     let rules = JWTRules(
-      issuer: jwtIssuer, audience: jwtAudience, principalClaim: jwtPrincipal, groupsClaim: jwtGroups,
+      issuer: jwtIssuer, audience: jwtAudience, userClaim: jwtPrincipal, groupsClaim: jwtGroups,
       spacesClaim: jwtSpaces, leeway: leeway ?? .seconds(30))
     let access = try await Authentication(
       reading: AccessFiles(

@@ -25,7 +25,7 @@ struct AdminCommand: AsyncParsableCommand {
       A newer server:   bothy admin migrate postgres://bothy@db.internal/bothy
       """,
     subcommands: [
-      TokenCommand.self, SpacesCommand.self, RemoveSpaceCommand.self, PrincipalsCommand.self,
+      TokenCommand.self, SpacesCommand.self, RemoveSpaceCommand.self, UsersCommand.self,
       StatsCommand.self, ExportSpaceCommand.self, ImportSpaceCommand.self, EpochCommand.self,
       VerifyCommand.self, CompactCommand.self, BackupCommand.self, WebhooksCommand.self, MigrateCommand.self,
       AdminPageCommand.self,

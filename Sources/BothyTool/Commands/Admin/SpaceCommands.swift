@@ -138,7 +138,7 @@ struct RemoveSpaceCommand: AsyncParsableCommand {
 }
 
 /// `bothy admin principals`: lists the users with data in a space.
-struct PrincipalsCommand: AsyncParsableCommand {
+struct UsersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "principals", abstract: "Lists who owns records of a space or is in its lists.",
     discussion: """
@@ -154,14 +154,14 @@ struct PrincipalsCommand: AsyncParsableCommand {
   func run() async throws {
     try await AdminSession.with(served) { session in
       _ = try await session.spaces([space])
-      let found = try await session.storage.principals(of: space)
+      let found = try await session.storage.users(of: space)
       try output.print {
         var table = TextTable(["principal", "records", "lists"])
-        for entry in found { table.add([entry.principal, "\(entry.records)", "\(entry.lists)"]) }
+        for entry in found { table.add([entry.user, "\(entry.records)", "\(entry.lists)"]) }
         return table.text(empty: "Nobody.")
       } json: { writer in
         writer.list("principals", found) { writer, entry in
-          writer.member("principal", entry.principal)
+          writer.member("principal", entry.user)
           writer.member("records", entry.records)
           writer.member("lists", entry.lists)
         }

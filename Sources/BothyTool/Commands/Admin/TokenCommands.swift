@@ -38,7 +38,9 @@ struct CreateTokenCommand: AsyncParsableCommand {
       """)
 
   @Argument(help: "The tokens file.", completion: .file()) var file: String
-  @Option(help: ArgumentHelp("The user that the token names.", valueName: "name")) var principal: String
+  @Option(
+    name: .customLong("principal"), help: ArgumentHelp("The user that the token names.", valueName: "name"))
+  var user: String
   @Option(
     parsing: .singleValue,
     help: ArgumentHelp("A space that it opens, or * for all; may be repeated.", valueName: "name"))
@@ -62,15 +64,15 @@ struct CreateTokenCommand: AsyncParsableCommand {
     let now = try CLIClock().now()
     let end = expires.flatMap { CLIClock.offset("+" + $0) }.map { now + $0 }
     let made = try TokenStore(file).edit {
-      try $0.create(principal: principal, spaces: space, groups: group, expires: end)
+      try $0.create(user: user, spaces: space, groups: group, expires: end)
     }
     try output.print {
-      StandardStreams.note("Token \(made.id) of \(principal); it is shown this once:")
+      StandardStreams.note("Token \(made.id) of \(user); it is shown this once:")
       return made.token
     } json: { writer in
       writer.member("id", made.id)
       writer.member("token", made.token)
-      writer.member("principal", principal)
+      writer.member("principal", user)
       writer.member("expires", end)
     }
   }
@@ -92,7 +94,7 @@ struct ListTokensCommand: AsyncParsableCommand {
       for entry in entries {
         let end = entry.expires.map { Timestamp(milliseconds: $0).rfc3339 + ($0 <= now ? " (over)" : "") }
         table.add([
-          entry.id, entry.principal, entry.spaces.joined(separator: ", "),
+          entry.id, entry.user, entry.spaces.joined(separator: ", "),
           entry.groups.joined(separator: ", "), end ?? "", entry.isPlain ? "in clear" : "",
         ])
       }
@@ -100,7 +102,7 @@ struct ListTokensCommand: AsyncParsableCommand {
     } json: { writer in
       writer.list("tokens", entries) { writer, entry in
         writer.member("id", entry.id)
-        writer.member("principal", entry.principal)
+        writer.member("principal", entry.user)
         writer.member("spaces", .array(entry.spaces.map { .string($0) }))
         writer.member("groups", .array(entry.groups.map { .string($0) }))
         writer.member("expires", entry.expires)

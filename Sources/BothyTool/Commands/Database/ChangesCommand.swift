@@ -54,7 +54,7 @@ struct ChangesCommand: AsyncParsableCommand {
           fields += (fields.isEmpty ? "" : "; ") + "from \(from) to \(entry.container)"
         }
         table.add([
-          "\(entry.position)", Timestamp(milliseconds: entry.time).rfc3339, entry.principal ?? "-",
+          "\(entry.position)", Timestamp(milliseconds: entry.time).rfc3339, entry.user ?? "-",
           entry.kind.rawValue, entry.record.type, entry.record.id, fields,
         ])
       }

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy db share`: allows or forbids principals and lists to see a record.
+/// `bothy db share`: allows or forbids users and lists to see a record.
 struct ShareCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "share",

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy lists`: manages the user's own lists of principals, which are on the server.
+/// `bothy lists`: manages the user's own lists of users, which are on the server.
 struct ListsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lists",

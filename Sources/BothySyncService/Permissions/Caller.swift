@@ -2,8 +2,8 @@ import BothyStore
 
 /// A user of the server, as authentication identified it.
 ///
-/// The service trusts it, and checks no token. Two principals are equal if their names and groups have equal bytes.
-public struct Principal: Sendable, Hashable {
+/// The service trusts it, and checks no token. Two users are equal if their names and groups have equal bytes.
+public struct Caller: Sendable, Hashable {
   /// The name that owns records; `nil` for a request without a token.
   ///
   /// It should be in Unicode's normal form C, in which no two names look alike.
@@ -27,11 +27,11 @@ public struct Principal: Sendable, Hashable {
   /// The user of requests without a token. It owns nothing and is in no list.
   ///
   /// Of the accesses in a schema only `anyone` includes it.
-  public static let anonymous = Principal(nil)
+  public static let anonymous = Caller(nil)
 
   /// The prefix of groups in places for names of users. The name of a user can't have it.
   ///
-  /// Authentication has to refuse such a name, since `Principal` doesn't.
+  /// Authentication has to refuse such a name, since `Caller` doesn't.
   public static let groupPrefix = "group:"
 
   /// The names by which records are shared with the user: its own first, then its groups. Empty without a token.
@@ -43,7 +43,7 @@ public struct Principal: Sendable, Hashable {
   }
 
   /// Compares names byte by byte, like storages. Swift's own `==` treats canonically equivalent texts as equal.
-  public static func == (left: Principal, right: Principal) -> Bool {
+  public static func == (left: Caller, right: Caller) -> Bool {
     left.name.isSameName(as: right.name) && left.groups.count == right.groups.count
       && left.groups.allSatisfy(right.groups.hasName)
   }

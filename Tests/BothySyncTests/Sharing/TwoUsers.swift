@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Ann, who owns records, and Bob, who sees those that Ann shares. Each has a device, and both use one server.
-struct Principals {
+struct TwoUsers {
   let world: SimulatedWorld
   let ann: SimulatedDevice
   let bob: SimulatedDevice
@@ -19,9 +19,9 @@ struct Principals {
     configuration.writePolicy = .local
     configure(&configuration)
     ann = try world.addDevice(
-      "ann", schema: schema, configuration: configuration, principal: Principal("ann"))
+      "ann", schema: schema, configuration: configuration, user: Caller("ann"))
     bob = try world.addDevice(
-      "bob", schema: schema, configuration: configuration, principal: Principal("bob"))
+      "bob", schema: schema, configuration: configuration, user: Caller("bob"))
   }
 
   func sync(_ devices: SimulatedDevice...) async {
@@ -37,7 +37,7 @@ struct Principals {
   func isEven() async throws -> Bool {
     for device in [ann, bob, ann, bob] { await device.store.sync() }
     for (device, name) in [(ann, "ann"), (bob, "bob")] {
-      let digest = try await world.serverDigest(principal: Principal(name))
+      let digest = try await world.serverDigest(user: Caller(name))
       let own = try device.store.digest()
       guard own.digest == digest.digest, own.count == digest.count, try device.store.outboxEntries().isEmpty,
         try device.store.diagnose().findings.isEmpty
