@@ -6,7 +6,7 @@ extension ResourceCache.Demand {
     let source = source
     let hosts = max(1, source.hosts.count)
     var order = FetchOrder(
-      (0..<hosts).map { url(host: $0) }, spread: FetchOrder.stableHash(key.path), fields: fields)
+      (0..<hosts).map { url(host: $0) }, spread: key.path.utf8.fnv1a(), fields: fields)
     order.parallelHosts = source.limits.parallelHosts
     order.bodyLimit = source.limits.bodyBytes
     order.limits = source.limits.perHost

@@ -1,3 +1,4 @@
+import BothyStore
 import CPostgres
 
 /// One statement with its parameters, as bytes in PostgreSQL's binary formats.
@@ -36,8 +37,7 @@ struct PostgresStatement {
   /// The name of the prepared statement. It follows from the SQL (FNV-1a), so that no client of a pooler runs another's
   /// statement by its name.
   var name: String {
-    let hash = sql.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-    return "bothy_" + String(hash, radix: 16)
+    "bothy_" + String(sql.utf8.fnv1a(), radix: 16)
   }
 
   /// The types of parameters, by the numbers of `pg_type`.

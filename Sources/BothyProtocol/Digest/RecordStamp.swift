@@ -21,10 +21,7 @@ extension RecordID {
   /// Returns the number of the part of a scope that the record belongs to, out of `count`, for comparing part by part.
   /// It is the 64 bits of FNV-1a over the type, a zero byte and the id, modulo `count`.
   package func part(of count: Int) -> Int {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in type.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    hash = hash &* 0x100_0000_01b3
-    for byte in id.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    let hash = id.utf8.fnv1a(after: CollectionOfOne<UInt8>(0).fnv1a(after: type.utf8.fnv1a()))
     return Int(hash % UInt64(max(count, 1)))
   }
 }

@@ -255,9 +255,7 @@ extension ReplacedFields {
   static func hash(of value: FieldValue) -> Int64 {
     var writer = JSONWriter()
     value.write(to: &writer)
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in writer.bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    return Int64(bitPattern: hash)
+    return Int64(bitPattern: writer.bytes.fnv1a())
   }
 }
 

@@ -73,10 +73,8 @@ struct ScopeMark: Equatable {
     }
   }
 
-  /// Returns the FNV-1a hash, in 64 bits.
+  /// Returns the FNV-1a hash of the texts, in 64 bits.
   private static func hash(_ texts: [String]) -> String {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in texts.joined(separator: "\u{0}").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    return String(hash, radix: 36)
+    String(texts.joined(separator: "\u{0}").utf8.fnv1a(), radix: 36)
   }
 }

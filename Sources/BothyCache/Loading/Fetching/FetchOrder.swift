@@ -6,7 +6,7 @@ package struct FetchOrder: Sendable {
   package var method: HTTPRequest.Method = .get
   /// The addresses of the resource at one or more hosts. The first is the main one.
   package var urls: [String]
-  /// A number that is always equal for this resource and chooses its host. See `stableHash(_:)`.
+  /// A hash that is always equal for this resource and chooses its host.
   package var spread: UInt64
   /// The number of hosts that share the resources. The other hosts replace one that fails.
   package var parallelHosts = Int.max
@@ -35,13 +35,6 @@ package struct FetchOrder: Sendable {
     self.urls = urls
     self.spread = spread
     self.fields = fields
-  }
-
-  /// Returns the hash of a text (FNV-1a, 64 bits), equal on every machine and in every run.
-  package static func stableHash(_ text: String) -> UInt64 {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    return hash
   }
 
   /// True if repeating the request has no further effect.
