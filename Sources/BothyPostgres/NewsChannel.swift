@@ -83,13 +83,14 @@ final class NewsChannel: @unchecked Sendable {
     }
     guard isNew else { return }
     let thread = Thread { [self] in
-      var backoff = Backoff()
+      var failures = 0
       while !isClosed {
         do {
-          try converse(listener) { backoff = Backoff() }
+          try converse(listener) { failures = 0 }
         } catch {
           // Nothing is lost, because the next connection begins with a look at all positions.
-          wait(for: -1, backoff.next())
+          failures += 1
+          wait(for: -1, Backoff.database.delay(attempt: failures))
         }
       }
     }

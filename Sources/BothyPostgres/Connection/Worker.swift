@@ -66,7 +66,7 @@ final class Worker {
     let end = time.start + min(settings.patience, time.limit ?? settings.patience)
     // A call that has waited for its thread until now isn't tried with a database that is away.
     if let lastLoss, ContinuousClock.now >= end + time.grace { throw lastLoss.unavailability }
-    var backoff = Backoff()
+    var failures = 0
     var preparations = 0
     var told: PostgresFailure?
     while true {
@@ -91,7 +91,8 @@ final class Worker {
         lastLoss = remedy == .reconnect ? failure : nil
         // An idle connection may have been lost long ago, so a new one is tried.
         if !time.isRepeated, remedy == .reconnect, isOld, failure != .silence { continue }
-        let wait = backoff.next()
+        failures += 1
+        let wait = Backoff.database.delay(attempt: failures)
         guard time.isRepeated, ContinuousClock.now + wait < end else {
           throw (failure == .silence ? told ?? failure : failure).unavailability
         }
@@ -116,14 +117,7 @@ final class Worker {
   }
 }
 
-/// Waits that double, each reduced at random to a part of its length ("full jitter", Marc Brooker, "Exponential Backoff
-/// And Jitter", 2015).
-struct Backoff {
-  private var bound = Duration.milliseconds(20)
-  private let cap = Duration.seconds(1)
-
-  mutating func next() -> Duration {
-    defer { bound = min(bound * 2, cap) }
-    return bound * Double.random(in: 0...1)
-  }
+extension Backoff {
+  /// The waits before a statement or a connection is tried again. A database that was restarted is back in seconds.
+  static let database = Backoff(first: .milliseconds(20), limit: .seconds(1))
 }

@@ -26,7 +26,6 @@ struct StorageInstaller {
         "The database's encoding is \(connection.serverEncoding); texts need UTF8. Make one by "
           + "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.")
     }
-    var backoff = Backoff()
     var failures = 0
     while true {
       do {
@@ -34,7 +33,7 @@ struct StorageInstaller {
       } catch let failure as PostgresFailure where failures < Self.tries && Self.isRace(failure) {
         failures += 1
         if connection.isInTransaction { try connection.execute("ROLLBACK") }
-        Thread.sleep(forTimeInterval: backoff.next() / .seconds(1))
+        Thread.sleep(forTimeInterval: Backoff.database.delay(attempt: failures) / .seconds(1))
       }
     }
   }
