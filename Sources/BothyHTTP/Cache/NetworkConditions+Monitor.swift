@@ -4,7 +4,7 @@ package import BothySync
 /// The states of network monitors as conditions for the cache.
 extension NetworkConditions {
   /// Converts a state. An unknown network counts as online, so that requests are tried.
-  package init(_ state: NetworkState) {
+  package init(_ state: SyncStatus.NetworkState) {
     self.init(
       isOnline: state.status != .notReachable, isMetered: state.isExpensive,
       isConstrained: state.isConstrained, isLowPower: state.isLowPower)

@@ -7,7 +7,7 @@ extension SyncOptions {
   /// It is called with `.unknown` when the store is opened. `run()` applies it each time its monitor reports
   /// another status. When a network has returned, a policy that reads from the server takes effect after the
   /// next completed sync. It replaces `readPolicy` of these options.
-  public var readPolicyByNetwork: (@Sendable (NetworkStatus) -> ReadPolicy)? {
+  public var readPolicyByNetwork: (@Sendable (SyncStatus.NetworkStatus) -> ReadPolicy)? {
     get { readPolicyProvider }
     set { readPolicyProvider = newValue }
   }

@@ -86,7 +86,7 @@ extension SyncedStore {
   ///
   /// A sign is a call that was answered or failed, or a change that the network monitor reported. Before the
   /// first the status is `.unknown` and the age `nil`. A rejection counts as an answer.
-  public var estimatedReachability: (status: NetworkStatus, age: Duration?) {
+  public var estimatedReachability: (status: SyncStatus.NetworkStatus, age: Duration?) {
     let hint = reachabilityHint
     return (hint.reachability, hint.age)
   }

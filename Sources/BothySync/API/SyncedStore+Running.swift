@@ -260,7 +260,7 @@ extension SyncedStore {
   }
 
   /// The network's status as `run()` is told of it, then each different one. Any number may listen.
-  package var networkStatuses: AsyncStream<NetworkStatus> {
+  package var networkStatuses: AsyncStream<SyncStatus.NetworkStatus> {
     governor.networkStatuses.values(startingWith: governor.network.status)
   }
 

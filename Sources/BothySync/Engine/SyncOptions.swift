@@ -23,7 +23,7 @@ public struct SyncOptions: Sendable {
   public var readPolicy: ReadPolicy = .local
   /// Returns the read policy for a status of the network. It is called once when the store is opened, then for each
   /// different status. A policy that reads from the server takes effect after the sync that a network's return starts.
-  package var readPolicyProvider: (@Sendable (NetworkStatus) -> ReadPolicy)?
+  package var readPolicyProvider: (@Sendable (SyncStatus.NetworkStatus) -> ReadPolicy)?
   /// The behavior of reads between opening and the first completed sync.
   package var startup: Startup = .immediate
   /// The destination that writes reach first. Each call may name another, and `store.options.writePolicy` changes

@@ -6,7 +6,7 @@ import Synchronization
 final class SyncConditions: Sendable {
   private struct State {
     var policy: NetworkRules
-    var network = NetworkState.unknown
+    var network = SyncStatus.NetworkState.unknown
     /// The file's word when it was last read. Other processes change it too.
     var isPaused = false
     /// The server's message when it required a newer version of the app.
@@ -21,7 +21,7 @@ final class SyncConditions: Sendable {
 
   private let state: Mutex<State>
   private let file: OpenedFile
-  let networkStatuses = Broadcast<NetworkStatus>()
+  let networkStatuses = Broadcast<SyncStatus.NetworkStatus>()
   let readPolicies = Broadcast<ReadPolicy>()
 
   init(_ configuration: SyncOptions, file: OpenedFile) {
@@ -86,7 +86,7 @@ final class SyncConditions: Sendable {
     set { state.withLock { $0.updateRequired = newValue } }
   }
 
-  var network: NetworkState {
+  var network: SyncStatus.NetworkState {
     get { state.withLock { $0.network } }
     set {
       let isOther = state.withLock { state in
@@ -132,7 +132,7 @@ final class SyncConditions: Sendable {
 
   /// Sets the policy that a provider returned for a status. A policy that reads from the server takes effect after the
   /// next completed sync. Until then the server's answers may lack pending changes.
-  func take(_ policy: ReadPolicy, on status: NetworkStatus) {
+  func take(_ policy: ReadPolicy, on status: SyncStatus.NetworkStatus) {
     guard status == .reachable && policy.asksServer else { return set(policy) }
     state.withLock { $0.awaited = policy }
   }
@@ -191,7 +191,7 @@ public struct NetworkRules: Sendable, Hashable {
     public static let wifiOnly = Terms(expensive: false, constrained: false)
 
     /// Returns the reason why these terms exclude a network, or `nil` if they allow it.
-    func obstacle(_ network: NetworkState) -> SyncStop? {
+    func obstacle(_ network: SyncStatus.NetworkState) -> SyncStop? {
       if network.isExpensive && !allowsExpensive { return .expensiveNetwork }
       if network.isConstrained && !allowsConstrained { return .constrainedNetwork }
       if network.isLowPower && !allowsLowPower { return .lowPower }
@@ -232,57 +232,9 @@ public struct NetworkRules: Sendable, Hashable {
   public static let wifiOnly = NetworkRules(.wifiOnly)
 
   /// Returns the types whose changes wait on a network.
-  func held(on network: NetworkState) -> Set<String> {
+  func held(on network: SyncStatus.NetworkState) -> Set<String> {
     heldTypes.union(types.filter { $0.value.obstacle(network) != nil }.keys)
   }
-}
-
-/// The presence of a network, as far as it is known. It is that of the device, and says nothing about the
-/// server.
-public enum NetworkStatus: Int, Sendable, Hashable, CaseIterable {
-  /// Unknown. Requests are tried, and a failure is reported.
-  case unknown = -1
-  /// The device has no network.
-  case notReachable = 0
-  /// The device has a network. The server may still not answer. Under `run()` a change to it starts a sync a
-  /// second later.
-  case reachable = 1
-}
-
-/// The network as the device sees it: its presence and the cost of using it.
-///
-/// A `ReachabilityMonitor` reports it, and `NetworkRules` decide by it.
-public struct NetworkState: Sendable, Hashable {
-  /// The presence of a network.
-  package var status: NetworkStatus
-  /// True if each byte may cost money, as on a mobile network or a personal hotspot.
-  package var isExpensive: Bool
-  /// True if the user asked apps to use little data.
-  package var isConstrained: Bool
-  /// True if the device saves power.
-  package var isLowPower: Bool
-
-  /// Makes a state. The network costs nothing and need not be spared, unless the parameters say otherwise.
-  ///
-  /// - Parameters:
-  ///   - expensive: true if each byte may cost money, as on a mobile network.
-  ///   - constrained: true if the user asked apps to use little data.
-  ///   - lowPower: true if the device saves power.
-  public init(
-    _ status: NetworkStatus, expensive: Bool = false, constrained: Bool = false, lowPower: Bool = false
-  ) {
-    self.status = status
-    isExpensive = expensive
-    isConstrained = constrained
-    isLowPower = lowPower
-  }
-
-  /// An unknown network of unknown cost.
-  package static let unknown = NetworkState(.unknown)
-  /// No network.
-  package static let notReachable = NetworkState(.notReachable)
-  /// A network that costs nothing.
-  package static let reachable = NetworkState(.reachable)
 }
 
 /// A source of network states: `PathMonitor` on Apple's platforms, a type of the app elsewhere.
@@ -292,7 +244,7 @@ public struct NetworkState: Sendable, Hashable {
 ///
 /// /// The network of a machine with a cable.
 /// struct WiredNetwork: ReachabilityMonitor {
-///   func states() -> AsyncStream<NetworkState> { AsyncStream { $0.yield(NetworkState(.reachable)) } }
+///   func states() -> AsyncStream<SyncStatus.NetworkState> { AsyncStream { $0.yield(.init(.reachable)) } }
 /// }
 ///
 /// await store.run(reachability: WiredNetwork())
@@ -302,27 +254,29 @@ public protocol ReachabilityMonitor: Sendable {
   ///
   /// Each `run(reachability:)` calls it once, and cancels the stream when it ends. Without a first state the
   /// network counts as unknown, so requests are tried.
-  func states() -> AsyncStream<NetworkState>
+  func states() -> AsyncStream<SyncStatus.NetworkState>
 }
 
 /// A monitor that passes on the states that the app sends. Any number of listeners may read it.
 package final class NetworkFeed: ReachabilityMonitor {
-  private let current: Mutex<NetworkState>
-  private let changes = Broadcast<NetworkState>()
+  private let current: Mutex<SyncStatus.NetworkState>
+  private let changes = Broadcast<SyncStatus.NetworkState>()
 
   /// - Parameter state: the first state that listeners receive, until `send` changes it.
-  package init(_ state: NetworkState = NetworkState(.unknown)) { current = Mutex(state) }
+  package init(_ state: SyncStatus.NetworkState = SyncStatus.NetworkState(.unknown)) {
+    current = Mutex(state)
+  }
 
   /// The state that was sent last, or the initial one.
-  package var state: NetworkState { current.withLock { $0 } }
+  package var state: SyncStatus.NetworkState { current.withLock { $0 } }
 
   /// Sends the present state to all listeners. May be called from any thread.
-  package func send(_ state: NetworkState) {
+  package func send(_ state: SyncStatus.NetworkState) {
     current.withLock { $0 = state }
     changes.send(state)
   }
 
-  package func states() -> AsyncStream<NetworkState> { changes.values(startingWith: state) }
+  package func states() -> AsyncStream<SyncStatus.NetworkState> { changes.values(startingWith: state) }
 }
 
 /// The app's presence in the foreground, and the tasks that wait for it.

@@ -126,12 +126,12 @@ extension FileIdentity {
 /// ignores it.
 package struct ReachabilityHint: Sendable, Hashable {
   /// The status by the last call or the system's report, or `.unknown` before either.
-  package var reachability: NetworkStatus
+  package var reachability: SyncStatus.NetworkStatus
   /// The time since the last call was answered or failed, or the network changed. `nil` before the first of these.
   package var age: Duration?
 
   /// Creates the hint that `SyncedStore.reachabilityHint` returns.
-  package init(reachability: NetworkStatus, age: Duration?) {
+  package init(reachability: SyncStatus.NetworkStatus, age: Duration?) {
     self.reachability = reachability
     self.age = age
   }
@@ -141,15 +141,15 @@ package struct ReachabilityHint: Sendable, Hashable {
 /// report on the network, whichever was later.
 final class ReachabilityEstimate: Sendable {
   private struct State {
-    var status = NetworkStatus.unknown
+    var status = SyncStatus.NetworkStatus.unknown
     /// In milliseconds since 1970, by the device's clock.
     var heard: Int64?
   }
 
   private let state = Mutex(State())
-  private let changes = Broadcast<NetworkStatus>()
+  private let changes = Broadcast<SyncStatus.NetworkStatus>()
 
-  func hear(_ status: NetworkStatus, at now: Int64) {
+  func hear(_ status: SyncStatus.NetworkStatus, at now: Int64) {
     let isNew = state.withLock { state in
       defer { state = State(status: status, heard: now) }
       return state.status != status
@@ -181,7 +181,9 @@ final class ReachabilityEstimate: Sendable {
     }
   }
 
-  func values() -> AsyncStream<NetworkStatus> { changes.values(startingWith: state.withLock { $0.status }) }
+  func values() -> AsyncStream<SyncStatus.NetworkStatus> {
+    changes.values(startingWith: state.withLock { $0.status })
+  }
 }
 
 /// Waiting with a time limit.

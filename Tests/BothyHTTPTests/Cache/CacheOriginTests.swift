@@ -110,14 +110,14 @@ struct CacheOriginTests {
     #expect(try await origin.requests().isEmpty)
 
     let source = try source(.fixed(.seconds(3600)), bulk: true)
-    let feed = NetworkFeed(NetworkState(.reachable, expensive: true))
+    let feed = NetworkFeed(SyncStatus.NetworkState(.reachable, expensive: true))
     let cache = try open(source, loader: platformLoader(monitor: feed))
     let ahead = ResourcePrefetcher(cache)
     #expect(ahead.want(try keys(source)) == 30)
     for (state, obstacle) in [
       (feed.state, PrefetchPolicy.Obstacle.metered), (.notReachable, .offline),
-      (NetworkState(.reachable, constrained: true), .constrained),
-      (NetworkState(.reachable, lowPower: true), .lowPower),
+      (SyncStatus.NetworkState(.reachable, constrained: true), .constrained),
+      (SyncStatus.NetworkState(.reachable, lowPower: true), .lowPower),
     ] {
       feed.send(state)
       while ahead.obstacle != obstacle { await Task.yield() }
