@@ -1,11 +1,3 @@
-/// The part of a blob that a server has.
-public enum BlobHolding: Sendable, Hashable {
-  /// The number of its first bytes; 0 if it has none.
-  case part(Int64)
-  /// All of it, with its checksum verified.
-  case whole(size: Int64)
-}
-
 /// A part of a blob in an upload.
 public struct BlobPart: Sendable, Hashable {
   /// The blob's name: the SHA-256 of all its bytes, in 64 lower-case hexadecimal digits.

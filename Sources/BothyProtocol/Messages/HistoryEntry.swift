@@ -1,4 +1,4 @@
-public import BothyStore
+import BothyStore
 
 /// One change of one record as the server remembers it, with its user, time and fields.
 public struct HistoryEntry: Sendable, Hashable {
@@ -32,42 +32,6 @@ public struct HistoryEntry: Sendable, Hashable {
     self.user = user
     self.time = time
     self.fields = fields
-  }
-}
-
-/// A page of changes, newest first.
-package struct ChangeHistory: Sendable, Hashable {
-  /// The changes that the user may see.
-  package var entries: [HistoryEntry]
-  /// The position that the next page ends before; `nil` if this is the last page.
-  package var next: Int64?
-
-  /// Makes a page. Without `next` it is the last one.
-  package init(entries: [HistoryEntry] = [], next: Int64? = nil) {
-    self.entries = entries
-    self.next = next
-  }
-}
-
-/// A description of the requested changes.
-public struct HistoryQuery: Sendable, Hashable {
-  /// Only changes that left the record in one of these containers.
-  public var scope: SyncScope
-  /// Only changes of this record.
-  public var record: RecordID?
-  /// Only changes before this position.
-  public var before: Int64?
-  /// The most entries in one answer.
-  public var limit: Int
-
-  /// Makes a query, by default for the last hundred changes of the whole space.
-  package init(
-    scope: SyncScope = .everything, record: RecordID? = nil, before: Int64? = nil, limit: Int = 100
-  ) {
-    self.scope = scope
-    self.record = record
-    self.before = before
-    self.limit = limit
   }
 }
 
@@ -125,37 +89,5 @@ extension HistoryEntry {
       }
     }
     self = entry
-  }
-}
-
-extension ChangeHistory {
-  /// Writes the members `changes` and `next`? into the open object.
-  package func writeMembers(to writer: inout JSONWriter) {
-    writer.key("changes")
-    writer.beginArray()
-    for entry in entries { entry.write(to: &writer) }
-    writer.endArray()
-    if let next {
-      writer.key("next")
-      writer.value(next)
-    }
-  }
-
-  /// Parses an object with those members. Throws `JSONError`.
-  package init(decoding bytes: some ContiguousBytesSource) throws {
-    var history = ChangeHistory()
-    var isWhole = false
-    try JSONReader.read(bytes) { reader in
-      try reader.object { name, reader in
-        if name == "changes" { isWhole = true }
-        switch name {
-        case "changes": try reader.array { history.entries.append(try HistoryEntry(from: &$0)) }
-        case "next": history.next = try reader.nextIsNull() ? nil : reader.int()
-        default: try reader.skip()
-        }
-      }
-    }
-    guard isWhole else { throw JSONError(reason: "a history needs 'changes'", offset: 0) }
-    self = history
   }
 }

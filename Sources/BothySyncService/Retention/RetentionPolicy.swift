@@ -47,28 +47,3 @@ public struct RetentionPolicy: Sendable, Hashable {
   /// The milliseconds of an hour.
   public static let hour: Int64 = 3_600_000
 }
-
-/// The effect of one upkeep of a space.
-///
-/// A report with `nil` and zeros means that nothing was too old.
-public struct RetentionReport: Sendable, Hashable {
-  /// The new floor, if it was moved.
-  ///
-  /// Tombstones up to it are forgotten.
-  public var floor: Int64?
-  /// The number of forgotten outcomes of operations.
-  ///
-  /// At most `MaintenanceTurn.outcomeLimit`. The space stays due if there are more.
-  public var outcomes = 0
-  /// The number of deleted blobs.
-  ///
-  /// 0 also if the upkeep collected none.
-  public var blobs = 0
-
-  /// Makes a report, for storages.
-  public init(floor: Int64? = nil, outcomes: Int = 0, blobs: Int = 0) {
-    self.floor = floor
-    self.outcomes = outcomes
-    self.blobs = blobs
-  }
-}

@@ -1,30 +1,4 @@
-public import BothyStore
-
-/// The result of an import of records.
-///
-/// Each record is counted once, in one of the four. Of several with one id only the last counts.
-public struct ServerImport: Sendable, Hashable {
-  /// The number of records that did not exist or were deleted.
-  ///
-  /// Imported tombstones count like records.
-  public var inserted = 0
-  /// The number of records that replaced other content with their id.
-  ///
-  /// Another owner, audience, container or time of change is other content too.
-  public var updated = 0
-  /// The number of records that existed with equal content. Nothing was written for them.
-  ///
-  /// A repeated import has all of its records here.
-  public var unchanged = 0
-  /// The records that were left out, with the reasons.
-  ///
-  /// The code is `invalid` for a value that is nested too deeply for devices. It is `invalidName` for a name that isn't
-  /// in Unicode's normal form C. The others of the batch were stored.
-  public var refused: [RecordID: Rejection] = [:]
-
-  /// Makes an empty result, to add up those of several batches.
-  public init() {}
-}
+import BothyStore
 
 extension SyncService {
   /// Stores records unchanged, with owner, audience and time of change. Checks neither permissions nor
@@ -128,22 +102,6 @@ extension ServerRecord {
     }
     return names.first { !$0.isNormalName }
   }
-}
-
-/// The result of a check of all data in a space.
-///
-/// A space is in order if both arrays are empty.
-public struct SpaceCheck: Sendable, Hashable {
-  /// The digest of all live records, including those with a restricted audience.
-  package var digest: ScopeDigest
-  /// The names of blobs that records refer to and that are missing, including damaged ones.
-  ///
-  /// Sorted, as SHA-256 in hexadecimal. Empty on a server without a vault.
-  public var missingBlobs: [String]
-  /// The names of blobs that had another checksum than their name. They were quarantined.
-  ///
-  /// Sorted, and each is in `missingBlobs` too. Empty if the check didn't read the blobs.
-  public var damagedBlobs: [String] = []
 }
 
 extension SyncService {

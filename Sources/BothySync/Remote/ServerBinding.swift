@@ -1,0 +1,175 @@
+import BothyStore
+
+/// The binding of a file to its server, which decides if the file may still be synced.
+struct ServerBinding: Sendable, Equatable {
+  /// The history that the file followed, with its highest known position, or `nil` before the first answer.
+  var history: ServerHistory?
+  /// The user whose file it is.
+  var owner: AccountID?
+  /// True from the moment at which the pending changes were exported or given up.
+  var isSignedOut = false
+  /// The decision about the next complete answer, whatever local records it lacks.
+  var decision: Decision?
+  /// The history that was given up by that decision.
+  var former: ServerHistory?
+  /// True if the decision was made that the file stays with the server that it was synced with.
+  var isApart = false
+
+  /// True if the next server that answers is the file's from then on.
+  var isAdopting: Bool { decision != nil }
+
+  /// The history that the local versions come from. While a decision is carried out, the file may already be bound to
+  /// the server that answers.
+  var followed: ServerHistory? { isAdopting ? former : history }
+
+  /// A cursor that no page continues, by which the server of another history says so.
+  var followedCursor: String? {
+    followed.map { Cursor(epoch: $0.epoch, position: $0.position, scopeMark: "").token }
+  }
+
+  /// The decision about local records that the next server lacks. The raw values are those of the file.
+  enum Decision: String, Sendable {
+    /// They are removed.
+    case adopt = "1"
+    /// They become pending work.
+    case uploadMine = "upload"
+  }
+
+  private static let server = "history.server"
+  private static let space = "history.space"
+  private static let epoch = "history.epoch"
+  private static let adopting = "history.adopting"
+  private static let former = "history.former"
+  private static let apart = "history.apart"
+  static let signedOut = "signedOut"
+  private static let reached = "history.reached"
+
+  static func load(in transaction: ReadTransaction) throws -> ServerBinding {
+    var binding = ServerBinding()
+    binding.owner = try FileOwner.stored(in: transaction)
+    binding.isSignedOut = try isSignedOut(in: transaction)
+    binding.decision = try SyncValues.value(adopting, in: transaction).map {
+      Decision(rawValue: $0) ?? .adopt
+    }
+    binding.isApart = try SyncValues.value(apart, in: transaction) != nil
+    binding.former = try SyncValues.value(former, in: transaction).flatMap(Self.history)
+    guard let server = try SyncValues.value(server, in: transaction),
+      let space = try SyncValues.value(space, in: transaction)
+    else { return binding }
+    let epoch = try SyncValues.value(epoch, in: transaction) ?? ""
+    let position = try reached(epoch, in: transaction)
+    binding.history = ServerHistory(server: server, space: space, epoch: epoch, position: position ?? 0)
+    return binding
+  }
+
+  /// Returns the highest known position of a history, also by cursors that were given up since.
+  private static func reached(_ epoch: String, in transaction: ReadTransaction) throws -> Int64? {
+    let noted = try SyncValues.value(reached, in: transaction).flatMap(Cursor.init(token:))
+    var known = try cursors(in: transaction)
+    if let noted { known.append(noted) }
+    return known.filter { $0.epoch == epoch }.map(\.position).max()
+  }
+
+  /// Notes the position of a cursor that is given up.
+  static func note(_ token: String?, in transaction: WriteTransaction) throws {
+    guard let cursor = token.flatMap(Cursor.init(token:)) else { return }
+    let known = try reached(cursor.epoch, in: transaction) ?? -1
+    let highest = Cursor(epoch: cursor.epoch, position: max(cursor.position, known), scopeMark: "")
+    try SyncValues.set(reached, highest.token, in: transaction)
+  }
+
+  private static func cursors(in transaction: ReadTransaction) throws -> [Cursor] {
+    try PullState.all(in: transaction).compactMap { $0.cursor.flatMap(Cursor.init(token:)) }
+  }
+
+  /// Binds a file that was bound to nothing. A file that was synced before files were bound keeps the epoch of its
+  /// cursors.
+  static func bind(_ found: ServerHistory, _ user: String?, in transaction: WriteTransaction) throws {
+    let known = try load(in: transaction)
+    if known.owner == nil, let user {
+      _ = try FileOwner.bind(AccountID(space: found.space, user: user), in: transaction)
+    }
+    guard known.history?.epoch.isEmpty ?? true else { return }
+    var history = found
+    if known.history == nil, !known.isAdopting,
+      let epoch = try cursors(in: transaction).map(\.epoch).max(), !epoch.isEmpty
+    {
+      history.epoch = epoch
+    }
+    try save(history, in: transaction)
+  }
+
+  private static func save(_ history: ServerHistory, in transaction: WriteTransaction) throws {
+    try SyncValues.set(server, history.server, in: transaction)
+    try SyncValues.set(space, history.space, in: transaction)
+    try SyncValues.set(epoch, history.epoch, in: transaction)
+  }
+
+  /// Binds a file to the history of another file, whose pending work it takes over. A file that is bound, or adopts the
+  /// next history, stays as it is.
+  static func inherit(_ history: ServerHistory?, in transaction: WriteTransaction) throws {
+    let known = try load(in: transaction)
+    guard let history, known.history == nil, !known.isAdopting else { return }
+    try save(history, in: transaction)
+  }
+
+  /// Notes that the local records have been compared with a history, which the file follows from now on.
+  static func take(_ history: ServerHistory?, in transaction: WriteTransaction) throws {
+    if let history {
+      if try SyncValues.value(epoch, in: transaction) != history.epoch {
+        try ReplacedFields.forgetAll(in: transaction)
+      }
+      try save(history, in: transaction)
+    }
+    for key in [adopting, former, reached] { try SyncValues.remove(key, in: transaction) }
+  }
+
+  /// Gives up the history that the file followed, and adopts the next one that answers. An earlier decision that wasn't
+  /// carried out no longer counts. The cursors stay, so that the server says if it has that history. Then it has lost
+  /// nothing.
+  static func decide(_ decision: Decision, in transaction: WriteTransaction) throws {
+    if let history = try load(in: transaction).followed {
+      var writer = JSONWriter()
+      history.write(to: &writer)
+      try SyncValues.set(former, String(decoding: writer.bytes, as: UTF8.self), in: transaction)
+    }
+    for key in [server, space, epoch, apart, reached] { try SyncValues.remove(key, in: transaction) }
+    try SyncValues.set(adopting, decision.rawValue, in: transaction)
+    try ReplacedFields.forgetAll(in: transaction)
+  }
+
+  /// Decides that the file stays as it is, until the server that it was synced with answers.
+  static func setApart(_ isApart: Bool, in transaction: WriteTransaction) throws {
+    guard isApart else { return try SyncValues.remove(apart, in: transaction) }
+    try SyncValues.set(apart, "1", in: transaction)
+  }
+
+  private static func history(_ text: String) -> ServerHistory? {
+    // Text that can't be read counts as no known history.
+    try? JSONReader.read(Array(text.utf8)) { try ServerHistory(from: &$0) }
+  }
+
+  static func signOut(in transaction: WriteTransaction) throws {
+    try SyncValues.set(signedOut, "1", in: transaction)
+  }
+
+  static func isAdopting(in transaction: ReadTransaction) throws -> Bool {
+    try SyncValues.value(adopting, in: transaction) != nil
+  }
+
+  static func isSignedOut(in transaction: ReadTransaction) throws -> Bool {
+    try SyncValues.value(signedOut, in: transaction) != nil
+  }
+}
+
+extension ServerHistory {
+  /// The message for a file that is kept apart from another server.
+  static let apart =
+    "The file is kept apart from the server that answers. It can be read and written; nothing is sent or removed."
+
+  /// Returns the message that the server lacks `lost` records which the file has from it.
+  static func loss(_ lost: Int) -> String {
+    "The server was restored or emptied: it lacks \(lost) record\(lost == 1 ? "" : "s") "
+      + "that this file has from it, or newer versions of them. Nothing was sent or removed."
+  }
+}

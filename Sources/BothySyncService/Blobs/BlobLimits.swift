@@ -1,0 +1,24 @@
+/// The limits of a vault.
+///
+/// They hold for uploads. Blobs that are stored already stay.
+public struct BlobLimits: Sendable, Hashable {
+  /// The most bytes of one blob.
+  ///
+  /// A larger one is refused with `BlobError` `tooLarge` before its first byte is stored.
+  public var largest: Int64
+  /// The most bytes of all blobs of a space; `nil` for no limit.
+  ///
+  /// Unfinished uploads count. A part of a blob for whose rest the space has no room is refused with `BlobError`
+  /// `quotaExceeded`.
+  public var quota: Int64?
+
+  /// Makes limits, by default a gibibyte for a blob and no limit for a space.
+  ///
+  /// - Parameters:
+  ///   - largest: bytes. 0 refuses every blob but the empty one.
+  ///   - quota: bytes, or `nil`.
+  public init(largest: Int64 = 1 << 30, quota: Int64? = nil) {
+    self.largest = largest
+    self.quota = quota
+  }
+}

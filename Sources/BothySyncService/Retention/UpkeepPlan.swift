@@ -1,0 +1,17 @@
+/// The decisions of an upkeep about a space.
+///
+/// `MaintenanceTurn.plan(for:)` makes it, and storages carry it out in the same transaction.
+public struct UpkeepPlan: Sendable, Hashable {
+  /// The mark to add, in place of one at its time; `nil` if the head hasn't moved since the last one.
+  public var mark: HeadMark?
+  /// The times of the marks to delete, as ranges between those that stay.
+  public var dropped: [ClosedRange<Int64>] = []
+  /// The new floor; `nil` if it stays.
+  public var floor: Int64?
+  /// The time of the next upkeep; `nil` if only a change makes the space due.
+  ///
+  /// In milliseconds since 1970, like all times of a plan.
+  public var next: Int64?
+  /// The time before which no change makes the space due.
+  public var rest: Int64
+}
