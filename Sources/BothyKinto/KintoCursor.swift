@@ -47,7 +47,7 @@ struct KintoFeed: Equatable {
   /// The time to read again from `safe`, by the device's clock.
   var due: Int64 = 0
   /// The reported timestamps between `safe` and `seen`, or `nil` if they are too many to remember.
-  var told: Set<Int64>? = []
+  var reported: Set<Int64>? = []
   /// The incomplete listing.
   var page: Page?
 
@@ -82,9 +82,9 @@ struct KintoFeed: Equatable {
   /// - Parameter horizon: the time up to which no change can appear after the first listing is complete.
   mutating func tells(_ timestamp: Int64, horizon: Int64?) -> Bool {
     let floor = seen == nil ? horizon ?? safe : safe
-    guard told != nil, timestamp > floor else { return true }
-    let isNew = told?.insert(timestamp).inserted ?? true
-    if told?.count ?? 0 > Self.rememberedLimit { told = nil }
+    guard reported != nil, timestamp > floor else { return true }
+    let isNew = reported?.insert(timestamp).inserted ?? true
+    if reported?.count ?? 0 > Self.rememberedLimit { reported = nil }
     return isNew
   }
 
@@ -115,7 +115,7 @@ struct KintoFeed: Equatable {
       due = safe < reached ? now.addingClamped(overlap) : 0
     }
     let safe = safe
-    told = safe == reached ? [] : told?.filter { $0 > safe }
+    reported = safe == reached ? [] : reported?.filter { $0 > safe }
   }
 }
 
@@ -125,7 +125,7 @@ extension KintoFeed {
     if let seen { members["seen"] = .int(seen) }
     if due != 0 { members["due"] = .int(due) }
     // The timestamps are encoded as distances from `safe`, which are short.
-    if let told { members["told"] = .array(told.sorted().map { .int($0.subtractingClamped(safe)) }) }
+    if let reported { members["told"] = .array(reported.sorted().map { .int($0.subtractingClamped(safe)) }) }
     guard let page else { return members }
     members["page"] = .object([
       "token": .string(page.token), "start": .int(page.start), "time": .int(page.startedAt),
@@ -140,7 +140,7 @@ extension KintoFeed {
     self.safe = safe
     seen = json["seen"]?.intValue
     due = json["due"]?.intValue ?? 0
-    told = json["told"]?.arrayValue.map { Set($0.compactMap(\.intValue).map { $0.addingClamped(safe) }) }
+    reported = json["told"]?.arrayValue.map { Set($0.compactMap(\.intValue).map { $0.addingClamped(safe) }) }
     guard let open = json["page"] else { return }
     guard let token = open["token"]?.stringValue, let start = open["start"]?.intValue,
       let startedAt = open["time"]?.intValue

@@ -153,13 +153,13 @@ extension ServerStorageConformance {
       let delete = SyncOperation(
         id: "delete", kind: .delete, record: UserList.recordID("L"), base: version)
       #expect(try await change(storage, [delete]).count == 1)
-      let told = try await storage.read(space: "s") { storage in
+      let reported = try await storage.read(space: "s") { storage in
         try members.map { try storage.notices(for: $0, after: 0, limit: nil) }
       }
-      #expect(told.allSatisfy { $0.map(\.record) == [VisibilityNotice.everyShared] })
-      #expect(Set(told.joined().map(\.position)).count == 80)
+      #expect(reported.allSatisfy { $0.map(\.record) == [VisibilityNotice.everyShared] })
+      #expect(Set(reported.joined().map(\.position)).count == 80)
       let head = try await storage.read(space: "s") { $0.head }
-      #expect(told.joined().map(\.position).max() == head)
+      #expect(reported.joined().map(\.position).max() == head)
     },
     Check("Audiences' changes of too many rows are refused whole, and fewer made") { storage in
       let versions = try await share(storage)
@@ -189,8 +189,8 @@ extension ServerStorageConformance {
     Check("A record alone in its request is unshared from a list of any number of rows") { storage in
       let versions = try await share(storage)
       #expect(try await change(storage, [unshare(0, versions)], limit: 4).count == 1)
-      let told = try await storage.read(space: "s") { try $0.notices(for: "m5", after: 0, limit: nil) }
-      #expect(told.map(\.record) == [records[0]])
+      let reported = try await storage.read(space: "s") { try $0.notices(for: "m5", after: 0, limit: nil) }
+      #expect(reported.map(\.record) == [records[0]])
     },
     Check("A record that gains a list counts a row for each member") { storage in
       #expect(try await change(storage, [list(names(5))]).count == 1)
@@ -236,10 +236,10 @@ extension ServerStorageConformance {
       leaving.sharing = SharingChange(remove: Audience(lists: ["L"]))
       let members = (1...6).map { "m\($0)" }
       #expect(try await change(storage, [leaving, list(members, base: versions[0])], limit: 99).count == 2)
-      let told = try await storage.read(space: "s") { storage in
+      let reported = try await storage.read(space: "s") { storage in
         try ["m1", "m6"].map { Set(try storage.notices(for: $0, after: 0, limit: nil).map(\.record)) }
       }
-      #expect(told == [[records[0]], Set(records.dropFirst())])
+      #expect(reported == [[records[0]], Set(records.dropFirst())])
     },
   ]
 }

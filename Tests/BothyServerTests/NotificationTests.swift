@@ -11,15 +11,15 @@ struct NotificationTests {
     var pace = NotificationPace(interval: .milliseconds(200))
     let start = ContinuousClock.now
     #expect(pace.moment(after: start) == nil)
-    pace.told(at: start)
+    pace.reported(at: start)
     let next = start.advanced(by: .milliseconds(200))
     #expect(pace.moment(after: start) == next)
     #expect(pace.moment(after: start.advanced(by: .milliseconds(199))) == next)
     #expect(pace.moment(after: next) == nil)
-    pace.told(at: next)
+    pace.reported(at: next)
     #expect(pace.moment(after: next) == next.advanced(by: .milliseconds(200)))
     var unhurried = NotificationPace(interval: .zero)
-    unhurried.told(at: start)
+    unhurried.reported(at: start)
     #expect(unhurried.moment(after: start) == nil)
   }
 
@@ -41,8 +41,8 @@ struct NotificationTests {
       notifications.publish(space: "hut")
       let text = try await stream.text
       let most = Int((begin.duration(to: .now) / distance).rounded(.up)) + 1
-      let told = text.split(separator: "\n").filter { $0 == "event: news" }.count
-      #expect(told <= most, "\(told) of at most \(most)")
+      let reported = text.split(separator: "\n").filter { $0 == "event: news" }.count
+      #expect(reported <= most, "\(reported) of at most \(most)")
       #expect(text.hasPrefix(": open"))
     }
   }

@@ -13,13 +13,13 @@ struct PlayRoutes: PageRoutes {
 
   func add(to router: some RouterMethods<some RequestContext>) {
     router.get("/api/play") { _, _ in try await state() }
-    router.post("/api/play/put") { call, _ in try await told(put(call.members())) }
-    router.post("/api/play/delete") { call, _ in try await told(delete(call.members())) }
-    router.post("/api/play/network") { call, _ in try await told(network(call.members())) }
+    router.post("/api/play/put") { call, _ in try await reported(put(call.members())) }
+    router.post("/api/play/delete") { call, _ in try await reported(delete(call.members())) }
+    router.post("/api/play/network") { call, _ in try await reported(network(call.members())) }
   }
 
   /// Notifies the page of a change. A network switch changes no file, so no commit does.
-  private func told(_ response: Response) -> Response {
+  private func reported(_ response: Response) -> Response {
     board.send(InspectorEvent(.store))
     return response
   }

@@ -68,7 +68,7 @@ final class Worker {
     if let lastLoss, ContinuousClock.now >= end + time.grace { throw lastLoss.unavailability }
     var failures = 0
     var preparations = 0
-    var told: PostgresFailure?
+    var reported: PostgresFailure?
     while true {
       let isOld = connection != nil
       do {
@@ -87,14 +87,14 @@ final class Worker {
           guard preparations < 2 else { throw failure.storeError }
           continue
         }
-        if failure.code != nil { told = failure }
+        if failure.code != nil { reported = failure }
         lastLoss = remedy == .reconnect ? failure : nil
         // An idle connection may have been lost long ago, so a new one is tried.
         if !time.isRepeated, remedy == .reconnect, isOld, failure != .silence { continue }
         failures += 1
         let wait = Backoff.database.delay(attempt: failures)
         guard time.isRepeated, ContinuousClock.now + wait < end else {
-          throw (failure == .silence ? told ?? failure : failure).unavailability
+          throw (failure == .silence ? reported ?? failure : failure).unavailability
         }
         Thread.sleep(forTimeInterval: wait / .seconds(1))
       }

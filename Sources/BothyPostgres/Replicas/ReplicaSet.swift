@@ -103,16 +103,16 @@ final class ReplicaSet: Sendable {
   }
 
   private func watch(_ replica: Replica, _ database: String, _ report: @Sendable (String) -> Void) async {
-    var told: ReplicaState.Problem?? = .none
+    var reported: ReplicaState.Problem?? = .none
     while !Task.isCancelled {
       let reason = await look(at: replica, database)
       let problem = replica.problem
-      if told != .some(problem) {
+      if reported != .some(problem) {
         let name = "Replica \(replica.number)"
         report(
           problem.map { "\(name) is not used. \($0.rawValue) \(reason ?? "")".trimmed } ?? "\(name) is used.")
       }
-      told = .some(problem)
+      reported = .some(problem)
       do { try await Task.sleep(for: lookInterval) } catch { return }  // cancelled
     }
   }

@@ -138,7 +138,7 @@ extension ServerLimit {
       "health-time", .answers, Int(ServerConfiguration.Limits().healthTime / .milliseconds(1)), in: .time,
       "The time for /healthz and /readyz to answer."),
     fixed(
-      "wanted-blobs", .answers, FixedLimits.wantedBlobsTold, "Missing blobs that one answer requests."),
+      "wanted-blobs", .answers, FixedLimits.wantedBlobsReported, "Missing blobs that one answer requests."),
     fixed(
       "tile-size", .answers, TileHandler.unpackedLimit, in: .bytes,
       "The bytes of a compressed tile that is given out unpacked."),

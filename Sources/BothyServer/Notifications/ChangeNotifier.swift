@@ -165,5 +165,5 @@ package struct NotificationPace {
     return next
   }
 
-  package mutating func told(at moment: ContinuousClock.Instant) { last = moment }
+  package mutating func reported(at moment: ContinuousClock.Instant) { last = moment }
 }

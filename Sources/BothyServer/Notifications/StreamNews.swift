@@ -11,7 +11,7 @@ struct StreamNews {
   /// The id of the last event that the caller knows, if it said one.
   private let lastSeen: String?
   /// The state that the caller knows; `nil` for a caller that sees everything.
-  private var told: String?
+  private var reported: String?
 
   /// Reads the present state. Call it before the caller learns that the stream is open, because it pulls then.
   init(_ services: ServerServices, space: String, user: Caller, lastSeen: String?) async throws {
@@ -20,12 +20,12 @@ struct StreamNews {
     self.user = user
     self.lastSeen = lastSeen
     let state = try await services.service.visibleState(space: space, user: user)
-    told = state.map { lastSeen ?? $0 }
+    reported = state.map { lastSeen ?? $0 }
   }
 
   /// True if the stream begins with a look for news, after its subscription has begun.
   var mayHaveNews: Bool {
-    told != nil || lastSeen.map { $0 != services.notifications.lastID(space: space) } ?? false
+    reported != nil || lastSeen.map { $0 != services.notifications.lastID(space: space) } ?? false
   }
 
   /// Returns the next event, or `nil` if the caller sees nothing of the news.
@@ -36,8 +36,8 @@ struct StreamNews {
       return Self.text(id: nil)
     }
     guard let state else { return Self.text(id: services.notifications.lastID(space: space)) }
-    defer { told = state }
-    return state == told ? nil : Self.text(id: state)
+    defer { reported = state }
+    return state == reported ? nil : Self.text(id: state)
   }
 
   private static func text(id: String?) -> String {

@@ -59,7 +59,7 @@ extension ServerServices {
           guard await admission?.holds() ?? true else { return }
           let event = signals.contains(.news) ? await news.event() : nil
           // A look that finds nothing counts too, as it reads the storage.
-          if signals.contains(.news) { pace.told(at: .now) }
+          if signals.contains(.news) { pace.reported(at: .now) }
           guard event != nil || signals.contains(.heartbeat) else { continue }
           try await writer.write(ByteBuffer(string: event ?? ": alive\n\n"))
         }

@@ -93,7 +93,7 @@ extension ServerServices {
           repeat {
             let found = try await service.feed(space: space, after: page.cursor, limit: limit)
             if found.hasNews { return found }
-          } while await Self.isTold(subscription, admission)
+          } while await Self.isReported(subscription, admission)
         } catch {
           logger.warning(
             "a wait for changes failed",
@@ -107,7 +107,9 @@ extension ServerServices {
   }
 
   /// Waits for a notification. Returns false at the end of the wait, or if the token no longer opens the space.
-  private static func isTold(_ subscription: ChangeNotifier.Subscription, _ admission: AuthenticatedSession?)
+  private static func isReported(
+    _ subscription: ChangeNotifier.Subscription, _ admission: AuthenticatedSession?
+  )
     async -> Bool
   {
     while let signals = await subscription.next() {

@@ -126,7 +126,7 @@ struct OnlineSave: Sendable {
     }
     // A row that shows the answer has told the change already.
     if last.isShownHere {
-      if last.isTold { return .ready }
+      if last.isReported { return .ready }
       proceed(from: last, made.goesOn(last, schema))
       sent.tell(id)
       return .again
@@ -181,9 +181,9 @@ struct OnlineSave: Sendable {
       guard let undone = try await undo(revision, isInDoubt: isInDoubt) else {
         return try await pending(revision)
       }
-      let told = isInDoubt ? error.after(undone) : error
-      if error.code == .unreachable { return .unreachable(told) }
-      throw told
+      let reported = isInDoubt ? error.after(undone) : error
+      if error.code == .unreachable { return .unreachable(reported) }
+      throw reported
     }
     do { _ = try await reveal(revision) } catch let error as BothyError {
       // The delete rules of what was written here meanwhile forbid it.

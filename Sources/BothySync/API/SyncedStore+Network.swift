@@ -281,7 +281,7 @@ extension SyncedStore {
   ) throws -> Bool {
     guard let table = transaction.catalog.tableIfKnown(record.id.type) else { return false }
     let known =
-      try pending(record.id).map { $0.told?.version }
+      try pending(record.id).map { $0.reported?.version }
       ?? transaction.row(table, id: record.id.id)?.version
     if let known { return record.version.isNewer(than: known) }
     return try UnreadableTable.version(of: record.id, in: transaction) != record.version

@@ -110,9 +110,10 @@ private struct Purge {
 
   /// Returns the part of a pending change that can be restored. The purge gives up the content of its own record.
   private func loss(of entry: Outbox.Entry, purging id: RecordID) throws -> Journal.Loss? {
-    if entry.id != id { return try Journal.Loss(entry, now: entry.told, in: transaction) }
+    if entry.id != id { return try Journal.Loss(entry, now: entry.reported, in: transaction) }
     guard entry.change == .delete else { return nil }
-    return try Journal.Loss(nil, since: nil, now: entry.told, in: transaction.catalog.table(id.type).schema)
+    return try Journal.Loss(
+      nil, since: nil, now: entry.reported, in: transaction.catalog.table(id.type).schema)
   }
 
   mutating func removeAll(of table: TypeTable, _ includingPending: Bool) throws {

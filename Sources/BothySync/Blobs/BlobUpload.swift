@@ -77,9 +77,9 @@ struct BlobUpload {
       }
       isDone = true
       return .done
-    case .part(let told):
+    case .part(let reported):
       // A member of the space may have sent more bytes under this name than the blob has. The upload then restarts.
-      let received = told > Int64(blob.size) ? 0 : told
+      let received = reported > Int64(blob.size) ? 0 : reported
       standstills = received > offset ?? -1 ? 0 : standstills + 1
       guard standstills < 5 else {
         throw RemoteError(.serverError, "The server does not keep the parts of a blob.", code: "badAnswer")

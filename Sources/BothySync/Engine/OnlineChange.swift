@@ -218,20 +218,20 @@ extension OnlineChange {
   ///
   /// - Parameter last: the last change, or `nil` if an earlier process has sent it.
   mutating func follow(_ last: SentValues.Sent?, _ answer: ServerRecord, _ schema: TypeSchema) throws {
-    if last?.isTold ?? true, let value, value.reading == 0 {
+    if last?.isReported ?? true, let value, value.reading == 0 {
       return try follow(last, answer, literally: value, schema)
     }
     let goesOn = last.map { self.goesOn($0, schema) } ?? false
-    let told = entry.told.flatMap { $0.version.isNewer(than: answer.version) ? $0 : nil }
-    let now = told ?? answer
-    let isBased = told == nil && (entry.base != nil || entry.change == .insert)
+    let reported = entry.reported.flatMap { $0.version.isNewer(than: answer.version) ? $0 : nil }
+    let now = reported ?? answer
+    let isBased = reported == nil && (entry.base != nil || entry.change == .insert)
     guard !now.isDeleted, goesOn || isBased, var awaited = entry.awaited else { return }
-    let (theirs, isUntold) = (try now.fields.members(), last?.isTold == false)
+    let (theirs, isUnreported) = (try now.fields.members(), last?.isReported == false)
     let isMoved = awaited.container ?? entry.id.type != entry.container ?? entry.id.type
     let sent = last?.change.value?.fields
     var (mine, known) = try (awaited.fields.members(), entry.base?.fields.members() ?? [:])
     // A record that is new here was made without knowing more than what was sent.
-    let isOnSent = goesOn || isUntold && entry.change == .insert
+    let isOnSent = goesOn || isUnreported && entry.change == .insert
     if isOnSent, let value, let sent { (mine, known) = (value.laid(over: sent), sent) }
     // Otherwise a value that is new here replaces what the save left.
     if entry.change == .update || isOnSent {
@@ -242,12 +242,12 @@ extension OnlineChange {
     entry.container = now.container
     entry.base = Outbox.Entry.Base(now)
     entry.remoteVersion = nil
-    if goesOn || isUntold {
+    if goesOn || isUnreported {
       let unseen = mine.conflicts(with: theirs, since: known, schema).filter { theirs[$0] != sent?[$0] }
       try decide(unseen, from: known, now)
     }
     if entry.change != .delete { entry.change = .update }
-    entry.sharing = entry.sharing?.rest(over: told == nil ? answer.sharing : knownSharing)
+    entry.sharing = entry.sharing?.rest(over: reported == nil ? answer.sharing : knownSharing)
   }
 
   /// Bases a value without a reading on the server's version after the last change. The fields that the app gave are sent

@@ -33,7 +33,7 @@ final class ReportFeed: Sendable {
       state.readers.removeAll { $0.reader == nil }
       return state.readers.compactMap(\.reader) + state.waiting.values + [state.unclaimed].compactMap { $0 }
     }
-    for reader in readers { reader.send(ToldReport(report: report, decided: decided)) }
+    for reader in readers { reader.send(QueuedReport(report: report, decided: decided)) }
   }
 
   /// Returns the reader that has waited for the callbacks of a name, or for the first callbacks. Otherwise returns a
@@ -59,7 +59,7 @@ final class ReportFeed: Sendable {
 }
 
 /// A report, and the number of the journal's newest entry after the report's own.
-struct ToldReport: Sendable {
+struct QueuedReport: Sendable {
   var report: SyncReport
   var decided: Int64?
 }
@@ -71,7 +71,7 @@ final class ReportReader: Sendable {
   static let weightLimit = 10_000
 
   private struct State {
-    var reports: [ToldReport] = []
+    var reports: [QueuedReport] = []
     var weight = 0
     var missed = 0
   }
@@ -79,10 +79,10 @@ final class ReportReader: Sendable {
   private let state = Mutex(State())
   private let bell = Signal()
 
-  func send(_ told: ToldReport) {
+  func send(_ reported: QueuedReport) {
     state.withLock { state in
-      state.reports.append(told)
-      state.weight += told.report.weight
+      state.reports.append(reported)
+      state.weight += reported.report.weight
       while state.reports.count > 1,
         state.reports.count > Self.limit || state.weight > Self.weightLimit
       {
@@ -94,22 +94,22 @@ final class ReportReader: Sendable {
   }
 
   /// Returns the oldest report that was not taken. Returns `nil`, and takes nothing, if the task is cancelled.
-  func next() async -> ToldReport? {
+  func next() async -> QueuedReport? {
     while !Task.isCancelled {
-      if let told = take() { return told }
+      if let reported = take() { return reported }
       guard await bell.wait() else { return nil }
     }
     return nil
   }
 
-  private func take() -> ToldReport? {
+  private func take() -> QueuedReport? {
     state.withLock { state in
       guard !state.reports.isEmpty else { return nil }
-      var told = state.reports.removeFirst()
-      state.weight -= told.report.weight
-      told.report.missed = state.missed
+      var reported = state.reports.removeFirst()
+      state.weight -= reported.report.weight
+      reported.report.missed = state.missed
       state.missed = 0
-      return told
+      return reported
     }
   }
 }
@@ -156,21 +156,21 @@ struct ReaderPosition {
     let begin = kept ?? opened
     reached = max(begin, end)
     guard begin < end else { return nil }
-    let report = await told(after: begin, upTo: end)
+    let report = await reported(after: begin, upTo: end)
     return report.hasDecisions ? report : nil
   }
 
   /// Returns a report with the other decisions up to it, and without those that were reported before.
-  mutating func completed(_ told: ToldReport) async -> SyncReport {
-    var report = told.report
-    guard let end = told.decided, let reached else { return report }
+  mutating func completed(_ reported: QueuedReport) async -> SyncReport {
+    var report = reported.report
+    guard let end = reported.decided, let reached else { return report }
     guard end > reached else {
       report.synced = []
       report.rejected = []
       report.overwritten = []
       return report
     }
-    let known = await self.told(after: reached, upTo: end)
+    let known = await self.reported(after: reached, upTo: end)
     let (synced, rejected) = (Set(report.synced), Set(report.rejected.map(Refusal.init)))
     let overwritten = Set(report.overwritten)
     report.synced = known.synced.filter { !synced.contains($0) } + report.synced
@@ -193,7 +193,7 @@ struct ReaderPosition {
     }
   }
 
-  private func told(after: Int64, upTo end: Int64) async -> SyncReport {
+  private func reported(after: Int64, upTo end: Int64) async -> SyncReport {
     // If the journal can't be read, the report has only its own content.
     let report = try? await store.read { transaction in
       var report = SyncReport()
@@ -294,8 +294,8 @@ extension SyncedStore {
     var position = ReaderPosition(name: name, store: store, opened: engine.reports.decided)
     if let since = await position.catchUp(toNow: !hasWaited) { await deliver(since) }
     await position.keep()
-    while let told = await reader.next() {
-      await deliver(await position.completed(told))
+    while let reported = await reader.next() {
+      await deliver(await position.completed(reported))
       await position.keep()
     }
   }

@@ -12,7 +12,7 @@ final class SentValues: Sendable {
     var answer: ServerRecord?
     var decided: Decided?
     /// True if the app knows the answer. Each field of a value without a mark is then taken literally.
-    var isTold = false
+    var isReported = false
 
     /// True if the row shows the answer.
     var isShownHere: Bool { change.entry.awaited?.keeping == .here }
@@ -68,7 +68,7 @@ final class SentValues: Sendable {
       if state.values[record]?.sent.answer == nil {
         state.values[record] = nil
       } else {
-        state.values[record]?.sent.isTold = true
+        state.values[record]?.sent.isReported = true
       }
     }
   }

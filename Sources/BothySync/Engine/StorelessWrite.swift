@@ -116,7 +116,7 @@ struct StorelessWrite: Sendable {
     let own = made.own?.sending(isWhole: change.saved?.origin.mark.reading == 0)
     if let own { runner.store.ownChanges.note(OwnChangesMade(own, of: change.id)) }
     runner.store.ownChanges.note(change.id, madeElsewhere: answer.version, from: made.before?.version)
-    runner.sent.note(change.id, SentValues.Sent(change: made, answer: answer, isTold: true))
+    runner.sent.note(change.id, SentValues.Sent(change: made, answer: answer, isReported: true))
   }
 }
 

@@ -97,7 +97,7 @@ final class RetryWait: Sendable {
     var attempt = 0
     var end: Deadline?
     /// The time until which the server asked to wait.
-    var told: Deadline?
+    var reported: Deadline?
     /// True if the last try got no answer. Another network may help then.
     var isUnanswered = false
   }
@@ -128,14 +128,14 @@ final class RetryWait: Sendable {
         return true
       }
       guard reason.isFailure else { return false }
-      let told = report.retryAfter.map { Deadline(in: .seconds($0), on: state.clock) }
-      state.told = Deadline.later(state.told, told)
+      let reported = report.retryAfter.map { Deadline(in: .seconds($0), on: state.clock) }
+      state.reported = Deadline.later(state.reported, reported)
       if state.end?.isOver ?? true {
         state.attempt += 1
         state.isUnanswered = reason.isUnanswered
         state.end = Deadline(in: backoff.delay(attempt: state.attempt), on: state.clock)
       }
-      state.end = Deadline.later(state.end, state.told)
+      state.end = Deadline.later(state.end, state.reported)
       return false
     }
   }
@@ -144,7 +144,7 @@ final class RetryWait: Sendable {
   /// has asked for. The failures stay counted.
   func networkReturned() {
     state.withLock { state in
-      if state.isUnanswered { state.end = state.told }
+      if state.isUnanswered { state.end = state.reported }
     }
   }
 }

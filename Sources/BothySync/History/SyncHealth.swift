@@ -24,9 +24,9 @@ package struct SyncHealth: Sendable, Hashable {
   ///
   /// A cancelled sync counts as neither.
   package init(_ runs: [StoreMaintenance.SyncRun], pulledAt: Int64?) {
-    let told = runs.filter { $0.problem != .cancelled }
-    let failed = told.prefix { $0.problem != nil }
-    let well = told.dropFirst(failed.count).first?.ended
+    let reported = runs.filter { $0.problem != .cancelled }
+    let failed = reported.prefix { $0.problem != nil }
+    let well = reported.dropFirst(failed.count).first?.ended
     guard let newest = failed.first, let reason = newest.problem, let oldest = failed.last else {
       lastEndedWell = [well, pulledAt].compactMap(\.self).max()
       return

@@ -68,13 +68,13 @@ enum OutboxDecision {
     func note(_ cause: JournalEntry.Cause) throws -> Journal.Noted {
       try Journal.note(
         entry, reason == nil ? .withdrawn : .rejected, cause, reason: entry.reason ?? reason,
-        loss: Journal.Loss(entry, now: entry.told, in: transaction), at: time, in: transaction)
+        loss: Journal.Loss(entry, now: entry.reported, in: transaction), at: time, in: transaction)
     }
     if resolution.isWhole {
       try OutboxQueue.endLater(of: id, in: transaction) { later in
         try Journal.note(
           later, .withdrawn, resolution == .removeLocal ? .evicted : .keptLocal,
-          loss: Journal.Loss(later, now: entry.told, in: transaction), at: time, in: transaction)
+          loss: Journal.Loss(later, now: entry.reported, in: transaction), at: time, in: transaction)
       }
     }
     switch resolution {
@@ -116,14 +116,14 @@ enum OutboxDecision {
   /// Undoes the pending change of a record, which becomes what the server last reported. After the rejection
   /// `forbidden` the record may be invisible too, so the next pull requests it.
   static func revert(
-    _ entry: Outbox.Entry, told answer: ServerRecord? = nil, _ noted: Journal.Noted,
+    _ entry: Outbox.Entry, reported answer: ServerRecord? = nil, _ noted: Journal.Noted,
     in transaction: WriteTransaction
   ) throws {
     if entry.reason?.code == "forbidden" {
       let container = try OutboxQueue.serverContainer(of: entry, in: transaction)
       try Refetch.mark(entry.id, in: container, in: transaction)
     }
-    try OutboxQueue.end(entry, told: answer, noted, in: transaction)
+    try OutboxQueue.end(entry, reported: answer, noted, in: transaction)
   }
 }
 

@@ -24,7 +24,7 @@ extension OutboxQueue {
       container: entry.container, metadata: entry.base?.metadata, last: change.last, sharing: entry.sharing,
       awaited: entry.awaited, in: transaction)
     if let own = change.own { transaction.hide(own, of: entry.id) }
-    if let told = entry.remoteVersion { try hear(told, in: transaction) }
+    if let reported = entry.remoteVersion { try hear(reported, in: transaction) }
     transaction.secrets.merge(change.secrets) { $1 }
     transaction.touchBookkeeping()
     return entry.revision
@@ -126,7 +126,7 @@ extension OutboxQueue {
   ) throws {
     let noted = try Journal.note(
       entry, .rejected, .online, reason: rejection,
-      loss: Journal.Loss(entry, now: entry.told, in: transaction), at: time, in: transaction)
+      loss: Journal.Loss(entry, now: entry.reported, in: transaction), at: time, in: transaction)
     try undo(entry, noted, in: transaction)
   }
 
@@ -156,7 +156,7 @@ extension OutboxQueue {
   ///
   /// - Parameter isPulling: true if the answer came with pages.
   static func showHidden(
-    _ entry: Outbox.Entry, told answer: ServerRecord?, isPulling: Bool, _ table: TypeTable,
+    _ entry: Outbox.Entry, reported answer: ServerRecord?, isPulling: Bool, _ table: TypeTable,
     in transaction: WriteTransaction
   ) throws -> Bool {
     guard entry.isHidden, let awaited = entry.awaited, awaited.keeping != .here else { return false }
@@ -216,14 +216,14 @@ extension OutboxQueue {
     let time = time - 1
     var metadata = base.metadata
     metadata.modifiedTime = min(metadata.modifiedTime ?? time, time)
-    let told =
+    let reported =
       stale.deletion.map {
         ServerRecord(id: id, container: entry.container, version: $0, modified: time, isDeleted: true)
       }
       ?? ServerRecord(
         id: id, container: entry.container, version: base.version, metadata: metadata, fields: base.fields,
         sharing: sharing)
-    try hear(told, in: transaction)
+    try hear(reported, in: transaction)
   }
 }
 

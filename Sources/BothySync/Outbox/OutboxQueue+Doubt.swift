@@ -57,14 +57,14 @@ extension OutboxQueue {
       """, id)
     try transaction.run("DELETE FROM bothy_doubt WHERE type = ? AND id = ?", id)
     // The row becomes the version that arrived since the first sending, however this ends.
-    if let told = try told(since: doubt, in: transaction) { try hear(told, in: transaction) }
+    if let reported = try reported(since: doubt, in: transaction) { try hear(reported, in: transaction) }
     transaction.touchBookkeeping()
     return doubt.revision
   }
 
   /// Returns the version of the record that the row has and the save was not made on. Returns `nil` if that version
   /// isn't newer.
-  private static func told(
+  private static func reported(
     since doubt: Outbox.Entry, in transaction: ReadTransaction
   ) throws -> ServerRecord? {
     guard let shown = try shown(doubt.id, in: transaction) else {

@@ -92,22 +92,24 @@ extension OutboxQueue {
   /// If the server has the state that the next change was made on, or the record whose deletion it follows, the change
   /// continues from there. Otherwise its conflict with the server's version is decided when it is sent.
   static func advance(
-    _ ended: Outbox.Entry, told answer: ServerRecord?, isPulling: Bool, in transaction: WriteTransaction
+    _ ended: Outbox.Entry, reported answer: ServerRecord?, isPulling: Bool, in transaction: WriteTransaction
   ) throws -> Bool {
     let id = ended.id
-    let told = try answer == nil ? Self.told(of: ended, in: transaction) : ended.told(since: answer)
-    let live = told?.live
+    let reported =
+      try answer == nil ? Self.reported(of: ended, in: transaction) : ended.reported(since: answer)
+    let live = reported?.live
     var rest = try later(of: id, limit: 2, in: transaction)
     let isOver =
-      try told == nil && !later(of: id, in: transaction).contains { try edits($0, in: transaction) }
+      try reported == nil && !later(of: id, in: transaction).contains { try edits($0, in: transaction) }
     while let next = rest.first, live == nil, next.change == .delete || isOver {
       let noted = try Journal.note(
-        next, told == nil ? .withdrawn : .accepted, told == nil ? .takenBack : .agreed, in: transaction)
+        next, reported == nil ? .withdrawn : .accepted, reported == nil ? .takenBack : .agreed,
+        in: transaction)
       try end(next, noted, in: transaction)
       rest = try later(of: id, limit: 2, in: transaction)
     }
     guard var next = rest.first else {
-      return try show(ended, told: answer, isPulling: isPulling, in: transaction)
+      return try show(ended, reported: answer, isPulling: isPulling, in: transaction)
     }
     let isSame =
       live.map { live in
@@ -116,17 +118,17 @@ extension OutboxQueue {
     if let live, isSame || next.base == nil && live.version == ended.base?.version {
       next.base = Outbox.Entry.Base(live)
       if next.change == .insert { next.change = .update }
-    } else if told == nil {
+    } else if reported == nil {
       // The server never had the record, so the local content is new there.
       (next.base, next.change) = (nil, .insert)
     }
     try begin(next, isLast: rest.count == 1, isLeaving: ended.isLeaving, in: transaction)
     // An answer that doesn't know the record says nothing about a later time.
-    if let told, !isSame, next.base?.version != told.version, told.version != String(Int64.max) {
-      try hear(told, in: transaction)
+    if let reported, !isSame, next.base?.version != reported.version, reported.version != String(Int64.max) {
+      try hear(reported, in: transaction)
     }
-    if let told = ended.told(since: answer) {
-      try AudienceTable.set(told.isDeleted ? .nobody : told.sharing, of: id, in: transaction)
+    if let reported = ended.reported(since: answer) {
+      try AudienceTable.set(reported.isDeleted ? .nobody : reported.sharing, of: id, in: transaction)
     }
     if rest.count == 1, let live {
       try know(Outbox.Entry.Base(live), of: id, transaction.catalog.table(id.type), in: transaction)

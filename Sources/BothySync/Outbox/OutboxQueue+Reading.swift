@@ -295,7 +295,7 @@ extension OutboxQueue {
   /// Returns the server's container of an entry's record as last reported, or the local one if the server reported
   /// none. Requests for the record use this container.
   static func serverContainer(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> String {
-    if let told = entry.told, !told.isDeleted { return told.container }
+    if let reported = entry.reported, !reported.isDeleted { return reported.container }
     return try container(of: entry, in: transaction)
   }
 

@@ -71,8 +71,8 @@ extension PushResultApplier {
   ///   - isTogether: true if all of a transaction gives way. Then its sharing is undone too.
   mutating func giveWay(_ entry: Outbox.Entry, to current: ServerRecord?, isTogether: Bool = false) throws {
     let (id, table) = (entry.id, try transaction.catalog.table(entry.id.type))
-    let told = try entry.told(since: current) ?? OutboxQueue.told(of: entry, in: transaction)
-    let live = told?.live
+    let reported = try entry.reported(since: current) ?? OutboxQueue.reported(of: entry, in: transaction)
+    let live = reported?.live
     let row = try OutboxQueue.local(entry, table, in: transaction)
     let isEdited = isEdited(entry, row, table)
     let isSame =
@@ -84,7 +84,7 @@ extension PushResultApplier {
       noted = try journal(entry, .accepted, .agreed, version: version)
     } else {
       noted = try journal(
-        entry, .overwritten, isTogether ? .atomic : .merge, loses: true, to: told, version: version)
+        entry, .overwritten, isTogether ? .atomic : .merge, loses: true, to: reported, version: version)
       if !entry.isLater { try OutboxQueue.takeOut(entry, in: transaction) }
     }
     if entry.isLater {
@@ -94,16 +94,16 @@ extension PushResultApplier {
       try giveWay(OutboxQueue.members(of: group, in: transaction), to: [:])
     } else if let live, !isTogether {
       try become(live, entry, noted)
-    } else if let told, told.isDeleted, !entry.isBeneath {
+    } else if let reported, reported.isDeleted, !entry.isBeneath {
       var orphans = MissingParents(transaction, configuration.orphans)
       // Removes the entry first, because one that recreates the record may follow it.
       try OutboxQueue.remove(entry, noted, in: transaction)
-      if try orphans.deletes(id), try OutboxQueue.show(entry, told: told, in: transaction) {
+      if try orphans.deletes(id), try OutboxQueue.show(entry, reported: reported, in: transaction) {
         report.repaired += 1
       }
       report.overwritten += orphans.overwritten
     } else {
-      try OutboxDecision.revert(entry, told: current, noted, in: transaction)
+      try OutboxDecision.revert(entry, reported: current, noted, in: transaction)
     }
   }
 
@@ -146,7 +146,7 @@ extension PushResultApplier {
     let (id, live) = (entry.id, current?.live)
     if let live { try know(live) }
     try OutboxQueue.reopen(
-      id, base: live.map { Outbox.Entry.Base($0) }, told: live == nil ? current : nil, kind: kind,
+      id, base: live.map { Outbox.Entry.Base($0) }, reported: live == nil ? current : nil, kind: kind,
       in: transaction)
     if live == nil, let base = entry.base {
       try GivenBack.note(id, GivenBack.State(base: base, position: nil), in: transaction)

@@ -109,17 +109,17 @@ struct PushResultApplier {
       id: id, container: entry.container, version: version, modified: modified, isDeleted: true)
     let isDeletion = item.operation.kind == .delete
     if entry.revision == item.revision && !item.isPartial {
-      let told = isDeletion ? tombstone : record
+      let reported = isDeletion ? tombstone : record
       if entry.isHidden {
-        let made = try told ?? made(item.operation, entry, version, modified)
+        let made = try reported ?? made(item.operation, entry, version, modified)
         answers[id] = made
         return try end(entry, newer ?? made, noted)
       }
       if entry.isBeneath {
         return try settle(
-          beneath: entry, told ?? made(item.operation, entry, version, modified), newer, noted)
+          beneath: entry, reported ?? made(item.operation, entry, version, modified), newer, noted)
       }
-      if let told = newer ?? told { return try end(entry, told, noted) }
+      if let reported = newer ?? reported { return try end(entry, reported, noted) }
       try OutboxQueue.remove(entry, noted, in: transaction)
       try know(item.operation)
       // A record that was deleted and created again here is the one that the server had.
@@ -130,7 +130,8 @@ struct PushResultApplier {
     if isDeletion {
       // Deleted there as requested, and created again here since.
       try OutboxQueue.reopen(
-        id, base: nil, told: tombstone, kind: entry.change == .delete ? .delete : .insert, in: transaction)
+        id, base: nil, reported: tombstone, kind: entry.change == .delete ? .delete : .insert, in: transaction
+      )
     } else {
       let fields = try record?.fields ?? Self.result(of: item.operation, on: entry.base)
       try OutboxQueue.reopen(
@@ -231,8 +232,9 @@ struct PushResultApplier {
   }
 
   /// Ends the record's pending changes. The record becomes the newest version that was reported.
-  mutating func end(_ entry: Outbox.Entry, _ told: ServerRecord, _ noted: Journal.Noted) throws {
-    let isRepaired = try OutboxQueue.end(entry, told: told, isPulling: isPulling, noted, in: transaction)
+  mutating func end(_ entry: Outbox.Entry, _ reported: ServerRecord, _ noted: Journal.Noted) throws {
+    let isRepaired = try OutboxQueue.end(
+      entry, reported: reported, isPulling: isPulling, noted, in: transaction)
     if isRepaired { report.repaired += 1 }
   }
 
@@ -308,7 +310,7 @@ extension PushResultApplier {
   /// Undoes the local change. The row becomes what the server last reported, and the next pull requests the record.
   mutating func discard(_ entry: Outbox.Entry, _ rejection: Rejection) throws {
     let noted = try journal(
-      entry, .rejected, .rejectionPolicy, loses: true, to: entry.told, reason: rejection)
+      entry, .rejected, .rejectionPolicy, loses: true, to: entry.reported, reason: rejection)
     let container = try OutboxQueue.serverContainer(of: entry, in: transaction)
     try OutboxDecision.undo(entry, noted, in: transaction)
     try Refetch.mark(entry.id, in: container, in: transaction)

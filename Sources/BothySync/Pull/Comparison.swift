@@ -222,8 +222,10 @@ enum ServerView {
       try body(Entry(id: record.id, version: record.version, fields: record.fields.bytes))
     }
     for entry in pending where !entry.isLeaving && unreadable[entry.id] == nil {
-      guard let told = entry.told, !told.isDeleted && scope.contains(told.container) else { continue }
-      try body(Entry(id: entry.id, version: told.version, fields: told.fields.bytes))
+      guard let reported = entry.reported, !reported.isDeleted && scope.contains(reported.container) else {
+        continue
+      }
+      try body(Entry(id: entry.id, version: reported.version, fields: reported.fields.bytes))
     }
     try UnrecognizedRecords.forEach(in: transaction) { record in
       guard scope.contains(record.container) else { return }

@@ -159,7 +159,7 @@ struct HistoryComparison {
       try end(entry, change)
       return true
     }
-    try OutboxQueue.setTold(nil, of: entry.id, in: transaction)
+    try OutboxQueue.setReported(nil, of: entry.id, in: transaction)
     try OutboxQueue.reopen(
       entry.id, base: change.isDeleted ? nil : Outbox.Entry.Base(change),
       kind: change.isDeleted ? .insert : entry.change, in: transaction)
@@ -189,8 +189,8 @@ struct HistoryComparison {
     var base = base
     base.version = OutboxQueue.agedVersion
     // Reports of the former history since its base no longer count.
-    try OutboxQueue.setTold(nil, of: entry.id, in: transaction)
-    try OutboxQueue.reopen(entry.id, base: base, told: change, kind: entry.change, in: transaction)
+    try OutboxQueue.setReported(nil, of: entry.id, in: transaction)
+    try OutboxQueue.reopen(entry.id, base: base, reported: change, kind: entry.change, in: transaction)
     return true
   }
 
@@ -243,10 +243,10 @@ struct HistoryComparison {
   }
 
   /// Ends a deletion of a record that the server doesn't have. A hidden deletion still has a row.
-  private func end(_ entry: Outbox.Entry, _ told: ServerRecord) throws {
+  private func end(_ entry: Outbox.Entry, _ reported: ServerRecord) throws {
     let noted = try Journal.note(entry, .accepted, .otherHistory, in: transaction)
     if entry.isBeneath {
-      try OutboxQueue.end(entry, told: told, noted, in: transaction)
+      try OutboxQueue.end(entry, reported: reported, noted, in: transaction)
     } else {
       try OutboxQueue.remove(entry, noted, in: transaction)
       guard entry.isHidden else { return }

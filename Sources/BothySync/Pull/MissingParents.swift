@@ -100,7 +100,7 @@ struct MissingParents {
     let local = try OutboxQueue.local(entry, table, in: transaction)
     lost.append(SyncReport.ReplacedContent(record: entry.id, fields: local.map { table.document($0) }))
     return try Journal.note(
-      entry, .overwritten, .orphaned, loss: Journal.Loss(entry, now: entry.told, in: transaction),
+      entry, .overwritten, .orphaned, loss: Journal.Loss(entry, now: entry.reported, in: transaction),
       in: transaction)
   }
 

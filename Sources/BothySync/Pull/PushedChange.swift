@@ -48,7 +48,7 @@ extension SyncedStore {
         if let operation = change.operation, entry?.operationID == operation { return .ownEcho }
         let row = try transaction.catalog.tableIfKnown(record.id.type)
           .flatMap { try transaction.row($0, id: record.id.id) }
-        if let known = entry?.told?.version ?? row?.version,
+        if let known = entry?.reported?.version ?? row?.version,
           !record.version.isNewer(than: known)
         {
           return .outdated

@@ -34,7 +34,8 @@ extension SyncService {
   /// Returns the blobs that an answer requests from the device, by names that reveal nothing to devices without the
   /// blob.
   func wantedBlobs(in space: String) async throws -> [String] {
-    try await blobs?.wanted(in: space, limit: FixedLimits.wantedBlobsTold).map { BlobWish.name(of: $0) } ?? []
+    try await blobs?.wanted(in: space, limit: FixedLimits.wantedBlobsReported).map { BlobWish.name(of: $0) }
+      ?? []
   }
 
   /// Accepts a part of a blob if it continues the stored ones, and returns how much is stored then.

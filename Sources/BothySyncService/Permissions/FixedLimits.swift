@@ -34,5 +34,5 @@ package enum FixedLimits {
   /// The most wanted blobs of a space after requests of readers, as these may name blobs that never existed.
   package static let wantedBlobs = 1000
   /// The most blobs that one answer requests.
-  package static let wantedBlobsTold = 500
+  package static let wantedBlobsReported = 500
 }

@@ -61,14 +61,14 @@ extension SyncService {
   func store(
     _ decided: DecidedRequest, at now: Int64, in storage: any ServerTransaction
   ) throws -> Set<Int64> {
-    let told = decided.told.union(try store(decided.batch, in: storage, from: storage.head))
+    let reported = decided.reported.union(try store(decided.batch, in: storage, from: storage.head))
     try storage.remember(
       decided.outcomes.compactMap { outcome in
         // An outcome without an owner, from an earlier format, has no record and isn't written again.
         if case .duplicate? = decided.known[outcome.operation] { return nil }
         return decided.keys[outcome.operation].flatMap { outcome.remembered(as: $0) }
       }, device: decided.identity.device, at: now)
-    return told
+    return reported
   }
 
   /// Returns the outcomes within the budget of an answer. A conflict that waits for room is remembered as a conflict.
@@ -192,7 +192,7 @@ struct DecidedRequest {
   var batch: OperationBatch
   var outcomes: [Outcome] = []
   /// The positions of the changes of earlier sendings.
-  private(set) var told: Set<Int64> = []
+  private(set) var reported: Set<Int64> = []
 
   init(
     identity: OperationIdentity, keys: [String: OperationKey], known: [String: Outcome.Verdict],
@@ -212,7 +212,7 @@ struct DecidedRequest {
     switch verdict {
     case .applied where batch.lacksRecords(of: operation): return verdict.withoutRecord
     case .applied(let version, let modified, let record):
-      if let position = Int64(version) { told.insert(position) }
+      if let position = Int64(version) { reported.insert(position) }
       return .duplicate(
         version: version, modified: modified,
         record: record.flatMap { _ in batch.record(operation.record, at: version) })

@@ -100,7 +100,7 @@ public struct SyncService: Sendable {
       var response = SyncResponse(serverTime: now)
       let decided = try decide(request, user, now, storage, completing: storage, decisions)
       guard decided.batch.undecided.isEmpty else { return .undecided(decided.batch.undecided) }
-      let told = try store(decided, at: now, in: storage)
+      let reported = try store(decided, at: now, in: storage)
       response.outcomes = answers(decided, to: request)
       if decided.outcomes.contains(where: \.isDuplicate) { storage.confirm() }
       try receiveSecrets(of: request, decided.outcomes, staged, space, upTo: storage.head)
@@ -108,7 +108,7 @@ public struct SyncService: Sendable {
         try storage.forget(
           device: decided.identity.device, before: oldest, rememberedBefore: now - Self.latest)
       }
-      response.pages = try pages(request, user, storage, leavingOut: told)
+      response.pages = try pages(request, user, storage, leavingOut: reported)
       tell(&response, history(of: space, storage), user)
       return .done(response)
     }
@@ -165,13 +165,13 @@ public struct SyncService: Sendable {
   // MARK: pages
 
   private func pages(
-    _ request: SyncRequest, _ user: Caller, _ storage: any ServerSnapshot, leavingOut told: Set<Int64>
+    _ request: SyncRequest, _ user: Caller, _ storage: any ServerSnapshot, leavingOut reported: Set<Int64>
   ) throws -> [SyncResponse.Page] {
     let viewer = try viewer(user, in: storage)
     var budget = PageBudget(
       changes: min(request.limit, rules.pageLimit), bytes: rules.answerSize, hidden: rules.hiddenRowLimit)
     return try request.pulls.map { pull in
-      let page = try page(pull, of: request.history, viewer, storage, &budget, leavingOut: told)
+      let page = try page(pull, of: request.history, viewer, storage, &budget, leavingOut: reported)
       budget.spend(page)
       return page
     }
@@ -180,7 +180,7 @@ public struct SyncService: Sendable {
   /// Makes a page within the budget. `more` is set if it has no room for all changes.
   private func page(
     _ pull: SyncRequest.Pull, of known: ServerHistory?, _ viewer: Viewer, _ storage: any ServerSnapshot,
-    _ budget: inout PageBudget, leavingOut told: Set<Int64>
+    _ budget: inout PageBudget, leavingOut reported: Set<Int64>
   ) throws -> SyncResponse.Page {
     let rights = ScopeMark(pull.scope, viewer, rules)
     let mark = rights.text
@@ -216,7 +216,7 @@ public struct SyncService: Sendable {
     }
     let limit = budget.changes
     let found = try visibleChanges(
-      after: start, in: pull.scope, viewer, storage, limit: limit, &budget, leavingOut: told)
+      after: start, in: pull.scope, viewer, storage, limit: limit, &budget, leavingOut: reported)
     let (departures, readEnd) =
       reset
       ? ([], found.end)
@@ -236,7 +236,7 @@ public struct SyncService: Sendable {
     for entry in found.entries {
       guard entry.position <= position else { break }
       // Tombstones let a device of another history distinguish deleted records from lost ones.
-      let isLeftOut = reset && !isOther ? entry.record.isDeleted : told.contains(entry.position)
+      let isLeftOut = reset && !isOther ? entry.record.isDeleted : reported.contains(entry.position)
       if !isLeftOut { changes.append(entry.record.sent) }
     }
     var page = SyncResponse.Page(
@@ -246,7 +246,7 @@ public struct SyncService: Sendable {
           departures.filter {
             // A device fetches all records of a changed type, so its former readers don't matter.
             $0.position <= position
-              && ($0.former == nil ? !told.contains($0.position) : !changedTypes.contains($0.id.type))
+              && ($0.former == nil ? !reported.contains($0.position) : !changedTypes.contains($0.id.type))
           }, from: pull.scope, viewer, storage),
       cursor: Cursor(
         epoch: storage.epoch, position: position, scopeMark: mark, began: more ? began : nil

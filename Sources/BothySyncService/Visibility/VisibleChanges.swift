@@ -14,13 +14,13 @@ extension SyncService {
   /// reaches the bytes of the budget. Hidden changes don't count as changes. They end a page only if they use up the
   /// budget.
   ///
-  /// - Parameter told: the positions of the user's own changes of this request.
+  /// - Parameter reported: the positions of the user's own changes of this request.
   func visibleChanges(
     after start: Int64, in scope: SyncScope, _ viewer: Viewer, _ storage: any ServerSnapshot, limit: Int,
-    _ budget: inout PageBudget, leavingOut told: Set<Int64>
+    _ budget: inout PageBudget, leavingOut reported: Set<Int64>
   ) throws -> VisibleChanges {
     let filter = try rules.filter(
-      for: viewer, after: start, in: storage, limit: limit, bindsConditions: told.isEmpty)
+      for: viewer, after: start, in: storage, limit: limit, bindsConditions: reported.isEmpty)
     var visible = VisibleChanges()
     var (position, left) = (start, budget.bytes)
     while true {
@@ -33,7 +33,7 @@ extension SyncService {
         size += entry.record.weight
         guard rules.shows(entry.record, to: viewer) else {
           budget.spendHidden()
-          if told.contains(position), rules.conditions[.read, entry.record.id.type] != nil {
+          if reported.contains(position), rules.conditions[.read, entry.record.id.type] != nil {
             visible.lost.append(entry)
           }
           continue

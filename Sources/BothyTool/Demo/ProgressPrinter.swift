@@ -7,14 +7,14 @@ final class ProgressPrinter: Sendable {
     var seconds: Double
   }
 
-  private let told = Mutex<[Step]>([])
+  private let reported = Mutex<[Step]>([])
   private let start = ContinuousClock.now
   /// True if the progress is printed on standard error, because standard output has a document.
   private let quiet: Bool
 
   init(quiet: Bool) { self.quiet = quiet }
 
-  var steps: [Step] { told.withLock { $0 } }
+  var steps: [Step] { reported.withLock { $0 } }
 
   /// The seconds since the start.
   var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
@@ -33,7 +33,7 @@ final class ProgressPrinter: Sendable {
     let began = ContinuousClock.now
     let result = try await body()
     let seconds = (ContinuousClock.now - began) / .seconds(1)
-    told.withLock { $0.append(Step(title: title, seconds: seconds)) }
+    reported.withLock { $0.append(Step(title: title, seconds: seconds)) }
     let line = "  \(title): \(tell(result))"
     try say(line + String(repeating: " ", count: max(1, 84 - line.count)) + "\(seconds.shown) s")
     return result

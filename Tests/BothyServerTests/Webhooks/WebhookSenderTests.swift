@@ -296,7 +296,7 @@ struct WebhookSenderTests {
   @Test("A write over HTTP reaches the receiver of a running server")
   func server() async throws {
     let received = Locked<[OutboundRequest]>([])
-    let (told, tell) = AsyncStream.makeStream(of: Void.self)
+    let (reported, tell) = AsyncStream.makeStream(of: Void.self)
     var server = try ServerUnderTest()
     server.configuration.webhooks = WebhookSettings([try webhook()], holder: "server", isAlone: true) {
       request in
@@ -306,7 +306,7 @@ struct WebhookSenderTests {
     }
     try await server.run { call async throws in
       #expect(try await call(.put, "/v1/spaces/hut/records/T/1", #"{"fields":{}}"#).status == 201)
-      for await _ in told { break }
+      for await _ in reported { break }
     }
     let body = try JSONValue(parsing: try #require(received.value.first).body)
     #expect(body["space"] == "hut" && body["changes"]?.arrayValue?.first?["id"] == "1")

@@ -51,7 +51,7 @@ struct CopiesHistoryTests {
     let pair = try await Pair.sharing(policy: policy)
     var model = try #require(try pair.a.note())
     var copies: [Copy] = []
-    var told: [String] = ["seed \(seed), \(policy.name)"]
+    var reported: [String] = ["seed \(seed), \(policy.name)"]
     let faults: [FaultyRemote.Fault] = [.none, .none, .none, .lostRequest, .lostAnswer]
     for number in 0..<Int.random(in: 4...16, using: &random) {
       pair.a.remote.setScript { .none }
@@ -59,7 +59,7 @@ struct CopiesHistoryTests {
       case 0...2:
         let note = try #require(try pair.a.note())
         copies.append(Copy(note: note, base: note))
-        told.append("\(copies.count - 1) is read")
+        reported.append("\(copies.count - 1) is read")
       case 3...7:
         guard let index = copies.indices.randomElement(using: &random) else { continue }
         Self.edit(&copies[index].note, number, &random)
@@ -70,21 +70,21 @@ struct CopiesHistoryTests {
         if save == .remoteThenLocal, let fault = faults.randomElement(using: &random) {
           let calls = Calls()
           pair.a.remote.setScript { calls.add() == 1 ? fault : .none }
-          told.append("\(fault)")
+          reported.append("\(fault)")
         }
-        told.append("\(index) is saved \(save ?? .local): \(copies[index].note)")
+        reported.append("\(index) is saved \(save ?? .local): \(copies[index].note)")
         Self.apply(copies[index], to: &model)
         copies[index].base = copies[index].note
         try await pair.a.store.save(copies[index].note, options: .saving(save ?? .local))
       case 8:
         await pair.a.store.sync()
-        told.append("A syncs")
+        reported.append("A syncs")
       default:
         await pair.b.store.sync()
         try pair.b.edit { $0.own[1] = number }
         await pair.b.store.sync()
         model.own[1] = number
-        told.append("B sets b to \(number)")
+        reported.append("B sets b to \(number)")
       }
     }
     pair.a.remote.setScript { .none }
@@ -94,7 +94,7 @@ struct CopiesHistoryTests {
     // Under a policy that decides about whole records, B's edits may win over pending ones.
     let isExact = policy.name == "fieldByField"
     if isEven, !isExact || found == model, !isExact || lost.isEmpty { return [] }
-    return told + ["expected \(model)", "found \(found), even: \(isEven), lost: \(lost)"]
+    return reported + ["expected \(model)", "found \(found), even: \(isEven), lost: \(lost)"]
   }
 
   @Test("Each save changes what its caller changed, in random histories")

@@ -285,7 +285,7 @@ struct HiddenSaveTests {
   }
 
   @Test("The journal reports a save that the next launch settles")
-  func told() async throws {
+  func reported() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes, policy: .fieldByField)
     let note = try edited(pair) { $0.note = "refused" }
     pair.a.remote.plan(.lostRequest, on: .operations, times: 1)

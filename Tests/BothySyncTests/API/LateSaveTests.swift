@@ -140,8 +140,8 @@ struct LateSaveTests {
     try await save(form, pair)
     #expect(try await pair.isEven())
     let isKept = try await pair.serverTitle() == "closed"
-    let isTold = try !pair.a.store.journal.entries(losing: true).isEmpty
-    #expect(isKept || policy == "fieldByField" && isTold)
+    let isReported = try !pair.a.store.journal.entries(losing: true).isEmpty
+    #expect(isKept || policy == "fieldByField" && isReported)
   }
 
   // B counted since. The untyped record has the version of the read, and no count.

@@ -23,10 +23,10 @@ struct VerdictTests {
     let receipt = try await pair.a.store.save(Note(id: "T1", "mine"))
     await pair.a.store.sync()
     #expect(try pair.a.title() == "theirs")
-    let told = SaveOutcome.overwritten(version: "2")
-    #expect(try await outcomes(receipt, pair) == [told, told])
+    let reported = SaveOutcome.overwritten(version: "2")
+    #expect(try await outcomes(receipt, pair) == [reported, reported])
     let entry = try #require(try pair.a.store.journal.entries(of: .note()).first)
-    #expect(entry.outcome == told)
+    #expect(entry.outcome == reported)
     #expect(try entry.lost?.members()["title"] == "mine")
   }
 

@@ -33,14 +33,14 @@ struct EventTests {
     try pair.b.remove("T3")
     await pair.b.store.sync()
     await pair.a.store.sync()
-    let told = try #require(await events.next())
+    let reported = try #require(await events.next())
     // The server's version of T1 won a conflict, and the others are new changes.
     #expect(
-      Set(told) == [
+      Set(reported) == [
         event("T1", .updated, by: .sync), event("B", .inserted, by: .remote),
         event("T3", .removed, by: .remote),
       ])
-    #expect(told.count == 3)
+    #expect(reported.count == 3)
   }
 
   /// Promises: N-60

@@ -21,12 +21,12 @@ struct ReportTests {
     let pair = try Pair()
     let reports = pair.a.store.maintenance.reports
     try await sync(pair, ["T1", "T2", "T3", "T4", "T5"])
-    var told: [String] = []
+    var reported: [String] = []
     for await report in reports {
-      told += report.synced.map(\.record.id)
-      if told.last == "T5" { break }
+      reported += report.synced.map(\.record.id)
+      if reported.last == "T5" { break }
     }
-    #expect(told == ["T1", "T2", "T3", "T4", "T5"])
+    #expect(reported == ["T1", "T2", "T3", "T4", "T5"])
   }
 
   /// Promises: S-48

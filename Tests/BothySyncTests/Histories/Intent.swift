@@ -55,7 +55,7 @@ final class Intent: Sendable {
     var cleared: Set<String> = []
     var places: [String: [(container: String, deeds: Int)]] = [:]
     /// The texts, and the clearings, that a journal reported to their writer.
-    var told: Set<String> = []
+    var reported: Set<String> = []
     /// The restored texts that the server has yet to receive, by device, record, field and text, with their deeds.
     var restored: [String: Int] = [:]
     var applied: Set<String> = []
@@ -161,7 +161,7 @@ final class Intent: Sendable {
         (deed.container, deed.from) = (place, before?.container)
       }
       for (name, text) in deed.texts where !text.isEmpty {
-        state.told.remove(text)
+        state.reported.remove(text)
         state.restored["\(device) \(record) \(name) \(text)"] = deed.number
       }
       state.deeds.append(deed)
@@ -257,7 +257,7 @@ extension Intent.State {
       let isOwn = deeds.contains {
         $0.device == device && $0.record == record && $0.texts.values.contains(text)
       }
-      if isOwn { told.insert(text) }
+      if isOwn { reported.insert(text) }
     }
     for index in deeds.indices where deeds[index].isOpen(record, device) {
       let deed = deeds[index]
@@ -265,7 +265,7 @@ extension Intent.State {
       // A restore takes back texts and a move at once.
       if deed.isRestore && deed.container == place { deeds[index].container = nil }
       for (name, text) in deed.texts where text.isEmpty && (fields?[name] ?? .null).isNull {
-        told.insert("\(deed.number) \(name)")
+        reported.insert("\(deed.number) \(name)")
       }
     }
   }
@@ -274,7 +274,7 @@ extension Intent.State {
   func missing(of deed: Intent.Deed) -> [String] {
     let later = deeds.dropFirst(deed.number + 1).filter {
       $0.record == deed.record && $0.device == deed.device
-        && ($0.isAcknowledged || $0.isReached || $0.texts.values.contains(where: told.contains))
+        && ($0.isAcknowledged || $0.isReached || $0.texts.values.contains(where: reported.contains))
     }
     if later.contains(where: { $0.isDeletion || $0.isCreation }) { return [] }
     if deed.isDeletion {
@@ -284,8 +284,8 @@ extension Intent.State {
     var missing: [String] = []
     for (field, text) in deed.texts {
       let isReplaced = later.contains { $0.texts[field] != nil }
-      if isReplaced || reached.contains(text) || told.contains(text) { continue }
-      if text.isEmpty, isCleared(field, of: deed.record) || told.contains("\(deed.number) \(field)") {
+      if isReplaced || reached.contains(text) || reported.contains(text) { continue }
+      if text.isEmpty, isCleared(field, of: deed.record) || reported.contains("\(deed.number) \(field)") {
         continue
       }
       missing.append(text.isEmpty ? "the clearing of \(field)" : text)
@@ -330,7 +330,7 @@ extension Intent.State {
       let isClear = own.allSatisfy { deed in
         deed.isAcknowledged && deed.end == nil && !deed.isDeletion && !deed.isRestore
           && !(deed.isCreation && deed.seen != nil)
-          && deed.texts.values.allSatisfy { !told.contains($0) || reached.contains($0) }
+          && deed.texts.values.allSatisfy { !reported.contains($0) || reached.contains($0) }
       }
       guard let fields, isClear else { continue }
       let sum = own.reduce(0) { $0 + $1.counts }

@@ -26,7 +26,7 @@ struct WideHistoryTests {
       let problems = await WideShrinker.problems(of: history) { happened.merge($0) { $0 + $1 } }
       if problems.isEmpty { continue }
       failed.append(seed)
-      if failed.count <= Self.told { await tell(seed, history, problems) }
+      if failed.count <= Self.reported { await tell(seed, history, problems) }
       if failed.count >= Self.most { break }
     }
     let names = features.map(\.rawValue).sorted().joined(separator: ",")
@@ -41,7 +41,7 @@ struct WideHistoryTests {
   }
 
   /// The number of failing seeds to shrink and print, and the number after which the test stops.
-  private static let told = environment["BOTHY_TELL"].flatMap { Int($0) } ?? 1
+  private static let reported = environment["BOTHY_TELL"].flatMap { Int($0) } ?? 1
   private static let most = environment["BOTHY_FAILURES"].flatMap { Int($0) } ?? 1
 
   private func tell(_ seed: UInt64, _ history: WideHistory, _ problems: [String]) async {

@@ -117,11 +117,11 @@ extension WideRunner {
   /// Ends the process at a step of its storage, in the middle of a sync, and opens the file again.
   ///
   /// - Parameter isTold: true if the results of its sync until then are reported. Reports are kept in memory alone.
-  func kill(_ index: Int, _ at: Int, isTold: Bool) async throws {
+  func kill(_ index: Int, _ at: Int, isReported: Bool) async throws {
     let device = device(index)
     device.failPoints.crash(at: at)
     let report = await device.store.sync()
-    if isTold || !device.failPoints.hasCrashed { hear(report, index) }
+    if isReported || !device.failPoints.hasCrashed { hear(report, index) }
     if device.failPoints.hasCrashed { count("kill") }
     try restart(index)
   }

@@ -182,9 +182,9 @@ final class WideRunner {
     case .follow(let index, let names): try await follow(index, names)
     case .restart(let index): try restart(index)
     case .kill(let index, let at, let faults):
-      try await with(faults, index) { try await kill(index, at, isTold: true) }
+      try await with(faults, index) { try await kill(index, at, isReported: true) }
     case .killUntold(let index, let at, let faults):
-      try await with(faults, index) { try await kill(index, at, isTold: false) }
+      try await with(faults, index) { try await kill(index, at, isReported: false) }
     case .policyFails(let index, let fails): switches[index].fails.withLock { $0 = fails }
     case .compact, .epoch, .refuse: try await takeServer(step)
     }
@@ -233,9 +233,9 @@ final class WideRunner {
     let report = await device.store.sync(scope)
     device.remote.setDuringExchange {}
     hear(report, index, pulls: scope != .push)
-    let told = try news(index).filter(\.isLoss).map(\.record)
-    if Set(told) != Set(report.overwritten.map(\.record)) {
-      intent.complain("Reported as lost: \(report.overwritten.map(\.record)), in the journal: \(told)")
+    let reported = try news(index).filter(\.isLoss).map(\.record)
+    if Set(reported) != Set(report.overwritten.map(\.record)) {
+      intent.complain("Reported as lost: \(report.overwritten.map(\.record)), in the journal: \(reported)")
     }
     if act != nil { count("busy") }
   }

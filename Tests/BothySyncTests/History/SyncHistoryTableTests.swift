@@ -250,7 +250,7 @@ struct SyncHistoryTableTests {
 
   @Test("After a crash during a sync, its row exists if its changes do")
   func crashes() async throws {
-    var isTold: Set<Bool> = []
+    var isReported: Set<Bool> = []
     for step in 1...9 {
       let pair = try await Pair.sharing()
       let known = try await log(pair.a)
@@ -262,10 +262,10 @@ struct SyncHistoryTableTests {
       try pair.a.restart()
       let isSettled = try !pair.a.isPending()
       #expect(try await log(pair.a).count == known.count + (isSettled ? 1 : 0))
-      isTold.insert(isSettled)
+      isReported.insert(isSettled)
       #expect(try await pair.isEven())
     }
-    #expect(isTold == [false, true])
+    #expect(isReported == [false, true])
   }
 
   @Test("The log notifies no observer of records")

@@ -130,7 +130,7 @@ struct JournalKeepingTests {
 struct ReportReaderTests {
   /// Sends reports to callbacks until `count` of these have completed, and returns the ids of synced and failed
   /// records.
-  private func told(_ store: SyncedStore, as name: String, until count: Int) async throws -> [String] {
+  private func reported(_ store: SyncedStore, as name: String, until count: Int) async throws -> [String] {
     let lines = Journal()
     let task = Task {
       await store.tellReports(
@@ -188,17 +188,17 @@ struct ReportReaderTests {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     try pair.a.insert("T2", "a")
     await pair.a.store.sync()
-    #expect(try await told(pair.a.store, as: "app", until: 2) == ["T2"])
+    #expect(try await reported(pair.a.store, as: "app", until: 2) == ["T2"])
     // These writes end while no callbacks exist.
     try pair.a.insert("T3", "a")
     try pair.a.insert("T4", "a", note: "refused")
     await pair.a.store.sync()
     try pair.a.restart()
-    #expect(try await told(pair.a.store, as: "app", until: 1) == ["!T4", "T3"])
+    #expect(try await reported(pair.a.store, as: "app", until: 1) == ["!T4", "T3"])
     try pair.a.restart()
     try pair.a.insert("T5", "a")
     await pair.a.store.sync()
-    #expect(try await told(pair.a.store, as: "app", until: 1).filter { $0 != "!T4" } == ["T5"])
+    #expect(try await reported(pair.a.store, as: "app", until: 1).filter { $0 != "!T4" } == ["T5"])
   }
 
   @Test("Two named readers each receive all reports")
@@ -207,10 +207,10 @@ struct ReportReaderTests {
     let store = pair.a.store
     try pair.a.insert("T1", "a")
     await store.sync()
-    #expect(try await told(store, as: "one", until: 1) == ["T1"])
+    #expect(try await reported(store, as: "one", until: 1) == ["T1"])
     try pair.a.insert("T2", "a")
     await store.sync()
-    #expect(try await told(store, as: "two", until: 1) == ["T1", "T2"])
-    #expect(try await told(store, as: "one", until: 1) == ["T2"])
+    #expect(try await reported(store, as: "two", until: 1) == ["T1", "T2"])
+    #expect(try await reported(store, as: "one", until: 1) == ["T2"])
   }
 }

@@ -137,9 +137,9 @@ struct JournalRestoreTests {
     try await store.journal.restore(entry)
     #expect(try await pair.isEven())
     #expect(try await pair.serverTitle() == "theirs")
-    let told = try #require(try store.journal.entries(losing: true).first)
-    #expect(told.isUndoneDeletion && told.isRestorable && told.number > entry.number)
-    #expect(told.policy == "fieldByField")
+    let reported = try #require(try store.journal.entries(losing: true).first)
+    #expect(reported.isUndoneDeletion && reported.isRestorable && reported.number > entry.number)
+    #expect(reported.policy == "fieldByField")
   }
 
   @Test("A withdrawn deletion is made again after a field was renamed")

@@ -54,8 +54,8 @@ struct RevertInDoubtTests {
         try await expectStart(pair)
         guard !isRelaunched else { continue }
         #expect(try await receipt.outcome() == .withdrawn)
-        let told = try pair.a.store.journal.entries(of: id).last { $0.cause == .reverted }
-        #expect(told?.outcome == .withdrawn)
+        let reported = try pair.a.store.journal.entries(of: id).last { $0.cause == .reverted }
+        #expect(reported?.outcome == .withdrawn)
       }
     }
   }

@@ -136,8 +136,10 @@ extension PermissionHistory {
     if sum != seen.count { note("\(name) has containers with \(sum)") }
     let query = HistoryQuery(limit: SyncService.historyPageLimit)
     let entries = try await service.history(space: "s", user: user, query).entries
-    let told = entries.map(\.record).filter { $0.type == "Doc" }.map(\.id)
-    if told != changes.reversed().filter(seen.union(deleted).contains) { note("\(name) has another history") }
+    let reported = entries.map(\.record).filter { $0.type == "Doc" }.map(\.id)
+    if reported != changes.reversed().filter(seen.union(deleted).contains) {
+      note("\(name) has another history")
+    }
     var device = ModelDevice()
     device.noteRights(of: user, in: self)
     try await device.pull(as: user, &self, limit: 3)

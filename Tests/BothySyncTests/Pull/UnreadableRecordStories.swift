@@ -100,7 +100,7 @@ struct UnreadableRecordStories {
 
   @Test(
     "An unreadable record is quarantined and reported until a readable version arrives")
-  func told() async throws {
+  func reported() async throws {
     let pair = try pair()
     try pair.b.put(AnyRecord("Page", id: "P1", ["title": .text("one")]))
     await pair.b.store.sync()

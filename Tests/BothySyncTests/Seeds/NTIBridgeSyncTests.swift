@@ -86,8 +86,8 @@ struct NTIBridgeSyncTests {
         failedInserts: { journal.note("failed \($0.map(\.record.id))") },
         completion: { journal.note("completed \($0.map(\.objectID.id))") }))
     #expect(journal.lines == ["failed [\"T3\"]", "completed [\"T2\", \"T1\"]"])
-    for await told in followed {
-      #expect(told == report)
+    for await reported in followed {
+      #expect(reported == report)
       break
     }
   }

@@ -155,7 +155,7 @@ struct AuthorityTests {
   }
 
   @Test("A device doesn't receive its own changes of a request, except in a snapshot")
-  func told() async throws {
+  func reported() async throws {
     let (service, _) = try service()
     let start = try #require(try await service.sync(space: "s", user: ann, pull(nil)).pages.first)
       .cursor

@@ -18,7 +18,7 @@ struct TypesHistoryTests {
   }()
 
   /// The number of failing seeds to shrink and print. `most` is the number of failures after which the test stops.
-  private static let told = environment["BOTHY_TELL"].flatMap { Int($0) } ?? 1
+  private static let reported = environment["BOTHY_TELL"].flatMap { Int($0) } ?? 1
   private static let most = environment["BOTHY_FAILURES"].flatMap { Int($0) } ?? 1
 
   @Test("Devices agree with the server in the end, whatever happened to their records")
@@ -32,7 +32,7 @@ struct TypesHistoryTests {
       let problems = await TypesShrinker.problems(of: history) { happened.merge($0) { $0 + $1 } }
       if problems.isEmpty { continue }
       failed.append(seed)
-      if failed.count <= Self.told { await tell(history, problems) }
+      if failed.count <= Self.reported { await tell(history, problems) }
       if failed.count >= Self.most { break }
     }
     print("Histories of several types: seeds \(Self.seeds[0])...\(Self.seeds.last ?? 0), \(steps) steps")

@@ -6,7 +6,7 @@ import Testing
 
 /// The server's last version of a record outlives the pending changes, however they end.
 @Suite("Server versions under pending changes", .timeLimit(.minutes(10)))
-struct ToldTests {
+struct ReportedVersionTests {
   private static func memo(_ fields: FieldSchema...) -> StoreSchema {
     StoreSchema(version: 1, types: [TypeSchema("Memo", fields: fields)])
   }

@@ -11,7 +11,7 @@ import BothyStore
 extension OutboxQueue {
   /// Notes the server's version of a record. Only a version that can be read is noted like this.
   static func hear(_ record: ServerRecord, in transaction: WriteTransaction) throws {
-    try setTold(record, of: record.id, in: transaction)
+    try setReported(record, of: record.id, in: transaction)
   }
 
   /// Notes that the record has left the scopes that this device pulls, or is back in them.
@@ -24,15 +24,15 @@ extension OutboxQueue {
   ///
   /// - Parameter answer: the deletion that was reported if no base exists, or `nil` if nothing of the record is known.
   static func reopen(
-    _ id: RecordID, base: Outbox.Entry.Base?, told answer: ServerRecord? = nil, kind: ChangeKind,
+    _ id: RecordID, base: Outbox.Entry.Base?, reported answer: ServerRecord? = nil, kind: ChangeKind,
     in transaction: WriteTransaction
   ) throws {
-    var told = answer
+    var reported = answer
     let entry = try entry(id, in: transaction)
     if let kept = entry?.remoteVersion, !kept.isAbsence,
       let version = base?.version ?? answer?.version, kept.version.isNewer(than: version)
     {
-      told = kept
+      reported = kept
     }
     if let base, let entry, kind != .delete { try carry(base.fields, into: entry, in: transaction) }
     try transaction.run(
@@ -43,7 +43,7 @@ extension OutboxQueue {
         base_owner = coalesce(?9, base_owner)
       WHERE type = ?1 AND id = ?2
       """, id, kind.number, base?.version, base?.fields, base?.container, base?.metadata)
-    try setTold(told, of: id, in: transaction)
+    try setReported(reported, of: id, in: transaction)
     // The row carries the version too, for the time after the entry has ended.
     if let base, kind != .delete, entry?.awaited == nil {
       try know(base, of: id, transaction.catalog.table(id.type), in: transaction)
@@ -64,17 +64,18 @@ extension OutboxQueue {
 
   /// Replaces what was reported since the entry's base. With `nil` it is forgotten, because the device no longer follows
   /// the history that reported it.
-  static func setTold(_ told: ServerRecord?, of id: RecordID, in transaction: WriteTransaction) throws {
+  static func setReported(_ reported: ServerRecord?, of id: RecordID, in transaction: WriteTransaction) throws
+  {
     try transaction.run(
-      "UPDATE bothy_outbox SET remote_version = ?3 WHERE type = ?1 AND id = ?2", id, told?.json)
+      "UPDATE bothy_outbox SET remote_version = ?3 WHERE type = ?1 AND id = ?2", id, reported?.json)
   }
 
   /// Returns what the server last reported about an entry's record, with its audience. Returns `nil` if the server
   /// isn't known to have it.
-  static func told(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> ServerRecord? {
-    guard entry.remoteVersion == nil, var told = entry.told else { return entry.remoteVersion }
-    told.sharing = try AudienceTable.sharing(of: entry.id, in: transaction)
-    return told
+  static func reported(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> ServerRecord? {
+    guard entry.remoteVersion == nil, var reported = entry.reported else { return entry.remoteVersion }
+    reported.sharing = try AudienceTable.sharing(of: entry.id, in: transaction)
+    return reported
   }
 
   // MARK: the end
@@ -90,7 +91,8 @@ extension OutboxQueue {
   ///   - isPulling: true if the answer came with pages.
   @discardableResult
   static func end(
-    _ entry: Outbox.Entry, told answer: ServerRecord? = nil, isPulling: Bool = false, _ noted: Journal.Noted,
+    _ entry: Outbox.Entry, reported answer: ServerRecord? = nil, isPulling: Bool = false,
+    _ noted: Journal.Noted,
     in transaction: WriteTransaction
   ) throws -> Bool {
     if entry.isLater {
@@ -98,8 +100,8 @@ extension OutboxQueue {
       return false
     }
     try remove(entry, noted, in: transaction)
-    if entry.isBeneath { return try advance(entry, told: answer, isPulling: isPulling, in: transaction) }
-    return try show(entry, told: answer, isPulling: isPulling, in: transaction)
+    if entry.isBeneath { return try advance(entry, reported: answer, isPulling: isPulling, in: transaction) }
+    return try show(entry, reported: answer, isPulling: isPulling, in: transaction)
   }
 
   /// Ends a change that was undone here before the server decided about it.
@@ -110,15 +112,15 @@ extension OutboxQueue {
   /// Makes the row of an ended entry what the server last reported, or evicts it. Returns true if a value had to be
   /// filled in or left out.
   static func show(
-    _ entry: Outbox.Entry, told answer: ServerRecord?, isPulling: Bool = false,
+    _ entry: Outbox.Entry, reported answer: ServerRecord?, isPulling: Bool = false,
     in transaction: WriteTransaction
   ) throws -> Bool {
     let table = try transaction.catalog.table(entry.id.type)
-    if try showHidden(entry, told: answer, isPulling: isPulling, table, in: transaction) { return false }
-    if let told = entry.told(since: answer), !entry.isLeaving || told.isDeleted {
+    if try showHidden(entry, reported: answer, isPulling: isPulling, table, in: transaction) { return false }
+    if let reported = entry.reported(since: answer), !entry.isLeaving || reported.isDeleted {
       let own = entry.isHidden && answer != nil ? try sent(entry, table, in: transaction) : [:]
       let isOwnDeletion = entry.isHidden && entry.change == .delete && answer != nil
-      if let repaired = try place(told, own: own, isOwnDeletion: isOwnDeletion, table, in: transaction) {
+      if let repaired = try place(reported, own: own, isOwnDeletion: isOwnDeletion, table, in: transaction) {
         return repaired
       }
     } else if let base = entry.base, !entry.isLeaving {
@@ -316,7 +318,7 @@ extension OutboxQueue {
 
 extension Outbox.Entry {
   /// The last version that the server reported, or `nil` if it isn't known to have the record.
-  var told: ServerRecord? {
+  var reported: ServerRecord? {
     remoteVersion
       ?? base.map {
         ServerRecord(
@@ -333,7 +335,7 @@ extension Outbox.Entry {
 
   /// Returns the newer of an answer and the version noted beside the entry. An answer is later than a snapshot that
   /// lacked the record.
-  func told(since answer: ServerRecord?) -> ServerRecord? {
+  func reported(since answer: ServerRecord?) -> ServerRecord? {
     guard let answer, let kept = remoteVersion else { return answer ?? remoteVersion }
     return !kept.isAbsence && kept.version.isNewer(than: answer.version) ? kept : answer
   }
