@@ -287,10 +287,10 @@ if isDevelopment {
       ],
       swiftSettings: strict),
     .executableTarget(
-      name: "LedgerDriver", dependencies: ["BothyStore", "BothySync", "BothySyncService", "BothyPostgres"],
-      path: "Tests/LedgerDriver", swiftSettings: strict),
+      name: "StorageDriver", dependencies: ["BothyStore", "BothySync", "BothySyncService", "BothyPostgres"],
+      path: "Tests/StorageDriver", swiftSettings: strict),
     .testTarget(
-      name: "BothyLedgerTests",
+      name: "BothyServerStorageTests",
       dependencies: [
         "BothyStore", "BothySync", "BothySyncService", "BothyPostgres", "BothyTesting", "BothyTestSupport",
       ],

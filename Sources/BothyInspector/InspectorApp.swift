@@ -6,7 +6,7 @@ import ServiceLifecycle
 
 /// A page behind its access control: a group of routes for any router of Hummingbird. It uses no sockets itself.
 package struct InspectorApp: Service {
-  private let doorkeeper: LoopbackAuthenticator
+  private let authenticator: LoopbackAuthenticator
   private let home: [UInt8]
   private let takesChanges: Bool
   private let routes: any PageRoutes
@@ -18,7 +18,7 @@ package struct InspectorApp: Service {
   /// accepts decisions about it.
   package init(_ subjects: InspectorSubjects, logger: Logger) {
     let watch = Watch(subjects)
-    doorkeeper = LoopbackAuthenticator(opening: "bothy inspect")
+    authenticator = LoopbackAuthenticator(opening: "bothy inspect")
     (home, takesChanges) = (PageDocument.inspector.bytes, true)
     routes = InspectorRoutes(subjects, watch)
     (self.watch, board, self.logger) = (watch, watch.board, logger)
@@ -35,7 +35,7 @@ package struct InspectorApp: Service {
     server: @escaping @Sendable () async throws -> [ServerRecord]
   ) {
     let watch = PlayWatch(devices)
-    doorkeeper = LoopbackAuthenticator(opening: "bothy demo --open")
+    authenticator = LoopbackAuthenticator(opening: "bothy demo --open")
     (home, takesChanges) = (PageDocument.playground.bytes, true)
     routes = PlayRoutes(devices: devices, board: watch.board, server: server)
     (self.watch, board, self.logger) = (watch, watch.board, logger)
@@ -46,7 +46,7 @@ package struct InspectorApp: Service {
   /// It knows no server code, because `subjects` makes the documents that the page shows. It has no changes to make.
   package init(operating subjects: OperatorSubjects, logger: Logger) {
     let watch = OperatorWatch(subjects)
-    doorkeeper = LoopbackAuthenticator(opening: "bothy admin page")
+    authenticator = LoopbackAuthenticator(opening: "bothy admin page")
     (home, takesChanges) = (PageDocument.operator.bytes, false)
     routes = OperatorRoutes(subjects: subjects)
     (self.watch, board, self.logger) = (watch, watch.board, logger)
@@ -56,10 +56,10 @@ package struct InspectorApp: Service {
   package func run() async throws { try await watch.run() }
 
   /// Sets the port, which defines the only host that requests may name.
-  package func opens(at port: Int) { doorkeeper.opens(at: port) }
+  package func opens(at port: Int) { authenticator.opens(at: port) }
 
   /// The address that opens the page, with the token until its use.
-  package var address: String { doorkeeper.address }
+  package var address: String { authenticator.address }
 
   /// Returns the events from now on. A slow listener misses events in between, which is harmless because pages read
   /// everything again.
@@ -70,7 +70,7 @@ package struct InspectorApp: Service {
   /// Adds the page's middleware and routes to a router, or to a group of one.
   package func add<Context>(to router: some RouterMethods<Context>) {
     router.addMiddleware {
-      PageMiddleware<Context>(doorkeeper: doorkeeper, takesChanges: takesChanges, logger: logger)
+      PageMiddleware<Context>(authenticator: authenticator, takesChanges: takesChanges, logger: logger)
     }
     Assets.add(home, to: router)
     router.get("/events") { _, _ in Response.events(events()) }

@@ -5,7 +5,7 @@ import Logging
 /// The middleware of a page: access control, limits, errors as JSON, and the fields that keep content private to the
 /// page.
 struct PageMiddleware<Context: RequestContext>: RouterMiddleware {
-  let doorkeeper: LoopbackAuthenticator
+  let authenticator: LoopbackAuthenticator
   /// True if the page makes changes.
   let takesChanges: Bool
   let logger: Logger
@@ -16,7 +16,7 @@ struct PageMiddleware<Context: RequestContext>: RouterMiddleware {
     var response: Response
     do {
       try Self.check(request.head.path ?? "")
-      let cookie = try doorkeeper.admit(request)
+      let cookie = try authenticator.admit(request)
       response = if let cookie { Self.welcome(cookie) } else { try await next(limited(request), context) }
     } catch {
       let problem = HTTPFailure(error)

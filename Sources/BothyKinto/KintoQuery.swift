@@ -17,7 +17,7 @@ struct KintoQuery: Sendable {
   private static let idLimit = 2000
 
   /// A result without regard to limit and offset.
-  struct Answer: Sendable {
+  struct Matches: Sendable {
     var records: [ServerRecord]
     /// The collection's timestamp at the start of the read. `nil` if ids were requested, or if the collection is
     /// missing.
@@ -25,7 +25,7 @@ struct KintoQuery: Sendable {
   }
 
   /// Returns the records of the query, in its order.
-  func answer(_ query: AnyQuery) async throws(RemoteError) -> Answer {
+  func answer(_ query: AnyQuery) async throws(RemoteError) -> Matches {
     let judge = try Judge(query, schema)
     var found: [(AnyRecord, ServerRecord)] = []
     var stamp: Int64?
@@ -39,7 +39,7 @@ struct KintoQuery: Sendable {
         KintoRequest(method: "GET", path: space.record(RecordID(type: query.type, id: $0)))
       }
       for answer in try await space.client.read(requests).value where answer.status != 404 {
-        if try await space.isMissing(answer) { return Answer(records: []) }
+        if try await space.isMissing(answer) { return Matches(records: []) }
         if let error = answer.error { throw error }
         try take(answer.body["data"])
       }
@@ -49,7 +49,7 @@ struct KintoQuery: Sendable {
         for json in data { try take(json) }
       }
     }
-    return Answer(records: try judge.order(found), stamp: stamp)
+    return Matches(records: try judge.order(found), stamp: stamp)
   }
 
   /// Returns the number of records. Costs one request for all of a type, otherwise as much as `answer`.

@@ -33,7 +33,7 @@ public struct KintoRemote: RemoteStorage, CompleteRemote {
   private let options: KintoOptions
   private let schema: StoreSchema?
   private let clock: SyncClock
-  private let shelf = KintoAnswerShelf()
+  private let answerCache = KintoAnswerCache()
 
   /// Creates a remote.
   /// - Parameters:
@@ -117,11 +117,11 @@ public struct KintoRemote: RemoteStorage, CompleteRemote {
   /// A query's further pages cost no listing as long as the type has not changed.
   package func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try await client.checkPause()
-    if query.offset > 0, let kept = try await shelf.records(of: query, space: space) {
+    if query.offset > 0, let kept = try await answerCache.records(of: query, space: space) {
       return Array(kept.dropFirst(query.offset).prefix(query.limit ?? .max))
     }
     let answer = try await KintoQuery(space: space, schema: schema).answer(query)
-    await shelf.keep(answer, to: query)
+    await answerCache.keep(answer, to: query)
     return Array(answer.records.dropFirst(query.offset).prefix(query.limit ?? .max))
   }
 

@@ -12,7 +12,7 @@ import Testing
 struct CutAnswerTests {
   /// A transport that delivers only the beginning of each body, if it is told how much.
   private struct Cutting: HTTPTransport {
-    let transport: AuthorityTransport
+    let transport: ServiceTransport
     let kept = Locked<Double?>(nil)
 
     func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
@@ -39,7 +39,7 @@ struct CutAnswerTests {
   @Test("A snapshot that breaks off removes nothing, and the whole one does")
   func snapshot() async throws {
     let storage = try SQLiteServerStorage()
-    let transport = AuthorityTransport(
+    let transport = ServiceTransport(
       SyncService(storage: storage, now: { 1_767_225_600_000 }), users: ["good": "ann"])
     let network = Cutting(transport: transport)
     let (other, store) = (try store(transport), try store(network))

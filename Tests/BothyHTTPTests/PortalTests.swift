@@ -24,8 +24,8 @@ struct PortalTests {
     TransportResponse(status: 404, headers: [.contentType: "text/html"], body: Array("Sign in".utf8)),
   ]
 
-  private func parts() async throws -> (AuthorityTransport, SyncedStore) {
-    let transport = AuthorityTransport(
+  private func parts() async throws -> (ServiceTransport, SyncedStore) {
+    let transport = ServiceTransport(
       SyncService(storage: try SQLiteServerStorage(), now: { 1_767_225_600_000 }), users: ["good": "ann"]
     )
     let remote = BothyRemote(
@@ -89,7 +89,7 @@ struct PortalTests {
 
   @Test("A page of another size than a blob does not replace the blob", arguments: [11, 3])
   func blob(length: Int) async throws {
-    let transport = AuthorityTransport(
+    let transport = ServiceTransport(
       SyncService(storage: try SQLiteServerStorage(), now: { 1_767_225_600_000 }), users: ["good": "ann"]
     )
     let remote = BothyRemote(

@@ -12,7 +12,7 @@ import Testing
 @Suite("Tokens", .timeLimit(.minutes(5)))
 struct TokenTests {
   private struct Parts {
-    let transport: AuthorityTransport
+    let transport: ServiceTransport
     let store: SyncedStore
     let time: VirtualTime
     let clock: VirtualClock
@@ -27,7 +27,7 @@ struct TokenTests {
   ) throws -> Parts {
     let time = VirtualTime()
     let clock = VirtualClock()
-    let transport = AuthorityTransport(
+    let transport = ServiceTransport(
       SyncService(storage: try SQLiteServerStorage(), now: time.reader()),
       users: ["good": "ann", "better": "ann"])
     let calls = Calls()
@@ -231,7 +231,7 @@ struct TokenTests {
   /// Sends a request to a server that always answers with this status and `Retry-After: 0`. Returns the number of
   /// requests that it receives.
   private func attempts(_ request: TransportRequest, status: Int = 503) async throws -> Int {
-    let transport = AuthorityTransport(
+    let transport = ServiceTransport(
       SyncService(storage: try SQLiteServerStorage(), now: { 0 }), users: [:])
     transport.setScript { _ in Self.busy("0", status: status) }
     let guarded = GuardedTransport(
@@ -251,7 +251,7 @@ struct TokenTests {
       ("http://localhost:8080", false, true), ("http://127.0.0.1:8080", false, true),
       ("http://[::1]:80", false, true),
     ] {
-      let transport = AuthorityTransport(authority, users: ["good": "ann"])
+      let transport = ServiceTransport(authority, users: ["good": "ann"])
       let remote = BothyRemote(
         url: url, space: "hut", transport: transport, allowsHTTP: allowed, token: { "good" })
       do {

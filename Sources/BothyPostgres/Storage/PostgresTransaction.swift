@@ -166,8 +166,8 @@ final class PostgresTransaction: ServerTransaction {
     return try removals(select)
   }
 
-  func formerSights(after: Int64, upTo last: Int64, limit: Int) throws -> [RecordRemoval] {
-    var select = statement(StorageSQL.formerSights)
+  func formerlyVisible(after: Int64, upTo last: Int64, limit: Int) throws -> [RecordRemoval] {
+    var select = statement(StorageSQL.formerlyVisible)
     select.bind(after)
     select.bind(last)
     select.bind(Int64(limit))

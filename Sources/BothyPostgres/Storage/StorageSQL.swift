@@ -63,7 +63,7 @@ enum StorageSQL {
     """
   }
 
-  static let formerSights = """
+  static let formerlyVisible = """
     SELECT position, type, id, container, former FROM departure
     WHERE space = $1 AND position > $2 AND position <= $3 AND former IS NOT NULL ORDER BY position LIMIT $4
     """
@@ -191,7 +191,7 @@ enum StorageSQL {
       members, sharedRecords, notices, clearMembers, clearLists, sign, signature, clearSignatures, startEpoch,
       raiseFloor, forgetTombstones, forgetDepartures, forgetNotices, hasUncommon, marked, acknowledge,
       acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark, moveUniqueMark,
-      forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, users, historyAfter, formerSights,
+      forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, users, historyAfter, formerlyVisible,
     ]
     + upkeep + removal + visibility + fieldIndexes + inserts.flatMap(\.statements.values)
     + Scope.allCases.flatMap {

@@ -231,8 +231,8 @@ public final class S3BlobStorage: BlobFileStorage {
 
   private func listWanted(_ space: String) async throws -> [String] {
     var found: Set<String> = []
-    let patience = S3Client.Patience(attempt: .seconds(2), attempts: 1)
-    try await forEachMark(keys.marks(space), patience: patience) {
+    let timeLimits = S3Client.TimeLimits(attempt: .seconds(2), attempts: 1)
+    try await forEachMark(keys.marks(space), timeLimits: timeLimits) {
       if case .wanted = $1 { found.insert($0.sha256) }
     }
     return Array(found)
@@ -294,10 +294,10 @@ public final class S3BlobStorage: BlobFileStorage {
 
   /// Calls `body` with the marks whose keys begin with `prefix`, those of a blob one after the other.
   func forEachMark(
-    _ prefix: String, patience: S3Client.Patience = S3Client.Patience(),
+    _ prefix: String, timeLimits: S3Client.TimeLimits = S3Client.TimeLimits(),
     _ body: (BlobPlace, BlobMark) async throws -> Void
   ) async throws {
-    try await client.list(prefix, patience: patience) { object in
+    try await client.list(prefix, timeLimits: timeLimits) { object in
       if let found = keys.mark(at: object.key) { try await body(found.blob, found.mark) }
       return true
     }

@@ -10,7 +10,7 @@ import Synchronization
 /// result, and only the storage's own word for it counts.
 final class S3Client: Sendable {
   /// The times that a request may take.
-  struct Patience: Sendable {
+  struct TimeLimits: Sendable {
     /// The time for one attempt.
     var attempt: Duration = .seconds(15)
     /// The number of attempts.
@@ -34,7 +34,7 @@ final class S3Client: Sendable {
     var body: [UInt8] = []
     /// True if the status 200 may come with an error in its body.
     var mayFailLate = false
-    var patience = Patience()
+    var timeLimits = TimeLimits()
   }
 
   let bucket: S3Bucket
@@ -104,14 +104,14 @@ final class S3Client: Sendable {
   /// Calls `body` with the objects whose keys begin with `prefix`, by key, until it returns false. Costs a request for
   /// each thousand.
   func list(
-    _ prefix: String, limit: Int = 1000, patience: Patience = Patience(),
+    _ prefix: String, limit: Int = 1000, timeLimits: TimeLimits = TimeLimits(),
     _ body: (S3Object) async throws -> Bool
   ) async throws {
     var token: String?
     repeat {
       var query = [("list-type", "2"), ("max-keys", "\(limit)"), ("prefix", prefix)]
       if let token { query.append(("continuation-token", token)) }
-      var call = Call(method: .get, key: "", patience: patience)
+      var call = Call(method: .get, key: "", timeLimits: timeLimits)
       call.query = query.map { (name: $0.0, value: $0.1) }
       let response = try await perform(call)
       guard response.status == 200, let page = S3Page(response.body) else {
@@ -196,7 +196,7 @@ final class S3Client: Sendable {
   /// Sends one small request once, and returns the reason for which the bucket can't be used, or `nil`. Throws
   /// `StorageUnavailable` if it may be usable later.
   func probe() async throws -> String? {
-    var call = Call(method: .get, key: "", patience: Patience(attempt: .seconds(5), attempts: 1))
+    var call = Call(method: .get, key: "", timeLimits: TimeLimits(attempt: .seconds(5), attempts: 1))
     call.query = [("list-type", "2"), ("max-keys", "1"), ("prefix", bucket.prefix)]
     switch await attempt(call) {
     case .done(let response) where S3Page(response.body) != nil: return nil
@@ -227,8 +227,8 @@ final class S3Client: Sendable {
         try Task.checkCancellation()
         failures += 1
         let wait = max(demanded ?? .zero, backoff.delay(attempt: failures))
-        let left = call.patience.total - (ContinuousClock.now - start)
-        guard failures < call.patience.attempts, wait < left else { throw unavailable(reason) }
+        let left = call.timeLimits.total - (ContinuousClock.now - start)
+        guard failures < call.timeLimits.attempts, wait < left else { throw unavailable(reason) }
         try await sleep(wait)
       }
     }
@@ -280,7 +280,7 @@ final class S3Client: Sendable {
     let query = call.query.isEmpty ? "" : "?" + S3Signature.queryText(call.query)
     return OutboundRequest(
       call.method, url: bucket.origin + path + query, headers: headers, body: call.body,
-      timeout: call.patience.attempt)
+      timeout: call.timeLimits.attempt)
   }
 
   /// Logs a failure, once a minute at most, and returns its error.

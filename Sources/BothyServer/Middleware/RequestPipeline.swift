@@ -14,7 +14,7 @@ import Tracing
 struct RequestPipeline: RouterMiddleware {
   let authority: SyncService
   let routes: RouteTable
-  let entrance: Authenticator
+  let authenticator: Authenticator
   let bodies: BodyReader
   let threads: WorkThreads
   let compresses: Bool
@@ -31,7 +31,7 @@ struct RequestPipeline: RouterMiddleware {
     routes = parts.routes()
     metrics = parts.metrics
     audit = parts.audit
-    entrance = Authenticator(configuration)
+    authenticator = Authenticator(configuration)
     bodies = BodyReader(configuration.limits, isShared: configuration.access != nil)
     threads = WorkThreads(configuration.limits)
     compresses = configuration.compressesAnswers
@@ -44,7 +44,7 @@ struct RequestPipeline: RouterMiddleware {
   func responder() -> RouterResponder<ServerContext> {
     let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
     let open = router.add(middleware: self).group()
-    let guarded = router.group().add(middleware: threads).add(middleware: entrance)
+    let guarded = router.group().add(middleware: threads).add(middleware: authenticator)
     for route in routes.routes {
       (route.isOpen ? open : guarded).on(route.path, method: route.method) { request, context in
         try response(await answer(request, context, by: route), context)
@@ -73,7 +73,7 @@ struct RequestPipeline: RouterMiddleware {
             "A request of HTTP/1.1 has one Host field: a host, and its port if it has one.")
         }
         call.subject.route = try routes.route(of: request, call).pattern
-        try entrance.checkHost(request.head.authority)
+        try authenticator.checkHost(request.head.authority)
         response = try await next(request, call)
       } catch {
         response = self.response(to: error, call)
@@ -159,7 +159,7 @@ struct RequestPipeline: RouterMiddleware {
     let essence = request.headers[.contentType].map {
       $0.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
     }
-    guard essence.map(expected.types.contains) ?? !entrance.isOpen else {
+    guard essence.map(expected.types.contains) ?? !authenticator.isOpen else {
       throw HTTPFailure(
         .unsupportedMediaType, "unsupportedType",
         "Send \(expected.types.joined(separator: " or ")), and say so by Content-Type.")

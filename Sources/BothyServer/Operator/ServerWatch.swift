@@ -34,7 +34,7 @@ package actor ServerWatch {
   /// Looks at all processes at once, with two requests each.
   package func look() async {
     let urls = servers.map(\.url)
-    await withTaskGroup(of: (Int, Result<(MetricsText, String?), Problem>).self) { tasks in
+    await withTaskGroup(of: (Int, Result<(MetricsText, String?), FailedLook>).self) { tasks in
       for (index, url) in urls.enumerated() {
         tasks.addTask { [get] in (index, await Self.look(at: url, get)) }
       }
@@ -42,7 +42,7 @@ package actor ServerWatch {
     }
   }
 
-  private func note(_ result: Result<(MetricsText, String?), Problem>, of index: Int) {
+  private func note(_ result: Result<(MetricsText, String?), FailedLook>, of index: Int) {
     switch result {
     case .success(let (metrics, unreadiness)):
       servers[index].answered(metrics, unreadiness: unreadiness, at: now())
@@ -50,22 +50,22 @@ package actor ServerWatch {
     }
   }
 
-  private struct Problem: Error { var sentence: String }
+  private struct FailedLook: Error { var sentence: String }
 
   private static func look(
     at url: String, _ get: @Sendable (String) async throws -> Response
-  ) async -> Result<(MetricsText, String?), Problem> {
+  ) async -> Result<(MetricsText, String?), FailedLook> {
     let metrics: Response
     let ready: Response
     do {
       metrics = try await get(url + "/metrics")
       ready = try await get(url + "/readyz")
     } catch {
-      return .failure(Problem(sentence: (error as? BothyError)?.message ?? "\(error)"))
+      return .failure(FailedLook(sentence: (error as? BothyError)?.message ?? "\(error)"))
     }
     guard metrics.status == 200 else {
       return .failure(
-        Problem(
+        FailedLook(
           sentence:
             "/metrics was answered with the status \(metrics.status). Give the address of the process, not of a proxy."
         ))
@@ -73,7 +73,7 @@ package actor ServerWatch {
     let text = MetricsText(parsing: String(decoding: metrics.body, as: UTF8.self))
     guard text.sum("bothy_connections") != nil else {
       return .failure(
-        Problem(sentence: "/metrics has none of Bothy's metrics. Give the address of a Bothy server."))
+        FailedLook(sentence: "/metrics has none of Bothy's metrics. Give the address of a Bothy server."))
     }
     return .success((text, ready.status == 200 ? nil : Self.reason(ready)))
   }

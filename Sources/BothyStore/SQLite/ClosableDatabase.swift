@@ -8,12 +8,12 @@ import Synchronization
 /// then ends the process when such a reader is asked for its transaction state.
 package final class ClosableDatabase: Sendable {
   private let database: any DatabaseWriter
-  private let gate = Gate()
+  private let pendingCalls = PendingCalls()
 
   package init(_ database: any DatabaseWriter) { self.database = database }
 
   package func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
-    let pass = try gate.pass()
+    let pass = try pendingCalls.pass()
     return try database.read {
       pass.giveBack()
       return try body($0)
@@ -24,7 +24,7 @@ package final class ClosableDatabase: Sendable {
     _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws -> Result {
     try Task.checkCancellation()
-    let pass = try gate.pass()
+    let pass = try pendingCalls.pass()
     // GRDB's own asynchronous read returns to the caller's executor while it holds a reader. If all threads of that
     // executor wait in synchronous reads for a reader, they deadlock.
     return try await withCheckedThrowingContinuation { continuation in
@@ -41,7 +41,7 @@ package final class ClosableDatabase: Sendable {
     _ body: (Database) throws -> Result, committed: (Database, Result) throws -> Void = { _, _ in },
     undone: (Database) -> Void = { _ in }
   ) throws -> Result {
-    let pass = try gate.pass()
+    let pass = try pendingCalls.pass()
     return try database.writeWithoutTransaction {
       pass.giveBack()
       return try Self.transact($0, body, committed, undone)
@@ -54,7 +54,7 @@ package final class ClosableDatabase: Sendable {
     committed: @escaping @Sendable (Database, Result) throws -> Void = { _, _ in },
     undone: @escaping @Sendable (Database) -> Void = { _ in }
   ) async throws -> Result {
-    let pass = try gate.pass()
+    let pass = try pendingCalls.pass()
     return try await database.writeWithoutTransaction {
       pass.giveBack()
       return try Self.transact($0, body, committed, undone)
@@ -83,7 +83,7 @@ package final class ClosableDatabase: Sendable {
   }
 
   package func writeWithoutTransaction<Result>(_ body: (Database) throws -> Result) throws -> Result {
-    let pass = try gate.pass()
+    let pass = try pendingCalls.pass()
     return try database.writeWithoutTransaction {
       pass.giveBack()
       return try body($0)
@@ -93,7 +93,7 @@ package final class ClosableDatabase: Sendable {
   package func writeWithoutTransaction<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws -> Result {
-    let pass = try gate.pass()
+    let pass = try pendingCalls.pass()
     return try await database.writeWithoutTransaction {
       pass.giveBack()
       return try body($0)
@@ -101,7 +101,7 @@ package final class ClosableDatabase: Sendable {
   }
 
   package func vacuum() throws {
-    let pass = try gate.pass()
+    let pass = try pendingCalls.pass()
     defer { pass.giveBack() }
     try database.vacuum()
   }
@@ -109,17 +109,17 @@ package final class ClosableDatabase: Sendable {
   /// Waits for the current calls, so it must not be called inside one. Closing twice does nothing. If closing fails,
   /// the database stays open.
   package func close() throws {
-    gate.close()
+    pendingCalls.close()
     // A reader that is closed after the writer can't write the log back, and leaves it beside the file.
     (database as? DatabasePool)?.invalidateReadOnlyConnections()
     do { try database.close() } catch {
-      gate.open()
+      pendingCalls.open()
       throw error
     }
   }
 
   /// Counts the calls that are about to get a connection. GRDB waits for those that hold one.
-  private final class Gate: Sendable {
+  private final class PendingCalls: Sendable {
     private let isClosed = Mutex(false)
     private let guests = DispatchGroup()
 

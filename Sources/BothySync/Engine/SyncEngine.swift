@@ -120,7 +120,7 @@ final class SyncEngine: Sendable {
   var isInside: Bool { permits.isInside || express.isInside }
 
   private func begin(_ request: SyncRunner.Request, isJoined: Bool) async -> SyncReport {
-    var pass = SyncPass(request, isJoined: isJoined)
+    var pass = RunningSync(request, isJoined: isJoined)
     do {
       while !pass.isEnded {
         let begun = pass
@@ -147,7 +147,7 @@ final class SyncEngine: Sendable {
   }
 
   /// Runs a sync until it ends, or until it needs the locks of more scopes.
-  private func lead(_ begun: SyncPass) async -> SyncPass {
+  private func lead(_ begun: RunningSync) async -> RunningSync {
     var pass = begun
     pass.number = begin(pass.scopes, pass.number)
     if pass.running == nil {
@@ -170,7 +170,7 @@ final class SyncEngine: Sendable {
   }
 
   /// Notes the end of a sync, and delivers its report. A sync that has not begun isn't noted.
-  private func end(_ pass: SyncPass, _ joined: [Wait<SyncReport>]) async {
+  private func end(_ pass: RunningSync, _ joined: [Wait<SyncReport>]) async {
     guard let number = pass.number, let running = pass.running else {
       for wait in joined { wait.end(with: .success(pass.report)) }
       return

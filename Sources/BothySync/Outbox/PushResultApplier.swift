@@ -62,7 +62,7 @@ struct PushResultApplier {
           .map { SentValues.Decided(revision: entry.revision, outcome: $0) }
       }
     }
-    if try entry.isLeaving && isInSight(verdict, item.operation, entry) {
+    if try entry.isLeaving && canSee(verdict, item.operation, entry) {
       try OutboxQueue.leave(id, isLeaving: false, in: transaction)
       entry.isLeaving = false
     }
@@ -244,7 +244,7 @@ struct PushResultApplier {
 extension PushResultApplier {
   /// True if the verdict shows that the record is visible, in a scope that this device pulls. The result of an operation
   /// that was applied before doesn't show it, because the record may have left since.
-  func isInSight(
+  func canSee(
     _ verdict: Outcome.Verdict, _ operation: SyncOperation, _ entry: Outbox.Entry
   ) throws -> Bool {
     let container: String

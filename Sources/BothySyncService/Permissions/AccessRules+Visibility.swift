@@ -26,7 +26,7 @@ extension AccessRules {
   }
 
   /// Returns true if the schema hides records of a type from the user, by an access or by a condition.
-  func hidesTypes(_ filter: VisibilityFilter) -> Bool { conditions.decideSight || filter.hidesTypes }
+  func hidesTypes(_ filter: VisibilityFilter) -> Bool { conditions.decideVisibility || filter.hidesTypes }
 
   /// Like `shows(_:to:)`, for a record whose tombstone may be forgotten. One that is forgotten was visible if every
   /// reader may see the type.

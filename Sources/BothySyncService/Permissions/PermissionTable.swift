@@ -34,7 +34,7 @@ struct PermissionTable: Sendable {
   }
 
   /// True if a condition decides on the reading of any type.
-  var decideSight: Bool { !marks.isEmpty }
+  var decideVisibility: Bool { !marks.isEmpty }
 
   subscript(action: AccessAction, type: String) -> PermissionCondition? { types[type]?[action] }
 
@@ -78,7 +78,7 @@ extension AccessRules {
   /// Returns the fields that a tombstone keeps, without which the condition on reading can't be decided. They are never
   /// sent, and end with the tombstone. One that can't be read keeps none, and is hidden.
   func fieldsOfTombstone(_ record: ServerRecord) -> FieldsDocument {
-    guard let mark = conditions.mark(of: record.id.type), var kept = fieldsOfSight(record) else {
+    guard let mark = conditions.mark(of: record.id.type), var kept = readableFields(record) else {
       return .empty
     }
     kept[Self.markField] = .string(mark)
@@ -86,15 +86,15 @@ extension AccessRules {
   }
 
   /// Returns a live record with those fields alone that decide who sees it.
-  func reducedToSight(_ record: ServerRecord) -> ServerRecord {
-    guard !record.isDeleted, let kept = fieldsOfSight(record) else { return record }
+  func reducedToVisible(_ record: ServerRecord) -> ServerRecord {
+    guard !record.isDeleted, let kept = readableFields(record) else { return record }
     var record = record
     record.fields = FieldsDocument(kept)
     return record
   }
 
   /// Returns the fields that the condition on reading depends on, none without one, or `nil` if they can't be read.
-  private func fieldsOfSight(_ record: ServerRecord) -> [String: JSONValue]? {
+  private func readableFields(_ record: ServerRecord) -> [String: JSONValue]? {
     guard let condition = conditions[.read, record.id.type] else { return [:] }
     // A record without readable fields is hidden.
     guard let members = try? record.fields.members() else { return nil }
@@ -117,7 +117,7 @@ extension AccessRules {
 
   /// Returns the note of a record whose readers may have changed. Returns `nil` if they haven't, or if no condition
   /// decides on reading.
-  func formerSight(_ before: ServerRecord, _ after: ServerRecord) -> RecordRemoval? {
+  func formerVisibility(_ before: ServerRecord, _ after: ServerRecord) -> RecordRemoval? {
     let type = before.id.type
     guard let condition = conditions[.read, type], let mark = conditions.mark(of: type),
       let position = Int64(after.version), isDecidable(before)
@@ -130,7 +130,7 @@ extension AccessRules {
       position: position, id: after.id, container: RecordRemoval.noContainer, former: writer.string)
   }
 
-  /// Returns true if the user could see a record as it was, by a note of `formerSight`. A note by another condition
+  /// Returns true if the user could see a record as it was, by a note of `formerVisibility`. A note by another condition
   /// isn't decided: the mark of its readers has changed since, so devices fetch the type again.
   func showed(_ former: String, of type: String, to viewer: Viewer) -> Bool {
     // This server wrote the note.

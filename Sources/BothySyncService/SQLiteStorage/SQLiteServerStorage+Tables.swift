@@ -15,7 +15,7 @@ extension SQLiteServerStorage {
   /// creates each table that a file lacks, in a new file and in one of version 1.
   private static let steps = [
     Step(version: 2, run: createMissing), Step(version: 3, run: addVisibility),
-    Step(version: 4, run: addFieldIndexes), Step(version: 5, run: addFormerSights),
+    Step(version: 4, run: addFieldIndexes), Step(version: 5, run: addFormerlyVisible),
     Step(version: 6, run: addDeletedIndex), Step(version: 7, run: forgetStrayShares),
   ]
 

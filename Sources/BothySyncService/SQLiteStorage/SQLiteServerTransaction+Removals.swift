@@ -4,7 +4,7 @@ import GRDB
 /// The notes of records that left a container or the sight of users.
 extension SQLiteServerStorage {
   /// Adds the column of the former part. Files from before have notes of containers alone.
-  static func addFormerSights(to database: Database) throws {
+  static func addFormerlyVisible(to database: Database) throws {
     let columns = try database.columns(in: "departure")
     if columns.contains(where: { $0.name == "former" }) { return }
     try database.execute(sql: "ALTER TABLE departure ADD COLUMN former TEXT")
@@ -29,7 +29,7 @@ extension SQLiteServerTransaction {
     }
   }
 
-  func formerSights(after position: Int64, upTo last: Int64, limit: Int) throws -> [RecordRemoval] {
+  func formerlyVisible(after position: Int64, upTo last: Int64, limit: Int) throws -> [RecordRemoval] {
     let select = try PreparedStatement(
       """
       SELECT position, type, id, container, former FROM departure

@@ -32,7 +32,7 @@ public protocol ServerSnapshot {
     -> [RecordRemoval]
   /// Returns at most `limit` notes of records whose readers changed, after `after` up to `last`, in position order.
   /// They have a `former` part, and were stored by `put(_:)`.
-  func formerSights(after: Int64, upTo last: Int64, limit: Int) throws -> [RecordRemoval]
+  func formerlyVisible(after: Int64, upTo last: Int64, limit: Int) throws -> [RecordRemoval]
   /// Returns the remembered changes, newest first.
   func history(_ query: HistoryQuery) throws -> [HistoryEntry]
   /// Returns at most `limit` remembered changes of the whole space after `position`, in position order.

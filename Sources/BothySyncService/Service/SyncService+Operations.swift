@@ -131,7 +131,7 @@ extension SyncService {
     var records = needed.records
     try storage.forEachRecord(of: needs.named.subtracting(needed.read)) { id, entry in
       guard var entry else { return }
-      entry.record = rules.reducedToSight(entry.record)
+      entry.record = rules.reducedToVisible(entry.record)
       records[id] = entry
     }
     return OperationBatch(

@@ -111,7 +111,7 @@ extension SyncService {
         ? try storage.position(seenBy: filter) : try max(storage.position(of: scope), storage.floor)
       // The first change of a space begins its epoch, and may be a hidden one.
       let text = position == 0 ? "0" : "\(storage.epoch).\(position)"
-      return rules.conditions.decideSight ? text + "." + rules.conditions.mark(for: viewer) : text
+      return rules.conditions.decideVisibility ? text + "." + rules.conditions.mark(for: viewer) : text
     }
   }
 

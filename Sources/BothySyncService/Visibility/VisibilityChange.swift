@@ -58,7 +58,7 @@ struct VisibilityChange {
         try followMembers(before, after, changed, storage)
       } else {
         try followSharing(before?.sharing ?? .nobody, after, storage)
-        if let before, let removal = rules.formerSight(before, after) { removals.append(removal) }
+        if let before, let removal = rules.formerVisibility(before, after) { removals.append(removal) }
       }
     }
   }

@@ -16,7 +16,7 @@ public struct VisibilityFilter: Sendable, Hashable {
   /// By itself or by one of its groups.
   public var lists: Set<String>
   /// The records of types whose readers a condition decides, where indexes find those that the user may see.
-  package var sights: [String: SightSources] = [:]
+  package var sights: [String: ReadableSources] = [:]
   /// The most hidden changes that a storage reads instead of its indexes. Tests set it to 0.
   package var fewChanges = 64
 

@@ -120,7 +120,7 @@ struct PlaceRepairTests {
 
   @Test("A map reads a repaired file's tiles from the cache and reports the repair")
   func map() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     try await rig.atlas.update(rig.start)
     await rig.atlas.close()
     try rig.places.close()
@@ -149,7 +149,7 @@ struct PlaceRepairTests {
 
   @Test("Without a network, a tile that waits for the cache is not available")
   func waiting() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     try await rig.atlas.update(rig.start)
     await rig.atlas.close()
     try rig.places.close()

@@ -43,13 +43,13 @@ struct NginxTests {
   /// Promises: E-12, B-42
   @Test("A hundred simultaneous loads of one tile send one request")
   func coalescing() async throws {
-    let flights = RequestCoalescer<String, FetchedAnswer>()
+    let coalescer = RequestCoalescer<String, FetchedAnswer>()
     let order = order("/late/tile.json")
     let bodies = try await withThrowingTaskGroup(of: Data.self) { group in
       for _ in 0..<100 {
         group.addTask { [fetcher] in
-          try await flights.value(for: "tile") { flight throws(LoadFailure) in
-            try await fetcher.fetch(order, for: flight)
+          try await coalescer.value(for: "tile") { request throws(LoadFailure) in
+            try await fetcher.fetch(order, for: request)
           }.body
         }
       }
@@ -119,12 +119,12 @@ struct NginxTests {
     let large = noise(1_900_000)
     try origin.put("large.png", large)
     let gotEnough = Latch()
-    let flights = RequestCoalescer<String, FetchedAnswer>()
+    let coalescer = RequestCoalescer<String, FetchedAnswer>()
     let slow = order("/slow/large.png") { $0.retry = .once }
     let broken = Task { [fetcher] in
-      try await flights.value(
+      try await coalescer.value(
         for: "large", progress: { if $0.received > 1_060_000 { gotEnough.open() } }
-      ) { flight throws(LoadFailure) in try await fetcher.fetch(slow, for: flight) }
+      ) { request throws(LoadFailure) in try await fetcher.fetch(slow, for: request) }
     }
     await gotEnough.pass()
     origin.stop()
@@ -153,11 +153,11 @@ struct NginxTests {
     try origin.put("large.json", digits)
     let gotEnough = Latch()
     let order = order("/slow/large.json") { $0.retry = .once }
-    let flights = RequestCoalescer<String, FetchedAnswer>()
+    let coalescer = RequestCoalescer<String, FetchedAnswer>()
     let broken = Task { [fetcher] in
-      try await flights.value(
+      try await coalescer.value(
         for: "large", progress: { if $0.received > 1_500_000 { gotEnough.open() } }
-      ) { flight throws(LoadFailure) in try await fetcher.fetch(order, for: flight) }
+      ) { request throws(LoadFailure) in try await fetcher.fetch(order, for: request) }
     }
     await gotEnough.pass()
     origin.stop()
@@ -187,17 +187,18 @@ struct NginxTests {
   func calledOff() async throws {
     try origin.put("large.png", Data(count: 3_000_000))
     let started = Latch()
-    let flights = RequestCoalescer<String, FetchedAnswer>()
+    let coalescer = RequestCoalescer<String, FetchedAnswer>()
     let slow = order("/slow/large.png")
     let load = Task { [fetcher] in
-      try await flights.value(for: "large", progress: { _ in started.open() }) { flight throws(LoadFailure) in
-        try await fetcher.fetch(slow, for: flight)
+      try await coalescer.value(for: "large", progress: { _ in started.open() }) {
+        request throws(LoadFailure) in
+        try await fetcher.fetch(slow, for: request)
       }
     }
     await started.pass()
     load.cancel()
     await #expect(throws: LoadFailure.self) { try await load.value }
-    while flights.count > 0 { await Task.yield() }
+    while coalescer.count > 0 { await Task.yield() }
     #expect(fetcher.load == (0, 0))
     #expect(try await fetch("/files/tile.json").body == tile, "the next one is not held up")
   }

@@ -121,8 +121,8 @@ private struct CountingSnapshot: ServerSnapshot {
   func departures(after: Int64, upTo last: Int64, from scope: SyncScope, limit: Int) throws
     -> [RecordRemoval]
   { try base.departures(after: after, upTo: last, from: scope, limit: limit) }
-  func formerSights(after: Int64, upTo last: Int64, limit: Int) throws -> [RecordRemoval] {
-    try base.formerSights(after: after, upTo: last, limit: limit)
+  func formerlyVisible(after: Int64, upTo last: Int64, limit: Int) throws -> [RecordRemoval] {
+    try base.formerlyVisible(after: after, upTo: last, limit: limit)
   }
   func history(_ query: HistoryQuery) throws -> [HistoryEntry] { try base.history(query) }
   func history(after position: Int64, limit: Int) throws -> [HistoryEntry] {

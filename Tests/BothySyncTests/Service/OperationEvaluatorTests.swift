@@ -4,7 +4,7 @@ import BothySyncService
 import Testing
 
 @Suite("The server's judgement of one operation", .timeLimit(.minutes(5)))
-struct JudgementTests {
+struct OperationEvaluatorTests {
   private static let record = RecordID(type: "Note", id: "T1")
 
   private static func server(_ version: String = "5", owner: String? = "ann", isDeleted: Bool = false)
@@ -27,8 +27,8 @@ struct JudgementTests {
     _ operation: BothySync.SyncOperation, _ current: ServerRecord?, as name: String? = "ann",
     rules: AccessRules = AccessRules(), now: Int64 = 100
   ) throws -> String {
-    let judgement = OperationEvaluator(rules: rules, user: Caller(name), now: now)
-    switch try judgement.decide(operation, current: current) {
+    let evaluator = OperationEvaluator(rules: rules, user: Caller(name), now: now)
+    switch try evaluator.decide(operation, current: current) {
     case .store(let stored, _): return stored.isDeleted ? "tombstone" : "store"
     case .unchanged: return "unchanged"
     case .conflict: return "conflict"
@@ -143,9 +143,9 @@ struct JudgementTests {
   @Test("Each field that doesn't fit is rejected with an error, and defaults are inserted")
   func validation() throws {
     let rules = AccessRules(schema: .notes)
-    let judgement = OperationEvaluator(rules: rules, user: Caller("ann"), now: 100)
+    let evaluator = OperationEvaluator(rules: rules, user: Caller("ann"), now: 100)
     let bad = Self.operation(.insert, ["colour": "red", "score": "many"])
-    guard case .reject(let rejection) = try judgement.decide(bad, current: nil) else {
+    guard case .reject(let rejection) = try evaluator.decide(bad, current: nil) else {
       Issue.record("accepted")
       return
     }
@@ -154,7 +154,7 @@ struct JudgementTests {
       rejection.fields.map { "\($0.field) \($0.code)" } == [
         "colour unknown", "score invalid", "title required",
       ])
-    guard case .store(let stored, let differ) = try judgement.decide(Self.operation(.insert), current: nil)
+    guard case .store(let stored, let differ) = try evaluator.decide(Self.operation(.insert), current: nil)
     else {
       Issue.record("refused")
       return
@@ -169,8 +169,8 @@ struct JudgementTests {
   @Test("The time of an edit is never later than the server's own")
   func time() throws {
     for (now, expected) in [(100, 20), (15, 15)] as [(Int64, Int64)] {
-      let judgement = OperationEvaluator(rules: AccessRules(), user: .anonymous, now: now)
-      guard case .store(let stored, _) = try judgement.decide(Self.operation(.insert), current: nil) else {
+      let evaluator = OperationEvaluator(rules: AccessRules(), user: .anonymous, now: now)
+      guard case .store(let stored, _) = try evaluator.decide(Self.operation(.insert), current: nil) else {
         Issue.record("refused")
         continue
       }

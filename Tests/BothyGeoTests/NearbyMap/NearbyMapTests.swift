@@ -8,12 +8,12 @@ import Synchronization
 import Testing
 
 @Suite("An atlas around a walking person", .timeLimit(.minutes(10)))
-struct AtlasTests {
+struct NearbyMapTests {
   /// Promises: T-22, T-23, T-30
   @Test(
     "Missing tiles are fetched, old ones by condition, and only changes are reported")
   func walk() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let changes = Gathering(rig.atlas.changes)
     let current = try Tile(containing: rig.start, zoom: 16)
     let first = try #require(try await rig.atlas.update(rig.start))
@@ -72,7 +72,7 @@ struct AtlasTests {
   /// Promises: T-35
   @Test("The current tile is reported before the old ones if only it is missing")
   func currentFirst() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     try await rig.atlas.update(rig.start)
     let current = try Tile(containing: rig.start, zoom: 16)
     try rig.places.remove([current])
@@ -91,7 +91,7 @@ struct AtlasTests {
   /// Promises: T-30
   @Test("One slow tile doesn't delay the others")
   func slowTile() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let slow = try #require(rig.cover.max())
     rig.server.holdBack(slow)
     let changes = Gathering(rig.atlas.changes)
@@ -115,7 +115,7 @@ struct AtlasTests {
     "Without a network old tiles are ready, and a missing one is an error"
   )
   func offline() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let states = Gathering(await rig.atlas.states)
     rig.cache.suspendNetwork()
     let none = try #require(try await rig.atlas.update(rig.start))
@@ -143,7 +143,7 @@ struct AtlasTests {
   /// Promises: T-38
   @Test("A start without a network sends no request, and is ready with the tile")
   func coldStart() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     try await rig.atlas.update(rig.start)
     await rig.atlas.close()
     rig.cache.suspendNetwork()
@@ -166,7 +166,7 @@ struct AtlasTests {
     "An unreachable server isn't waited for, and the atlas recovers by itself")
   func serverDown() async throws {
     // Few requests at a time, so that some still wait for their turn when the host has failed too often.
-    let rig = try AtlasRig(requestsPerHost: 2)
+    let rig = try NearbyMapRig(requestsPerHost: 2)
     rig.server.set(isDown: true)
     let none = try #require(try await rig.atlas.update(rig.start))
     // The clock did not advance, so a load that waits for the host could not have ended.
@@ -188,7 +188,7 @@ struct AtlasTests {
     "Waits grow after errors, and a network that returns ends the wait"
   )
   func recovery() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     rig.cache.suspendNetwork()
     try await rig.atlas.update(rig.start)
     for seconds in [10, 20, 40, 80, 160, 320, 600, 600] {
@@ -212,7 +212,7 @@ struct AtlasTests {
   /// Promises: T-40, B-10, T-34
   @Test("A fetch elsewhere during another run completes with its own tiles and counts")
   func elsewhere() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let away = Geodesy.destination(from: rig.start, bearing: 45, distance: 9000)
     let cover = Set(try NearbyMapPlan(around: away, held: [:], at: 0).cover)
     rig.server.holdBack()
@@ -235,7 +235,7 @@ struct AtlasTests {
   /// Promises: T-41, B-11
   @Test("Clearing during a run discards running loads and fetches again")
   func cleared() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     rig.server.holdBack()
     async let run = rig.atlas.update(rig.start)
     while rig.server.requests.isEmpty { await Task.yield() }
@@ -253,7 +253,7 @@ struct AtlasTests {
 
   @Test("Clearing and content that isn't a tile remove no pinned tile")
   func clearedBesideRegion() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let pinned = try rig.source.key(Tile(containing: rig.start, zoom: 16))
     try await rig.cache.pin([pinned], by: "region")
     rig.server.set(body: #"{"a": 1}"#)
@@ -273,7 +273,7 @@ struct AtlasTests {
   /// Promises: E-19
   @Test("A page in place of a tile is rejected, and the old version stays")
   func loginPage() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     try await rig.atlas.update(rig.start)
     let held = try rig.places.held(rig.cover)
     rig.server.set(body: "<html>Log in</html>")
@@ -303,7 +303,7 @@ struct AtlasTests {
   /// Promises: T-42
   @Test("A tile that stays required while a marker moves survives a full disk")
   func requiredAgain() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let markers = try (5...7).map { try Tile(x: $0, y: 6, zoom: 16) }
     try await rig.atlas.require([markers[0], markers[1]], for: "markers")
     try await rig.atlas.update(rig.start)
@@ -317,7 +317,7 @@ struct AtlasTests {
 
   @Test("A position beyond 180 degrees is normalized")
   func beyond() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let position = Coordinate(latitude: -16.8, longitude: 181)
     let report = try await rig.atlas.update(position)
     let meant = try Tile(containing: Coordinate(latitude: -16.8, longitude: -179), zoom: 16)
@@ -329,7 +329,7 @@ struct AtlasTests {
   /// Promises: T-42
   @Test("Required tiles elsewhere are fetched with the others and pinned")
   func required() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let marker = try Tile(x: 5, y: 6, zoom: 16)
     try await rig.atlas.require([marker], for: "markers")
     let report = try await rig.atlas.update(rig.start)

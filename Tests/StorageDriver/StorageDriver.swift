@@ -7,7 +7,7 @@ import Foundation
 /// Measures the effect of group commit. It counts the writes per second of 32 callers to one space, with and without
 /// joint commits. It uses SQLite and, if BOTHY_POSTGRES is set, PostgreSQL, there also by the number of processes.
 @main
-struct LedgerDriver {
+struct StorageDriver {
   private static let callers = 32
   private static let rounds = 3
   private static let time = Duration.seconds(2)

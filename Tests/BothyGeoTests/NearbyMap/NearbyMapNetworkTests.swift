@@ -7,11 +7,11 @@ import HTTPTypes
 import Testing
 
 @Suite("An atlas and its network", .timeLimit(.minutes(10)))
-struct AtlasNetworkTests {
+struct NearbyMapNetworkTests {
   /// Promises: T-47
   @Test("Offline is reported at once, online only after three seconds")
   func connectivity() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let told = Gathering(await rig.atlas.connectivities)
     try await rig.atlas.update(rig.start)
     #expect(await rig.atlas.connectivity == .online)
@@ -37,7 +37,7 @@ struct AtlasNetworkTests {
   /// Promises: T-47
   @Test("The app is offline until the tile of the position is available")
   func error() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     rig.cache.suspendNetwork()
     try await rig.atlas.update(rig.start)
     #expect(await rig.atlas.connectivity == .offline)
@@ -52,7 +52,7 @@ struct AtlasNetworkTests {
   /// Promises: T-38, T-39
   @Test("An atlas without a network sends no request, and fetches when it returns")
   func noNetwork() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     try await rig.atlas.setNetwork(isAvailable: false)
     let none = try #require(try await rig.atlas.update(rig.start))
     #expect(Set(none.failed.keys) == rig.cover && rig.server.requests.isEmpty)
@@ -74,7 +74,7 @@ struct AtlasNetworkTests {
     "A server check accepts a tile and an unchanged one, and fails otherwise"
   )
   func check() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     try await rig.atlas.checkServer(at: rig.start)
     #expect(rig.server.requests.count == 1)
     try await rig.atlas.checkServer(at: rig.start)
@@ -89,7 +89,7 @@ struct AtlasNetworkTests {
   /// Promises: T-48
   @Test("Other downloads of an app share the cache, each with its own validator")
   func otherDownloads() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let sounds = try ResourceSource(
       "sounds", template: "https://sounds.example", freshness: .fixed(.zero),
       userAgent: "Tests/1 (tests.example)")
@@ -111,7 +111,7 @@ struct AtlasNetworkTests {
 
   @Test("A map that is closed while it loads sends nothing later")
   func closed() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     rig.server.set(isDown: true)
     rig.server.holdBack()
     let update = Task { try await rig.atlas.update(rig.start) }

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 @Suite("Running loads", .timeLimit(.minutes(5)))
-struct FlightTests {
+struct RequestCoalescerTests {
   private let flights = RequestCoalescer<String, Int>()
 
   /// Promises: E-12, B-42

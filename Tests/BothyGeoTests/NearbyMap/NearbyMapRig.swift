@@ -83,7 +83,7 @@ final class TileServer: ResourceLoader {
 }
 
 /// An atlas with a server and a clock that a test controls.
-struct AtlasRig: Sendable {
+struct NearbyMapRig: Sendable {
   let start = Coordinate(latitude: 43.462, longitude: -80.52)
   let scratch: TemporaryFolder
   let server = TileServer()

@@ -5,7 +5,7 @@ import HTTPTypes
 import Testing
 
 @Suite("Effects of a response on the stored entry", .timeLimit(.minutes(5)))
-struct AnswerJudgementTests {
+struct ResponseEvaluatorTests {
   private let tile = EntryMetadata.of(200, ["ETag": "\"1\"", "Cache-Control": "max-age=60"])
 
   private func judge(

@@ -73,7 +73,7 @@ extension SyncService {
     let (moved, movedEnd) = try visibleDepartures(
       after: start, upTo: end ?? storage.head, from: scope, viewer, storage, limit: limit, &budget)
     end = movedEnd ?? end
-    guard rules.conditions.decideSight else { return (moved, end) }
+    guard rules.conditions.decideVisibility else { return (moved, end) }
     let (seen, seenEnd) = try formerlySeen(
       after: start, upTo: end ?? storage.head, viewer, storage, limit: limit, &budget)
     return ((moved + seen).sorted { $0.position < $1.position }, seenEnd ?? end)
@@ -89,7 +89,7 @@ extension SyncService {
     var position = start
     let wanted = max(limit, 64)
     while true {
-      let found = try storage.formerSights(after: position, upTo: last, limit: wanted)
+      let found = try storage.formerlyVisible(after: position, upTo: last, limit: wanted)
       for note in found {
         position = note.position
         if let former = note.former, rules.showed(former, of: note.id.type, to: viewer) {

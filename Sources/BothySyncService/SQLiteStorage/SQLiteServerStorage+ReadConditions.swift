@@ -15,7 +15,7 @@ extension SQLiteServerStorage {
 extension SQLiteServerTransaction {
   /// Adds the changes of a type that a filter's sight names.
   func addChosen(
-    _ type: String, _ sight: SightSources, to merge: inout PositionMerge, after position: Int64,
+    _ type: String, _ sight: ReadableSources, to merge: inout PositionMerge, after position: Int64,
     in scope: SyncScope
   ) throws {
     if !sight.ids.isEmpty {

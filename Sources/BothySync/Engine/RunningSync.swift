@@ -1,6 +1,6 @@
 /// One sync of the engine. It takes a further run if entries were written meanwhile, or with more scopes if what has
 /// arrived may be a part of a transaction.
-struct SyncPass: Sendable {
+struct RunningSync: Sendable {
   /// The request, as callers join it.
   let request: SyncRunner.Request
   /// True if callers may join it. Otherwise the caller is inside a lock.

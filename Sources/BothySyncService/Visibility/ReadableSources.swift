@@ -2,7 +2,7 @@ import BothyStore
 
 /// The records of a type that a condition lets a user see, in terms of a storage's indexes. Each of them is named by
 /// one of the parts, and others may be.
-package struct SightSources: Sendable, Hashable {
+package struct ReadableSources: Sendable, Hashable {
   /// True for the records that the user owns.
   package var isOwned = false
   /// True for the records whose audience includes the user.
@@ -17,7 +17,7 @@ package struct SightSources: Sendable, Hashable {
   /// True if records are named by their ids or fields.
   var namesRecords: Bool { !ids.isEmpty || !ranges.isEmpty }
 
-  mutating func formUnion(_ other: SightSources) {
+  mutating func formUnion(_ other: ReadableSources) {
     isOwned = isOwned || other.isOwned
     isShared = isShared || other.isShared
     ids.formUnion(other.ids)
@@ -26,14 +26,14 @@ package struct SightSources: Sendable, Hashable {
 }
 
 /// The use of indexes by a bound condition on reading.
-private struct SightPlan {
+private struct ReadablePlan {
   let type: TypeSchema
   let owner: String?
   let indexes: IndexConditions
 
   /// Returns the sources of a condition, or `nil` if no index has all of its records.
-  func sources(of condition: ConditionTree) -> SightSources? {
-    var found = SightSources()
+  func sources(of condition: ConditionTree) -> ReadableSources? {
+    var found = ReadableSources()
     switch condition {
     case .none: return found
     case .and(let parts):
@@ -86,7 +86,8 @@ extension AccessRules {
     bindsConditions: Bool = true
   ) throws -> VisibilityFilter {
     var filter = visibility(of: viewer)
-    guard bindsConditions, conditions.decideSight, storage.head - position > Int64(filter.fewChanges) else {
+    guard bindsConditions, conditions.decideVisibility, storage.head - position > Int64(filter.fewChanges)
+    else {
       return filter
     }
     let state = storage.fieldIndexes
@@ -97,7 +98,7 @@ extension AccessRules {
     for type in schema?.types ?? [] {
       guard let sight = sight(of: type.name, for: viewer) else { continue }
       let indexes = IndexConditions(AnyQuery(type.name), type, live: live)
-      let plan = SightPlan(type: type, owner: viewer.user.name, indexes: indexes)
+      let plan = ReadablePlan(type: type, owner: viewer.user.name, indexes: indexes)
       guard let sources = plan.sources(of: sight) else { continue }
       let entries = try storage.entryCounts(in: sources.ranges, limit: most).reduce(0, +)
       if entries + sources.ids.count < max(most, 1) { filter.sights[type.name] = sources }

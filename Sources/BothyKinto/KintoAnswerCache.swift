@@ -3,7 +3,7 @@ import BothyStore
 import BothySync
 
 /// The records of the last query, so that its further pages need not read the whole type again.
-actor KintoAnswerShelf {
+actor KintoAnswerCache {
   private struct Kept {
     var query: AnyQuery
     var stamp: Int64
@@ -22,7 +22,7 @@ actor KintoAnswerShelf {
     return try await space.client.send(request).value.timestamp == kept.stamp ? kept.records : nil
   }
 
-  func keep(_ answer: KintoQuery.Answer, to query: AnyQuery) {
+  func keep(_ answer: KintoQuery.Matches, to query: AnyQuery) {
     guard let stamp = answer.stamp, let limit = query.limit, answer.records.count > limit,
       answer.records.count <= Self.limit
     else {

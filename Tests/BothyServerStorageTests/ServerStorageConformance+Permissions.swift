@@ -75,7 +75,7 @@ extension ServerStorageConformance {
       }
       let found = try await storage.read(space: "s") { storage in
         let pages = try [(0, 5, 9), (1, 3, 9), (0, 5, 1), (4, 5, 9)].map {
-          try storage.formerSights(after: $0.0, upTo: $0.1, limit: $0.2)
+          try storage.formerlyVisible(after: $0.0, upTo: $0.1, limit: $0.2)
         }
         let tree = SyncScope(container: "x", includesChildren: true)
         let scopes = try [SyncScope(container: "x"), tree, SyncScope(container: "/"), .everything].map {
@@ -87,7 +87,7 @@ extension ServerStorageConformance {
       #expect(found.1 == [[notes[0], notes[2], notes[3]], [notes[2]], [notes[0]], []])
       #expect(found.2 == [[notes[1]], [notes[1]], [], []])
       try await storage.upkeep?.compact(space: "s", upTo: 3)
-      let left = try await storage.read(space: "s") { try $0.formerSights(after: 0, upTo: 9, limit: 9) }
+      let left = try await storage.read(space: "s") { try $0.formerlyVisible(after: 0, upTo: 9, limit: 9) }
       #expect(left == [notes[3]])
     },
     Check("Memberships of earlier requests and of the request itself give rights") { storage in

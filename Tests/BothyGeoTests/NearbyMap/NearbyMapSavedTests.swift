@@ -8,11 +8,11 @@ import GRDB
 import Testing
 
 @Suite("An atlas and saved places", .timeLimit(.minutes(10)))
-struct AtlasSavedTests {
+struct NearbyMapSavedTests {
   /// Promises: B-19, T-15
   @Test("Selections and saved places survive a new version of the tile and clearing")
   func kept() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     try await rig.atlas.update(rig.start)
     let cafe = try #require(try rig.places.nearest(1, to: rig.start).first?.feature)
     let time = Date(timeIntervalSince1970: 1_800_000_000)
@@ -39,7 +39,7 @@ struct AtlasSavedTests {
   /// Promises: T-42
   @Test("The tiles of markers and the destination are fetched and pinned until deleted")
   func pinned() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let away = Geodesy.destination(from: rig.start, bearing: 45, distance: 9000)
     let far = Geodesy.destination(from: rig.start, bearing: 45, distance: 20_000)
     try rig.mine.setDestination("Hut", at: away)
@@ -62,7 +62,7 @@ struct AtlasSavedTests {
   @Test(
     "A snapshot has saved places first, and is created once for each state")
   func snapshot() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     #expect(try await rig.atlas.snapshot().places.isEmpty)
     try await rig.atlas.update(rig.start)
     // More tiles are stored than the position needs.

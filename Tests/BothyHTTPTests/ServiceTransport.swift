@@ -9,7 +9,7 @@ import Synchronization
 /// A network stack without a socket, in front of the real server rules.
 ///
 /// It accepts the tokens that a test calls valid, and returns the responses that a test sets.
-final class AuthorityTransport: HTTPTransport {
+final class ServiceTransport: HTTPTransport {
   private struct State {
     var users: [String: String]
     var script: @Sendable (Int) -> TransportResponse? = { _ in nil }

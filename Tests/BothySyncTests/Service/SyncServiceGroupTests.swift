@@ -6,7 +6,7 @@ import Testing
 
 /// Groups of operations, which the server applies as a whole or not at all.
 @Suite("The server's rule on groups", .timeLimit(.minutes(5)))
-struct AuthorityGroupTests {
+struct SyncServiceGroupTests {
   private func service(_ rules: AccessRules = AccessRules()) throws -> SyncService {
     SyncService(storage: try SQLiteServerStorage(), rules: rules, now: { 1000 })
   }

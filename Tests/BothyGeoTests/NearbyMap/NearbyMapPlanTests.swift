@@ -3,7 +3,7 @@ import BothyStore
 import Testing
 
 @Suite("The decisions of an atlas", .timeLimit(.minutes(5)))
-struct AtlasPlanTests {
+struct NearbyMapPlanTests {
   private let start = Coordinate(latitude: 43.462, longitude: -80.52)
   private let week = PlaceTile.defaultLifetime
 

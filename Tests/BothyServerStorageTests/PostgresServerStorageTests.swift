@@ -11,7 +11,7 @@ import Testing
 enum RealPostgres {
   static let url = ProcessInfo.processInfo.environment["BOTHY_POSTGRES"]
   static let hint: Comment =
-    "BOTHY_POSTGRES is not set: run the tests by scripts/with-postgres swift test --filter BothyLedgerTests"
+    "BOTHY_POSTGRES is not set: run the tests by scripts/with-postgres swift test --filter BothyServerStorageTests"
 
   /// Returns the name of a new schema, so that every test has new spaces.
   static func newSchema() -> String { "t" + UUID().uuidString.lowercased().replacing("-", with: "") }

@@ -8,20 +8,20 @@ import GRDB
 import Testing
 
 @Suite("The budget of places and their tiles", .timeLimit(.minutes(10)))
-struct AtlasBudgetTests {
+struct NearbyMapBudgetTests {
   /// Returns a map with a budget on the files and the server of the rig.
-  private func map(_ rig: AtlasRig, budget: Int64) -> NearbyMap {
+  private func map(_ rig: NearbyMapRig, budget: Int64) -> NearbyMap {
     NearbyMap(
       places: rig.places, cache: rig.cache, source: rig.source, budget: budget,
       clock: LoadClock(rig.clock, wall: rig.time.reader()))
   }
 
-  private func away(_ rig: AtlasRig, _ kilometres: Int) -> Coordinate {
+  private func away(_ rig: NearbyMapRig, _ kilometres: Int) -> Coordinate {
     Geodesy.destination(from: rig.start, bearing: 45, distance: Double(kilometres) * 1000)
   }
 
   /// The bytes of the places file that are in use, and those of its tiles in the cache.
-  private func room(_ rig: AtlasRig) throws -> Int64 {
+  private func room(_ rig: NearbyMapRig) throws -> Int64 {
     let queue = try DatabaseQueue(path: rig.places.path)
     defer { try? queue.close() }  // a test's own reader
     let pages = try queue.read {
@@ -38,7 +38,7 @@ struct AtlasBudgetTests {
   /// Promises: B-19c
   @Test("A commuter's year stays within the budget, and the way of today is complete")
   func commuter() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let budget: Int64 = 200_000
     let map = map(rig, budget: budget)
     var first: Set<Tile> = []
@@ -59,7 +59,7 @@ struct AtlasBudgetTests {
 
   @Test("Shown tiles, required ones and pinned bytes stay whatever the budget is")
   func kept() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let map = map(rig, budget: 1)
     let (hut, valley) = (away(rig, 10), away(rig, 20))
     let (required, pinned) = try (Tile(containing: hut, zoom: 16), Tile(containing: valley, zoom: 16))
@@ -81,7 +81,7 @@ struct AtlasBudgetTests {
 
   @Test("The tiles that were shown last stay")
   func lastUse() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let map = map(rig, budget: .max)
     try await map.update(rig.start)
     rig.pass(.seconds(86_400))
@@ -97,7 +97,7 @@ struct AtlasBudgetTests {
 
   @Test("The bytes of a tile are stored once, and another table needs no network")
   func once() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let map = map(rig, budget: .max)
     try await map.update(rig.start)
     for tile in rig.cover {
@@ -119,7 +119,7 @@ struct AtlasBudgetTests {
 
   @Test("Maps on one file keep each other's tiles")
   func several() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let (one, two) = (map(rig, budget: 1), map(rig, budget: 1))
     try await one.update(rig.start)
     try await two.update(away(rig, 10))
@@ -134,7 +134,7 @@ struct AtlasBudgetTests {
 
   @Test("Bytes that the cache doesn't keep stay with the places")
   func uncached() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     let map = map(rig, budget: .max)
     try await map.update(rig.start)
     let tile = try #require(rig.cover.min())

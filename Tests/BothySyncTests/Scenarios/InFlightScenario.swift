@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 @Suite("Edits while a push is on its way", .faultsStrike, .timeLimit(.minutes(5)))
-struct FlightScenario {
+struct InFlightScenario {
   /// Promises: Scenario-4, H-43
   @Test(
     "An edit during a push stays pending, based on the server's new version"

@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 @Suite("The server's rule", .timeLimit(.minutes(5)))
-struct AuthorityTests {
+struct SyncServiceTests {
   private let ann = Caller("ann")
 
   private func service(_ rules: AccessRules = AccessRules()) throws -> (
