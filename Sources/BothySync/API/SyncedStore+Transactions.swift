@@ -1,23 +1,4 @@
-public import BothyStore
-
-/// How the server treats the changes of one transaction.
-///
-/// ```swift
-/// try await store.write(.atomic) { transaction in
-///   try transaction.insert(Booking(hut: "Corrour"))
-///   try transaction.insert(Booking(hut: "Staoineag"))
-/// }
-/// ```
-public enum WriteGrouping: Sendable, Hashable {
-  /// Each record by itself. A rejected one delays no other. The local transaction is still one: all of it is
-  /// stored or none.
-  case independent
-  /// All of them or none. If one record is rejected, or the server's version of it is kept, the others do the
-  /// same.
-  ///
-  /// A transaction may have a thousand records at most. They are sent in one request, also after a relaunch.
-  case atomic
-}
+import BothyStore
 
 /// Writing several records in one transaction.
 extension SyncedStore {
@@ -180,15 +161,4 @@ extension SyncedStore {
       return records.filter { !known.contains($0.recordID) } + records.filter { known.contains($0.recordID) }
     }
   }
-}
-
-/// The result of one record of a batch.
-package struct BatchResult: Sendable {
-  /// The record that was to be saved or deleted.
-  package var record: RecordID
-  /// Its receipt, or what was thrown for it.
-  package var result: Result<SaveReceipt<AnyRecord>, any Error>
-
-  /// Why it failed, nil if it did not.
-  package var error: (any Error)? { if case .failure(let error) = result { error } else { nil } }
 }

@@ -154,16 +154,6 @@ extension OutboxQueue {
   }
 }
 
-/// Looks up the pending entry of a record during one transaction. Costs nothing if nothing is pending.
-struct PendingLookup {
-  let isEmpty: Bool
-  let transaction: ReadTransaction
-
-  func callAsFunction(_ id: RecordID) throws -> Outbox.Entry? {
-    isEmpty ? nil : try OutboxQueue.entry(id, in: transaction)
-  }
-}
-
 /// The parts of entries, and the changes that are stacked on them.
 extension OutboxQueue {
   /// The parts of a pending change that decide how another joins it.

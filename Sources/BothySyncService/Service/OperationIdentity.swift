@@ -1,22 +1,6 @@
 import BothyStore
 import Crypto
 
-/// The key of the outcome of an operation in a storage.
-///
-/// Both parts are made by the server, and storages compare them byte by byte.
-public struct OperationKey: Sendable, Hashable {
-  /// The device of the operation, as given to `ServerTransaction.remember`.
-  public var device: String
-  /// The name of the outcome among those of the device.
-  public var operation: String
-
-  /// Makes a key, for requests to a storage.
-  public init(device: String, operation: String) {
-    self.device = device
-    self.operation = operation
-  }
-}
-
 /// The names under which outcomes are remembered: one for each user, device, id, kind, record and base.
 ///
 /// The operation of another user, or on another record under a known id, is another operation. It is decided
