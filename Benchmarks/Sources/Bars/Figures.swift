@@ -1,4 +1,4 @@
-/// Figures in their printed form, and the median of many.
+/// Figures in their printed form, and the median and the spread of many.
 extension String {
   package func padded(_ width: Int) -> String {
     self + String(repeating: " ", count: max(0, width - count))
@@ -25,5 +25,12 @@ extension [Double] {
     let sorted = sorted()
     let middle = count / 2
     return count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+  }
+
+  /// The median with the range of the middle half of the values in brackets.
+  package var spread: String {
+    guard let median else { return "none" }
+    let sorted = sorted()
+    return "\(median.short) (\(sorted[(count - 1) / 4].short) to \(sorted[(count - 1) * 3 / 4].short))"
   }
 }

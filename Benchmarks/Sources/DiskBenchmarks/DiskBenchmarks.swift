@@ -18,6 +18,11 @@ struct DiskBenchmarks {
       bars += try await SizeRun(folder.path, options).bars()
       bars += try await RefreshRun(folder.path, options).bars()
     }
+    if options.has("archives") {
+      bars += try await OpeningRun(folder.path, options).bars()
+      var run = try ImportRun(folder.path, options)
+      bars += try await run.bars()
+    }
     // The shape of the store isn't a promise, so it is measured only on request.
     if options.has("shape", isOffered: false) { try ShapeRun(folder.path, options).table() }
     printLoad("after")
@@ -48,13 +53,14 @@ struct Options: BenchmarkOptions {
   var megabytes = 1024
   /// The number of operations after which the cost of one is compared with that at the beginning.
   var operations = 1_000_000
-  /// The number of raster tiles of the region whose size is measured. The one that is refreshed has as many at least.
+  /// The number of raster tiles of the region whose size is measured, and of the archives that are imported. The region
+  /// that is refreshed has as many at least.
   var tiles = 20_000
   /// A PMTiles archive whose tiles are stored too.
   var archive: String?
   var only: String?
 
-  static let parts = ["memory", "hits", "gigabyte", "linear", "size", "shape"]
+  static let parts = ["memory", "hits", "gigabyte", "linear", "size", "archives", "shape"]
   static var numbers: [String: WritableKeyPath<Options, Int>] {
     [
       "--entries": \.entries, "--rounds": \.rounds, "--megabytes": \.megabytes,

@@ -62,22 +62,12 @@ struct SizeRun {
     return bars
   }
 
-  /// Returns tiles of a coast: a quarter is the same sea, and the others differ.
   private func raster() -> Region {
-    let sea = Tiles.body(-1, size: 103)
-    var state: UInt64 = 1
-    var bare = sea.count
-    let tiles = (0..<options.tiles).map { number -> (key: ResourceKey, body: Data) in
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      let chance = Int(state >> 40)
-      // Small sizes are more frequent than large ones.
-      let size = 2000 + chance % 10_000 + (chance >> 4) % 10_000 * ((chance >> 8) % 4) / 2
-      let isSea = number / 142 < 36
-      if !isSea { bare += size }
-      return (Tiles.key(number), isSea ? sea : Tiles.body(number, size: size))
-    }
+    let coast = Coast(options.tiles)
     return Region(
-      name: "\(tiles.count) raster tiles", tiles: tiles, bare: bare, bareName: "their contents")
+      name: "\(coast.bodies.count) raster tiles",
+      tiles: coast.bodies.enumerated().map { (key: Tiles.key($0.offset), body: $0.element) },
+      bare: coast.bare, bareName: "their contents")
   }
 
   private func archived(_ path: String) async throws -> Region {

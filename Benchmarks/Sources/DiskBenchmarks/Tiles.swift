@@ -1,3 +1,4 @@
+import Bars
 import BothyCache
 import Foundation
 import HTTPTypes
@@ -15,16 +16,7 @@ enum Tiles {
     ResourceKey(source, zoom: 16, x: number / 256, y: number % 256)
   }
 
-  static func body(_ number: Int, size: Int = size) -> Data {
-    var state = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 | 1
-    var words: [UInt64] = []
-    words.reserveCapacity((size + 7) / 8)
-    for _ in 0..<(size + 7) / 8 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      words.append(state ^ state >> 29)
-    }
-    return words.withUnsafeBytes { Data($0.prefix(size)) }
-  }
+  static func body(_ number: Int, size: Int = size) -> Data { Noise.bytes(number, size: size) }
 
   /// The metadata of a tile, whose dates are parsed once.
   private static let metadata = EntryMetadata(fields: fields(0), receivedAt: now - 1000)
