@@ -35,6 +35,16 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: strict),
+    .executableTarget(
+      name: "BesideDriver",
+      dependencies: [
+        "Bars",
+        .product(name: "BothyCache", package: "bothy"),
+        .product(name: "BothyGeo", package: "bothy"),
+        .product(name: "BothyStore", package: "bothy"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      swiftSettings: strict),
     .target(
       name: "CSpatial", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")]),
     .executableTarget(

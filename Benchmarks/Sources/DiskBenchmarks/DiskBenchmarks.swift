@@ -23,6 +23,8 @@ struct DiskBenchmarks {
       var run = try ImportRun(folder.path, options)
       bars += try await run.bars()
     }
+    // An earlier version is beside this one only if the script has built it.
+    if options.has("beside", isOffered: false) { bars += try BesideRun(folder.path, options).bars() }
     // The shape of the store isn't a promise, so it is measured only on request.
     if options.has("shape", isOffered: false) { try ShapeRun(folder.path, options).table() }
     printLoad("after")
@@ -58,9 +60,12 @@ struct Options: BenchmarkOptions {
   var tiles = 20_000
   /// A PMTiles archive whose tiles are stored too.
   var archive: String?
+  /// The drivers of this version and of an earlier one.
+  var now: String?
+  var then: String?
   var only: String?
 
-  static let parts = ["memory", "hits", "gigabyte", "linear", "size", "archives", "shape"]
+  static let parts = ["memory", "hits", "gigabyte", "linear", "size", "archives", "beside", "shape"]
   static var numbers: [String: WritableKeyPath<Options, Int>] {
     [
       "--entries": \.entries, "--rounds": \.rounds, "--megabytes": \.megabytes,
@@ -69,8 +74,12 @@ struct Options: BenchmarkOptions {
   }
 
   mutating func take(_ argument: String, _ value: () throws -> String) throws -> Bool {
-    guard argument == "--archive" else { return false }
-    archive = try value()
+    switch argument {
+    case "--archive": archive = try value()
+    case "--now": now = try value()
+    case "--then": then = try value()
+    default: return false
+    }
     return true
   }
 

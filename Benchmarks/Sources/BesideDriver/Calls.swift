@@ -1,0 +1,24 @@
+import BothyCache
+import Foundation
+import HTTPTypes
+
+/// The calls that have another name in earlier versions, in the words of this one. `Benchmarks/Beside` has the earlier
+/// ones.
+enum Calls {
+  /// Opens a store of `files`, or of one SQLite file.
+  static func open(_ kind: String, _ folder: String) throws -> any BlobStore {
+    let folder = URL(filePath: folder)
+    let tier = kind == "files" ? DiskTier.files(in: folder) : .database(in: folder)
+    return try tier.open(limits: BlobStoreLimits(bytes: nil))
+  }
+
+  /// Returns the metadata of a tile that is fresh for a week.
+  static func metadata(_ fields: HTTPFields, at time: Int64) -> EntryMetadata {
+    EntryMetadata(fields: fields, receivedAt: time)
+  }
+
+  /// Brings a tile into memory.
+  static func load(_ key: ResourceKey, into cache: ResourceCache) async throws {
+    _ = try await cache.value(key, policy: .local)
+  }
+}
