@@ -235,6 +235,9 @@ if isDevelopment {
       name: "CacheStoreDriver", dependencies: ["BothyCache", httpTypes], path: "Tests/CacheStoreDriver",
       swiftSettings: strict),
     .executableTarget(
+      name: "VectorTileDriver", dependencies: ["BothyGeo"], path: "Tests/VectorTileDriver",
+      swiftSettings: strict),
+    .executableTarget(
       name: "SettingsDriver", dependencies: ["BothyStore", "BothySettings"], path: "Tests/SettingsDriver",
       swiftSettings: strict),
     .executableTarget(
