@@ -65,7 +65,7 @@ struct KintoPush: Sendable {
     }
     let isList = operation.record.type == UserList.typeName
     guard isList || !(operation.sharing?.isEmpty ?? true) else { return nil }
-    let what = isList ? "lists of principals" : "sharing of single records"
+    let what = isList ? "lists of users" : "sharing of single records"
     return Outcome(
       operation: operation.id,
       .rejected(

@@ -56,7 +56,7 @@ extension ServerStorageConformance {
       #expect(found.1 == ["cid", "dan"])
       #expect(found.2 == [[.note("b")], [.note("a")]])
     },
-    Check("A principal's notices come in order, the last for each record, and move the head") { storage in
+    Check("A user's notices come in order, the last for each record, and move the head") { storage in
       @Sendable func notice(_ position: Int64, _ user: String, _ id: String) -> VisibilityNotice {
         VisibilityNotice(position: position, user: user, record: .note(id))
       }

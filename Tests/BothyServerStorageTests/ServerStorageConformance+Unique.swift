@@ -171,7 +171,7 @@ extension ServerStorageConformance {
       let later = [insert("u5", ["email": "w"]), insert("u6", ["email": "y"])]
       #expect(try await send(later, to: storage) == ["uniqueViolation email u4", "uniqueViolation email u2"])
     },
-    Check("A record that the principal may not see is not named") { storage in
+    Check("A record that the user may not see is not named") { storage in
       let hidden = schema(Permissions(read: .owner))
       let first = try await send([insert("u1", ["email": "x"])], to: storage, schema: hidden)
       #expect(first == ["applied"])

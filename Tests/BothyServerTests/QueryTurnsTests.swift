@@ -69,7 +69,7 @@ struct QueryTurnsTests {
     }
   }
 
-  @Test("A principal has half of the slots for queries")
+  @Test("A user has half of the slots for queries")
   func share() async throws {
     let storage = try HangingSearches()
     var limits = ServerConfiguration.Limits()

@@ -134,7 +134,7 @@ extension UserList {
     guard record.type == Self.typeName, case .text(let name) = record["name"],
       case .json(let text) = record["members"]
     else {
-      throw BothyError(.invalidValue, "\(record.recordID) is not a list of principals.")
+      throw BothyError(.invalidValue, "\(record.recordID) is not a list of users.")
     }
     let members = try JSONValue(parsing: text).arrayValue?.compactMap(\.stringValue) ?? []
     self.init(id: record.id, name: name, members: members, version: record.version)

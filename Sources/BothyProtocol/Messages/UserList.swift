@@ -61,7 +61,7 @@ extension UserList {
   package init(_ record: ServerRecord) throws {
     let fields = try record.fields.members()
     guard record.id.type == Self.typeName, !record.isDeleted, let name = fields["name"]?.stringValue else {
-      throw JSONError(reason: "\(record.id) is not a list of principals", offset: 0)
+      throw JSONError(reason: "\(record.id) is not a list of users", offset: 0)
     }
     self.init(
       id: record.id.id, name: name, members: Self.members(in: fields), version: record.version)

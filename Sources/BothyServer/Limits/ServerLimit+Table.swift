@@ -24,7 +24,7 @@ extension ServerLimit {
   )
   package static let streams = count(
     "streams", .connections, 1...1_000_000, \.server.streams,
-    "Open event streams of one principal, or of one address where no tokens are required. Further ones are answered 429."
+    "Open event streams of one user, or of one address where no tokens are required. Further ones are answered 429."
   )
   package static let headerTime = time(
     "header-time", .connections, 1000...600_000, \.server.headerTime,
@@ -78,24 +78,24 @@ extension ServerLimit {
     "Pushes and other writes at a time. Further ones wait.")
   package static let queries = count(
     "queries", .requests, 1...1000, \.server.queryConcurrency,
-    "Queries, digests, histories and lists at a time. Further ones wait. One principal may have half of them."
+    "Queries, digests, histories and lists at a time. Further ones wait. One user may have half of them."
   )
   package static let principalRequests = count(
     "principal-requests", .requests, 1...10_000, \.server.principalConcurrency,
     default: "processors, 4 at least",
-    "Pulls of one principal at a time, and as many pushes.")
+    "Pulls of one user at a time, and as many pushes.")
   package static let waiting = count(
     "waiting", .requests, 0...1_000_000, \.server.waiting,
-    "Waiting requests of one principal and kind. Further ones are answered 503.")
+    "Waiting requests of one user and kind. Further ones are answered 503.")
   package static let principalRate = rate(
     "principal-rate", .requests, \.server.requestsPerSecond,
-    "Requests a second of one principal, in the long run. Further ones are answered 429.")
+    "Requests a second of one user, in the long run. Further ones are answered 429.")
   package static let principalBurst = count(
     "principal-burst", .requests, 1...1_000_000, \.server.requestBurst,
-    "Requests of one principal at once, after a pause.")
+    "Requests of one user at once, after a pause.")
   package static let spaceRate = rate(
     "space-rate", .requests, \.server.spaceRequestsPerSecond,
-    "Requests a second to one space, of all principals. Further ones are answered 429.")
+    "Requests a second to one space, of all users. Further ones are answered 429.")
   package static let spaceBurst = count(
     "space-burst", .requests, 1...1_000_000, \.server.spaceRequestBurst,
     "Requests to one space at once, after a pause.")
@@ -103,10 +103,10 @@ extension ServerLimit {
     "body-size", .requests, 1 << 20...256 << 20, \.server.bodySize, "The bytes of a body, unpacked.")
   package static let unpackedSize = bytes(
     "unpacked-size", .requests, 1 << 20...16 << 30, \.server.unpackedSize,
-    "The bytes of all unpacked bodies together, half of them for one principal.")
+    "The bytes of all unpacked bodies together, half of them for one user.")
   package static let transferSize = bytes(
     "transfer-size", .requests, 8 << 20...64 << 30, \.server.transferSize,
-    "The bytes of all bodies and answers over 64K that are on their way, an eighth of them for one principal, or one larger answer. Further ones are answered 503."
+    "The bytes of all bodies and answers over 64K that are on their way, an eighth of them for one user, or one larger answer. Further ones are answered 503."
   )
   package static let operations = count(
     "operations", .requests, 1000...100_000, \.rules.operationLimit, "Operations in one request.")
@@ -199,7 +199,7 @@ extension ServerLimit {
 
   package static let readers = count(
     "readers", .storage, 1...64, \.database.readers, default: "twice the processors, 8 at least",
-    "Connections to a SQLite file for short reads. With more than --principal-requests no principal delays the others. Those for queries are separate."
+    "Connections to a SQLite file for short reads. With more than --principal-requests no user delays the others. Those for queries are separate."
   )
   package static let databaseConnections = count(
     "database-connections", .storage, 1...200, \.database.connections,

@@ -115,7 +115,7 @@ enum OpenAPIDocument {
     415: "The body's type or encoding is not taken.",
     422: "Understood and refused; `fields` names the invalid fields and the reasons.",
     428: "The record exists, so If-Match is required.",
-    429: "Too many requests or event streams of this principal; see Retry-After.",
+    429: "Too many requests or event streams of this user; see Retry-After.",
     500: "The server failed; its log has the request's id.",
     501: "This server keeps no blobs.",
     507: "The space has no room for the blob.",

@@ -31,7 +31,7 @@ enum OpenAPISchemas {
       "owner":{"type":"string","description":"Not looked at."},
       "sharing":{"$ref":"#/components/schemas/Sharing","description":"Not looked at."},
       "fields":{"$ref":"#/components/schemas/Fields"}},"additionalProperties":false},
-    "Sharing":{"type":"object","description":"Principals by name, lists by id.","properties":{
+    "Sharing":{"type":"object","description":"Users by name, lists by id.","properties":{
       "principals":{"type":"array","items":{"type":"string"}},
       "lists":{"type":"array","items":{"type":"string"}}},"additionalProperties":false},
     "SharingChange":{"type":"object","description":"Whom to let in and whom to shut out.","properties":{
@@ -39,7 +39,7 @@ enum OpenAPISchemas {
       "additionalProperties":false},
     "List":{"type":"object","required":["id","name","members","version"],"properties":{
       "id":{"type":"string"},"name":{"type":"string"},"version":{"type":"string"},
-      "members":{"type":"array","items":{"type":"string"},"description":"Names of principals."}},
+      "members":{"type":"array","items":{"type":"string"},"description":"Names of users."}},
       "additionalProperties":false},
     "ListInput":{"type":"object","required":["name"],"properties":{
       "id":{"type":"string","minLength":1,"maxLength":512,"description":"By default a new one."},
@@ -105,7 +105,7 @@ enum OpenAPISchemas {
       "reset":{"type":"boolean","description":"This page starts a complete snapshot of the scope."},
       "otherHistory":{"type":"boolean","description":"The cursor is of another history than the server's."},
       "changes":{"type":"array","items":{"$ref":"#/components/schemas/Record"}},
-      "types":{"type":"array","items":{"type":"string"},"description":"Types of which the principal sees other records than when the cursor was given out. What a device has of one that it declares is to be asked for anew."},
+      "types":{"type":"array","items":{"type":"string"},"description":"Types of which the user sees other records than when the cursor was given out. What a device has of one that it declares is to be asked for anew."},
       "outOfScope":{"type":"array","items":{"type":"object","required":["type","id"],"properties":{
         "type":{"type":"string"},"id":{"type":"string"}}}}},"additionalProperties":false},
     "SyncResponse":{"type":"object","required":["serverTime","outcomes","pages"],"properties":{

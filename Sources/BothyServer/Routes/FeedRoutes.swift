@@ -51,7 +51,7 @@ extension ServerServices {
   private func checkBackEnd(_ call: ServerContext) throws {
     if let feedGroup, !asksForTokens || call.user.groups.contains(feedGroup) { return }
     throw HTTPFailure(
-      .forbidden, "forbidden", "The feed is for back ends: principals of the group that the server names.",
+      .forbidden, "forbidden", "The feed is for back ends: users of the group that the server names.",
       reason: "feed")
   }
 

@@ -8,7 +8,7 @@ extension ServerServices {
     [
       Route(
         method: .post, pattern: "/v1/spaces/{space}/records/{type}/{id}/share", operation: "shareRecord",
-        summary: "Lets principals and the caller's own lists see the record, or shuts them out.",
+        summary: "Lets users and the caller's own lists see the record, or shuts them out.",
         parameters: [.ifMatch], body: .init(schema: "SharingChange"),
         answers: [.init(status: 200, about: "The record as it is now.", schema: "Record", headers: ["ETag"])],
         problems: [409, 410, 412, 422], handle: share)

@@ -29,7 +29,7 @@ public struct SyncStatus: Sendable, Hashable {
   /// The present phase.
   package var phase: Phase = .stopped
   /// The network, as last reported by the monitor that was given to `run()`.
-  package var network: SyncStatus.NetworkState = .unknown
+  package var network: NetworkState = .unknown
   /// The number of records with changes that the server doesn't have yet, drafts and rejected ones included.
   ///
   /// Several changes of a record count once. 0 also if the file can't be read.
@@ -58,7 +58,7 @@ public struct SyncStatus: Sendable, Hashable {
   package init() {}
 
   /// The presence of a network, as last reported by the monitor; `.unknown` without a monitor.
-  package var reachability: SyncStatus.NetworkStatus { network.status }
+  package var reachability: NetworkStatus { network.status }
   /// The scopes that are being synced.
   package internal(set) var syncing: [SyncScope] = []
 

@@ -129,7 +129,7 @@ struct OperationIdentityTests {
     }
     #expect(rejection.code == "forbidden")
     guard case .duplicate(_, _, .some) = try await verdict(service, ann, insert("private")) else {
-      Issue.record("the principal itself is told again")
+      Issue.record("the user itself is told again")
       return
     }
   }

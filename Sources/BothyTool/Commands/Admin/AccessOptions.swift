@@ -32,9 +32,9 @@ struct AccessOptions: ParsableArguments {
   @Option(help: ArgumentHelp("What the claim iss has to be.", valueName: "text")) var jwtIssuer: String?
   @Option(help: ArgumentHelp("What the claim aud has to hold.", valueName: "text")) var jwtAudience: String?
   @Option(
-    help: ArgumentHelp("The claim that names the principal; dots lead into objects.", valueName: "claim"))
+    help: ArgumentHelp("The claim that names the user; dots lead into objects.", valueName: "claim"))
   var jwtPrincipal = "sub"
-  @Option(help: ArgumentHelp("The claim with the principal's groups.", valueName: "claim"))
+  @Option(help: ArgumentHelp("The claim with the user's groups.", valueName: "claim"))
   var jwtGroups = "groups"
   @Option(
     help: ArgumentHelp(

@@ -7,7 +7,7 @@ import Foundation
 struct BackEndOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Principals of this group may read the feed: all changes and records of the spaces that their tokens open, "
+      "Users of this group may read the feed: all changes and records of the spaces that their tokens open, "
         + "whatever the permissions say.", valueName: "name"))
   var feedGroup: String?
   @Option(

@@ -46,7 +46,7 @@ struct CreateTokenCommand: AsyncParsableCommand {
     help: ArgumentHelp("A space that it opens, or * for all; may be repeated.", valueName: "name"))
   var space: [String] = []
   @Option(
-    parsing: .singleValue, help: ArgumentHelp("A group of the principal; may be repeated.", valueName: "name")
+    parsing: .singleValue, help: ArgumentHelp("A group of the user; may be repeated.", valueName: "name")
   )
   var group: [String] = []
   @Option(help: ArgumentHelp("How long it is valid, such as 90d; by default for ever.", valueName: "time"))

@@ -6,7 +6,7 @@ import BothySync
 struct ShareCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "share",
-    abstract: "Shares a record with principals and lists; the server is told at the next sync.",
+    abstract: "Shares a record with users and lists; the server is told at the next sync.",
     discussion: """
       Without --with and --list it shows the record's audience. The type's permissions
       on the server say what sharing opens.
@@ -19,7 +19,7 @@ struct ShareCommand: AsyncParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @Argument(help: "The type of the record.") var type: String
   @Argument(help: "The id of the record.") var id: String
-  @Option(parsing: .upToNextOption, help: ArgumentHelp("Names of principals.", valueName: "principal"))
+  @Option(parsing: .upToNextOption, help: ArgumentHelp("Names of users.", valueName: "principal"))
   var with: [String] = []
   @Option(
     parsing: .upToNextOption,

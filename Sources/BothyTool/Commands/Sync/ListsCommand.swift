@@ -6,7 +6,7 @@ import BothySync
 struct ListsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lists",
-    abstract: "Shows, saves and deletes lists of principals that records can be shared with.",
+    abstract: "Shows, saves and deletes lists of users that records can be shared with.",
     discussion: """
       Lists are written on the server only: without it, saving and deleting fail and
       nothing is queued.
@@ -51,7 +51,7 @@ struct SaveListCommand: AsyncParsableCommand {
   @Argument(help: "The list's name.") var name: String
   @Option(help: ArgumentHelp("The list's id; by default found by the name, else new.", valueName: "id"))
   var id: String?
-  @Option(parsing: .upToNextOption, help: ArgumentHelp("Names of principals.", valueName: "principal"))
+  @Option(parsing: .upToNextOption, help: ArgumentHelp("Names of users.", valueName: "principal"))
   var members: [String] = []
   @OptionGroup var output: OutputOptions
 
