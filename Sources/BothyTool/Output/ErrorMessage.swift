@@ -23,8 +23,7 @@ struct ErrorMessage {
 
   /// Returns the text of an error of these modules, which is a sentence. Quotes any other.
   private static func sentence(ofOther error: any Error) -> String {
-    let isOurs = String(reflecting: type(of: error)).hasPrefix("Bothy")
-    if isOurs, let sentence = error as? any CustomStringConvertible { return sentence.description }
+    if String(reflecting: type(of: error)).hasPrefix("Bothy") { return "\(error)" }
     return "The command ended for a reason without a message. Please report it with this text: \(error)"
   }
 
