@@ -180,32 +180,3 @@ extension Resource where Value: Decodable {
     }
   }
 }
-
-/// A value and the bytes it was decoded from.
-///
-/// Both are of one response, also if a newer one has come since.
-public struct ResourceValue<Value: Sendable>: Sendable {
-  /// The decoded value, shared by all readers of these bytes.
-  public let value: Value
-  /// The bytes, with their origin and metadata. `resource.age` is in milliseconds.
-  public let resource: CachedResource
-
-  /// True if a request to the server isn't needed, because the entry is fresh.
-  ///
-  /// False means that the value may be outdated, and `resource.staleReason` says why it was returned.
-  public var isFresh: Bool { resource.isFresh }
-}
-
-/// The result of an update.
-///
-/// A failed update has none: `Resource.updateIfNeeded` throws.
-public enum ResourceUpdate: String, Sendable, Hashable {
-  /// The stored value is fresh, so the cache sent no request.
-  case notNeeded
-  /// The server confirmed the stored value, with a 304 or with equal bytes. It is fresh again.
-  case confirmed
-  /// The server sent other bytes, or said that the resource no longer exists.
-  ///
-  /// They are stored, unless the server forbids it or the disk has no room. They are in memory in the latter case.
-  case changed
-}

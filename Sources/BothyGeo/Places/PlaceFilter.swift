@@ -1,5 +1,3 @@
-public import BothyStore
-
 /// A selection of features by layer, category and name.
 ///
 /// ```swift
@@ -47,42 +45,4 @@ public struct PlaceFilter: Sendable, Hashable {
     layers.contains(layer) && (includesUnnamed || isNamed)
       && (categories.map { $0.contains(category) } ?? (category != .entrance))
   }
-}
-
-/// A feature with its distance from the position of the query.
-///
-/// A plain value, which stays valid when its tile is replaced or deleted.
-public struct NearbyPlace: Sendable, Hashable {
-  /// The feature, in the version of the tile that was received last.
-  ///
-  /// Of a shape that vector tiles cut, it is the nearest piece.
-  public let feature: TileFeature
-  /// The metres to the closest point of the shape or the closest entrance, whichever is nearer; 0 within an area.
-  public let distance: Double
-  /// The closest entrance, or `nil` if none is known. Only buildings that are drawn as an area have entrances.
-  public let entrance: Coordinate?
-
-  /// Orders by distance, then by identity, so that the order is deterministic.
-  static func precedes(_ left: NearbyPlace, _ right: NearbyPlace) -> Bool {
-    left.distance == right.distance
-      ? left.feature.identity < right.feature.identity : left.distance < right.distance
-  }
-}
-
-/// The identity that versions of one feature share.
-///
-/// Besides layer and id, it has the main key and the kind of extent, as one node may be both a shop and an entrance.
-struct PlaceIdentity: Hashable, Comparable {
-  var key: FeatureKey
-  var type: String
-  var extent: Geometry.Extent
-
-  static func < (left: PlaceIdentity, right: PlaceIdentity) -> Bool {
-    if left.key != right.key { return left.key < right.key }
-    return (left.type, left.extent.rawValue) < (right.type, right.extent.rawValue)
-  }
-}
-
-extension TileFeature {
-  var identity: PlaceIdentity { PlaceIdentity(key: key, type: type, extent: geometry.extent) }
 }
