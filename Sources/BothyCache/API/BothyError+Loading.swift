@@ -18,7 +18,7 @@ extension BothyError {
   }
 
   /// Translates a response that isn't usable for readers.
-  init(_ failure: AnswerFailure, _ key: ResourceKey) {
+  init(_ failure: ResponseError, _ key: ResourceKey) {
     let wait = failure.retryAfter.map { Duration.milliseconds($0) }
     if let mismatch = failure.mismatch {
       self.init(mismatch, failure.status, wait, key)

@@ -3,7 +3,7 @@ package import Foundation
 public import HTTPTypes
 
 /// A response that is about to be stored.
-package struct Admission: Sendable {
+package struct ReplacementCandidate: Sendable {
   package var key: ResourceKey
   package var status: Int
   package var fields: HTTPFields
@@ -55,7 +55,7 @@ public struct ReadOptions: Sendable {
   ///
   /// False rejects the response as unexpected content. It may wait for other requests. A read that joins another read's
   /// request accepts what that read admits.
-  package var admits: (@Sendable (Admission) async -> Bool)?
+  package var admits: (@Sendable (ReplacementCandidate) async -> Bool)?
   /// The metadata of bytes that the caller has itself, from an earlier read. The cache may have lost them.
   ///
   /// Without a stored entry, its validators make the request conditional. If the server confirms the bytes, the result

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Requests to the server: one for all simultaneous readers, and the effect of its response on the stored entry.
 extension ResourceCache {
   /// The key by which readers share a request. The type to which a reader decodes the bytes isn't part of it.
-  struct FlightKey: Hashable, Sendable {
+  struct CoalescingKey: Hashable, Sendable {
     var key: ResourceKey
     var fields: HTTPFields
     /// The conditions for bytes that the readers have themselves, to whom a 304 suffices.
@@ -35,16 +35,16 @@ extension ResourceCache {
     }
     let key = demand.key
     let conditions = demand.options.held.map { Validation.fields(for: $0) } ?? [:]
-    let name = FlightKey(key: key, fields: demand.options.fields, conditions: conditions)
+    let name = CoalescingKey(key: key, fields: demand.options.fields, conditions: conditions)
     let reader = readers.enter(name, demand.options.typed)
     defer { readers.leave(name, reader) }
     let outcome: FetchOutcome
     do throws(LoadFailure) {
-      outcome = try await flights.value(
+      outcome = try await coalescer.value(
         for: name, priority: demand.options.priority, progress: demand.options.progress,
         joined: { [board] in board.count(key.source) { $0.coalesced += 1 } }
-      ) { flight async throws(LoadFailure) in
-        try await self.load(demand, fetcher, flight)
+      ) { inFlight async throws(LoadFailure) in
+        try await self.load(demand, fetcher, inFlight)
       }
     } catch {
       throw BothyError(error, key)
@@ -66,16 +66,16 @@ extension ResourceCache {
 
   /// Loads the resource for one in-flight request.
   private func load(
-    _ demand: Demand, _ fetcher: Fetcher, _ flight: InFlightRequest
+    _ demand: Demand, _ fetcher: Fetcher, _ inFlight: InFlightRequest
   ) async throws(LoadFailure) -> FetchOutcome {
     let key = demand.key
     hub.send(.requested(key))
     do throws(LoadFailure) {
-      let outcome = try await exchange(demand, fetcher, flight)
+      let outcome = try await exchange(demand, fetcher, inFlight)
       switch outcome {
       case .failed(let error): noteFailure(key, error)
       case .resource(var resource, let isNew) where resource.notStored != nil:
-        resource.request = flight
+        resource.request = inFlight
         return .resource(resource, isNew: isNew)
       case .resource: break
       }
@@ -96,7 +96,7 @@ extension ResourceCache {
   }
 
   private func exchange(
-    _ demand: Demand, _ fetcher: Fetcher, _ flight: InFlightRequest
+    _ demand: Demand, _ fetcher: Fetcher, _ inFlight: InFlightRequest
   ) async throws(LoadFailure) -> FetchOutcome {
     var demand = demand
     while true {
@@ -107,8 +107,8 @@ extension ResourceCache {
       let held = stored == nil ? demand.options.held : nil
       let conditions = (stored?.entry.metadata ?? held).map { Validation.fields(for: $0) } ?? [:]
       for field in conditions { fields[field.name] = field.value }
-      let fetched = try await demand.fetched(demand.order(fields), by: fetcher, for: flight)
-      var answer = Answer(
+      let fetched = try await demand.fetched(demand.order(fields), by: fetcher, for: inFlight)
+      var answer = ReceivedResponse(
         request: demand.requestFields, status: fetched.status, fields: fetched.fields, body: fetched.body,
         requestedAt: fetched.requestedAt, receivedAt: fetched.receivedAt)
       answer.wasCoded = fetched.wasCoded
@@ -141,7 +141,9 @@ extension ResourceCache {
   }
 
   /// Returns the outcome of a 304 that confirms the bytes of the caller, or `nil` for another response.
-  private func confirmation(of held: EntryMetadata, by answer: Answer, _ demand: Demand) -> FetchOutcome? {
+  private func confirmation(of held: EntryMetadata, by answer: ReceivedResponse, _ demand: Demand)
+    -> FetchOutcome?
+  {
     guard AnswerKind(status: answer.status) == .notModified,
       var renewed = Validation.renewed(
         held, by: answer.fields, requestedAt: answer.requestedAt, receivedAt: answer.receivedAt,
@@ -160,7 +162,7 @@ extension ResourceCache {
   ///
   /// Checks the pin only if it makes a difference.
   private func objection(
-    to answer: FetchedAnswer, _ known: StoredEntry?, _ demand: Demand
+    to answer: FetchedResponse, _ known: StoredEntry?, _ demand: Demand
   ) async -> (ContentMismatch?, stored: StoredEntry?, isPinned: Bool) {
     guard AnswerKind(status: answer.status) != .notModified else { return (nil, known, false) }
     var stored = known
@@ -182,16 +184,16 @@ extension ResourceCache {
 
   /// Returns a failure if the caller's `admits` rejects the response, else `nil`.
   private func refusal(
-    of answer: Answer, _ url: String, _ stored: StoredEntry?, _ demand: Demand
-  ) async -> AnswerFailure? {
+    of answer: ReceivedResponse, _ url: String, _ stored: StoredEntry?, _ demand: Demand
+  ) async -> ResponseError? {
     guard let admits = demand.options.admits,
       [.body, .negative].contains(AnswerKind(status: answer.status))
     else { return nil }
-    let admission = Admission(
+    let candidate = ReplacementCandidate(
       key: demand.key, status: answer.status, fields: answer.fields, body: answer.body, stored: stored?.entry,
       strangeHost: ReplacementRule.strangeHost(url, demand.order([:]).urls))
-    if await admits(admission) { return nil }
-    return AnswerFailure(status: answer.status, isTransient: false, mismatch: .bytes)
+    if await admits(candidate) { return nil }
+    return ResponseError(status: answer.status, isTransient: false, mismatch: .bytes)
   }
 
   /// Returns the entry that a conditional request compares with: the one stored for this request, with its bytes.
@@ -222,7 +224,7 @@ extension ResourceCache {
   }
 
   private func apply(
-    _ judgement: ResponseEvaluator, of answer: Answer, stored: StoredEntry?, _ demand: Demand,
+    _ judgement: ResponseEvaluator, of answer: ReceivedResponse, stored: StoredEntry?, _ demand: Demand,
     _ ticket: InvalidationTracker.Ticket
   ) async -> FetchOutcome {
     let key = demand.key
@@ -232,7 +234,7 @@ extension ResourceCache {
       let isNegative = AnswerKind.isNegative(metadata.status)
       let body = isNegative && !demand.rule.keepsEveryStatus ? Data() : answer.body
       board.count(key.source) { $0.bytesLoaded += Int64(body.count) }
-      let types = isNegative ? [] : readers.types(FlightKey(key: key, fields: demand.options.fields))
+      let types = isNegative ? [] : readers.types(CoalescingKey(key: key, fields: demand.options.fields))
       let bare = StoredEntry(CacheEntry(metadata: metadata, body: body))
       do {
         let typed = try reading(bare, key, as: types)

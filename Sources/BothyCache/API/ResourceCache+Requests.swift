@@ -15,7 +15,7 @@ extension ResourceCache {
     var order = demand.order(demand.requestFields)
     order.method = method
     order.body = body
-    let answer: FetchedAnswer
+    let answer: FetchedResponse
     do throws(LoadFailure) { answer = try await fetcher.fetch(order, for: InFlightRequest(.urgent)) } catch {
       throw BothyError(error, key)
     }
@@ -40,8 +40,8 @@ extension ResourceCache {
   /// The caller knows that it is one. It isn't stored if the source's rule or expectation is against it, or if the
   /// resource is removed while it comes. Returns the response, and throws the errors of `receiving`.
   package func keep<Failure: Error>(
-    _ key: ResourceKey, receiving: () async throws(Failure) -> Answer
-  ) async throws(Failure) -> Answer {
+    _ key: ResourceKey, receiving: () async throws(Failure) -> ReceivedResponse
+  ) async throws(Failure) -> ReceivedResponse {
     let ticket = generations.begin()
     defer { generations.end(ticket) }
     let answer = try await receiving()

@@ -36,8 +36,8 @@ public final class ResourceCache: Sendable {
   let disk: DiskQueue?
   let bundled: BundleQueue
   let fetcher: Fetcher?
-  let flights = RequestCoalescer<FlightKey, FetchOutcome>()
-  let readers = WaitingReaders<FlightKey>()
+  let coalescer = RequestCoalescer<CoalescingKey, FetchOutcome>()
+  let readers = WaitingReaders<CoalescingKey>()
   /// The removals, after which loads that began before store nothing.
   let generations = InvalidationTracker()
   /// The replacements, after which look-ups that began before put nothing into memory.

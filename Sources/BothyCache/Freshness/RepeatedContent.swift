@@ -23,7 +23,7 @@ package enum RepeatedContent: Sendable, Hashable {
   }
 }
 
-extension Admission {
+extension ReplacementCandidate {
   /// The meaning of this content if several resources have it.
   package var repeated: RepeatedContent { RepeatedContent(fields, body) }
 }

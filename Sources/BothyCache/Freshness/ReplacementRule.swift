@@ -50,14 +50,14 @@ struct ReplacementRule: Sendable {
   }
 
   /// True if the decision depends on whether the stored entry is pinned.
-  static func needsPin(_ answer: FetchedAnswer) -> Bool {
+  static func needsPin(_ answer: FetchedResponse) -> Bool {
     let control = CacheControl(answer.fields)
     return answer.body.isEmpty || answer.endsByClosing || AnswerKind(status: answer.status) != .body
       || control.noStore || control.isPrivate
   }
 
   /// True if the decision about a first picture depends on what is stored beside it.
-  func needsNeighbor(_ answer: FetchedAnswer) -> Bool {
+  func needsNeighbor(_ answer: FetchedResponse) -> Bool {
     guard isTile, stored == nil, expectation == nil, let picture = PictureForm(answer.body) else {
       return false
     }
@@ -65,7 +65,7 @@ struct ReplacementRule: Sendable {
   }
 
   /// Returns the reason why a response may not replace the stored entry, or `nil` if it may.
-  func objection(to answer: FetchedAnswer, asked urls: [String]) -> ContentMismatch? {
+  func objection(to answer: FetchedResponse, asked urls: [String]) -> ContentMismatch? {
     guard AnswerKind(status: answer.status) == .body else {
       return stored != nil && isPinned && !letsGo ? .gone : nil
     }
@@ -84,7 +84,7 @@ struct ReplacementRule: Sendable {
     expectation.map { $0.mediaTypes.isEmpty && $0.beginnings.isEmpty && $0.allowsEmpty } ?? false
   }
 
-  private func wrongContent(_ answer: FetchedAnswer) -> ContentMismatch? {
+  private func wrongContent(_ answer: FetchedResponse) -> ContentMismatch? {
     if answer.body.isEmpty { return wrongEmptiness(answer) }
     if takesAll { return nil }
     let kind = ContentKind(answer.fields, answer.body)
@@ -110,7 +110,7 @@ struct ReplacementRule: Sendable {
   }
 
   /// Checks an empty body. It is valid for a vector tile without layers, and for resources that are not tiles.
-  private func wrongEmptiness(_ answer: FetchedAnswer) -> ContentMismatch? {
+  private func wrongEmptiness(_ answer: FetchedResponse) -> ContentMismatch? {
     if stored != nil, isPinned, !letsGo { return .gone }
     if takesAll { return nil }
     if stored != nil, let type = ContentKind.mediaType(answer.fields), ContentKind.pageTypes.contains(type) {
@@ -172,14 +172,14 @@ struct ReplacementRule: Sendable {
     return endings.contains(ending(of: path))
   }
 
-  private static func named(_ answer: FetchedAnswer) -> ContentMismatch {
+  private static func named(_ answer: FetchedResponse) -> ContentMismatch {
     ContentKind.mediaType(answer.fields).map { .mediaType($0) } ?? .bytes
   }
 
   // MARK: ends and ways
 
   /// True if the content itself shows that it is complete.
-  private func isWhole(_ answer: FetchedAnswer) -> Bool {
+  private func isWhole(_ answer: FetchedResponse) -> Bool {
     if answer.body.isEmpty { return true }
     if let picture = PictureForm(answer.body) { return picture.isWhole(answer.body) }
     switch ContentKind(answer.fields, answer.body) {

@@ -1,51 +1,6 @@
 import BothyCore
-package import Foundation
+import Foundation
 package import HTTPTypes
-
-/// A complete response, with the request that brought it.
-package struct Answer: Sendable {
-  package var method: HTTPRequest.Method
-  package var request: HTTPFields
-  package var status: Int
-  package var fields: HTTPFields
-  package var body: Data
-  package var requestedAt: Int64
-  package var receivedAt: Int64
-  /// True if the network stack has undone a content coding of the body.
-  package var wasCoded = false
-
-  package init(
-    method: HTTPRequest.Method = .get, request: HTTPFields, status: Int, fields: HTTPFields, body: Data,
-    requestedAt: Int64, receivedAt: Int64
-  ) {
-    self.method = method
-    self.request = request
-    self.status = status
-    self.fields = fields
-    self.body = body
-    self.requestedAt = requestedAt
-    self.receivedAt = receivedAt
-  }
-}
-
-/// A response that isn't usable. The stored entry and its times do not change.
-package struct AnswerFailure: Sendable, Hashable {
-  /// The status of the response. It may be 200 if only the content is unexpected.
-  package var status: Int
-  /// True if another request may succeed.
-  package var isTransient: Bool
-  /// The pause that the server demands by `Retry-After`, in milliseconds.
-  package var retryAfter: Int64?
-  /// The difference between the content and the source's expectation.
-  package var mismatch: ContentMismatch?
-
-  package init(status: Int, isTransient: Bool, retryAfter: Int64? = nil, mismatch: ContentMismatch? = nil) {
-    self.status = status
-    self.isTransient = isTransient
-    self.retryAfter = retryAfter
-    self.mismatch = mismatch
-  }
-}
 
 /// The effect of a response on the stored entry, as a pure decision.
 package enum ResponseEvaluator: Sendable, Hashable {
@@ -61,7 +16,7 @@ package enum ResponseEvaluator: Sendable, Hashable {
   /// A good response that must not be stored. If `dropsStored` is true, the outdated entry is removed.
   case handOut(EntryMetadata, NotStoredReason, dropsStored: Bool)
   /// The response isn't usable, and the stored entry stays. It may be returned in place of the response.
-  case fail(AnswerFailure)
+  case fail(ResponseError)
 
   /// Decides on the effect of a response.
   /// - Parameters:
@@ -75,7 +30,8 @@ package enum ResponseEvaluator: Sendable, Hashable {
   ///     failure even under a rule that keeps every status (RFC 5861 §4).
   ///   - decodes: true if the transport has undone content codings.
   package init(
-    of answer: Answer, stored: EntryMetadata?, rule: FreshnessRule, expectation: ContentExpectation? = nil,
+    of answer: ReceivedResponse, stored: EntryMetadata?, rule: FreshnessRule,
+    expectation: ContentExpectation? = nil,
     objection: ContentMismatch? = nil, isPinned: Bool = false, expiresAt: Int64? = nil,
     isStoredUsable: Bool = false, decodes: Bool = true
   ) {
@@ -90,7 +46,7 @@ package enum ResponseEvaluator: Sendable, Hashable {
         && !(isStoredUsable && AnswerKind.isServerError(answer.status)))
     guard isEntry else {
       self = .fail(
-        AnswerFailure(
+        ResponseError(
           status: answer.status, isTransient: kind == .retry || kind == .interim,
           retryAfter: RetryAfter.milliseconds(answer.fields, at: answer.receivedAt)))
       return
@@ -99,7 +55,7 @@ package enum ResponseEvaluator: Sendable, Hashable {
       kind == .body ? expectation?.mismatch(fields: answer.fields, body: answer.body) ?? objection : objection
     if let mismatch = unexpected {
       let isTransient = mismatch == .empty || mismatch == .cut
-      self = .fail(AnswerFailure(status: answer.status, isTransient: isTransient, mismatch: mismatch))
+      self = .fail(ResponseError(status: answer.status, isTransient: isTransient, mismatch: mismatch))
       return
     }
     let entry = Self.entry(answer, rule, expiresAt, decodes)
@@ -116,7 +72,7 @@ package enum ResponseEvaluator: Sendable, Hashable {
   }
 
   private static func confirmation(
-    _ answer: Answer, _ stored: EntryMetadata?, _ rule: FreshnessRule, _ expiresAt: Int64?
+    _ answer: ReceivedResponse, _ stored: EntryMetadata?, _ rule: FreshnessRule, _ expiresAt: Int64?
   ) -> ResponseEvaluator {
     let renewed = stored.flatMap {
       Validation.renewed(
@@ -131,7 +87,7 @@ package enum ResponseEvaluator: Sendable, Hashable {
   }
 
   private static func entry(
-    _ answer: Answer, _ rule: FreshnessRule, _ expiresAt: Int64?, _ decodes: Bool
+    _ answer: ReceivedResponse, _ rule: FreshnessRule, _ expiresAt: Int64?, _ decodes: Bool
   ) -> EntryMetadata {
     var metadata = EntryMetadata(
       status: answer.status, fields: Storability.storable(answer.fields, decodes: decodes),

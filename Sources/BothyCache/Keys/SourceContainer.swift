@@ -16,8 +16,8 @@ package protocol SourceContainer: Sendable {
   ///
   /// - Parameter order: the request for the resource. Its limits apply to requests for parts of the file.
   func fetch(
-    _ key: ResourceKey, _ order: FetchOrder, by fetcher: Fetcher, for flight: InFlightRequest
-  ) async throws(LoadFailure) -> FetchedAnswer
+    _ key: ResourceKey, _ order: FetchOrder, by fetcher: Fetcher, for inFlight: InFlightRequest
+  ) async throws(LoadFailure) -> FetchedResponse
 
   /// Announces resources that are about to be read, so that near ones are read together. Sends no request itself.
   func expect(_ keys: [ResourceKey])
@@ -38,9 +38,9 @@ extension ResourceCache {
 extension ResourceCache.Demand {
   /// Returns the response for this demand, from the source's container if it has one.
   func fetched(
-    _ order: FetchOrder, by fetcher: Fetcher, for flight: InFlightRequest
-  ) async throws(LoadFailure) -> FetchedAnswer {
-    guard let container = source.container else { return try await fetcher.fetch(order, for: flight) }
-    return try await container.fetch(key, order, by: fetcher, for: flight)
+    _ order: FetchOrder, by fetcher: Fetcher, for inFlight: InFlightRequest
+  ) async throws(LoadFailure) -> FetchedResponse {
+    guard let container = source.container else { return try await fetcher.fetch(order, for: inFlight) }
+    return try await container.fetch(key, order, by: fetcher, for: inFlight)
   }
 }

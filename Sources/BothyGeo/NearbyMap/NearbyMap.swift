@@ -30,8 +30,8 @@ public actor NearbyMap {
   private var untold: Set<Tile> = []
   var required: [String: Set<Tile>] = [:]
   private var pinned: Set<Tile>?
-  private var flights: [Tile: (number: Int, task: Task<TileOutcome, Never>)] = [:]
-  private var flightNumber = 0
+  private var loads: [Tile: (number: Int, task: Task<TileOutcome, Never>)] = [:]
+  private var loadNumber = 0
   /// The tiles that running refreshes and fetches need, by their numbers.
   var covers: [Int: [Tile]] = [:]
   var coverNumber = 0
@@ -217,8 +217,8 @@ public actor NearbyMap {
   public func clear() async throws -> TileSetReport {
     let places = places
     try await loading.run { try places.clear() }
-    for flight in flights.values { flight.task.cancel() }
-    flights = [:]
+    for startLoad in loads.values { startLoad.task.cancel() }
+    loads = [:]
     try await loading.cache.remove(before: .distantFuture, source: loading.source.id)
     return try await refresh()
   }
@@ -253,8 +253,8 @@ public actor NearbyMap {
     isClosed = true
     recovery?.cancel()
     holding?.cancel()
-    for flight in flights.values { flight.task.cancel() }
-    flights = [:]
+    for startLoad in loads.values { startLoad.task.cancel() }
+    loads = [:]
     places.keep([], for: ObjectIdentifier(self))
     changed.finish()
     stated.finish()
@@ -301,7 +301,7 @@ extension NearbyMap {
       way.isHeld = held[tile] != nil && !way.isOtherwise
       way.waitsForHost = waitsForHost
       way.hasNetwork = hasNetwork
-      return (tile, flight(tile, way))
+      return (tile, startLoad(tile, way))
     }
     for (tile, task) in tasks {
       report.note(tile, await task.value, isHeld: held[tile] != nil)
@@ -310,24 +310,24 @@ extension NearbyMap {
   }
 
   /// Returns the running load of a tile, or starts one.
-  private func flight(_ tile: Tile, _ way: TileLoading.Way) -> Task<TileOutcome, Never> {
-    if let known = flights[tile] { return known.task }
-    flightNumber += 1
-    let number = flightNumber
+  private func startLoad(_ tile: Tile, _ way: TileLoading.Way) -> Task<TileOutcome, Never> {
+    if let known = loads[tile] { return known.task }
+    loadNumber += 1
+    let number = loadNumber
     let loading = loading
     let task = Task {
       let outcome = await loading.load(tile, way)
       self.land(tile, number, outcome)
       return outcome
     }
-    flights[tile] = (number, task)
+    loads[tile] = (number, task)
     return task
   }
 
   private func land(_ tile: Tile, _ number: Int, _ outcome: TileOutcome) {
     // A new tile is reported when it is shown, which may have happened before.
     if case .loaded(isNew: false) = outcome { untold.insert(tile) }
-    if flights[tile]?.number == number { flights[tile] = nil }
+    if loads[tile]?.number == number { loads[tile] = nil }
   }
 
   /// Shows the available tiles of a plan and reports the changes, unless a later position was processed.

@@ -70,10 +70,10 @@ struct TileLoading: Sendable {
       // Content that isn't a tile never replaces one in the cache, so that its validator is available for the next
       // attempt.
       let decoder = places.decoder
-      options.admits = { admission in
+      options.admits = { candidate in
         do {
-          if !admission.isNegative {
-            _ = try decoder.features(in: admission.body, of: tile, categories: categories)
+          if !candidate.isNegative {
+            _ = try decoder.features(in: candidate.body, of: tile, categories: categories)
           }
           return true
         } catch {

@@ -52,16 +52,16 @@ final class ReplacementWatch: Sendable {
   }
 
   /// Returns true if the response may become the tile.
-  func admits(_ admission: Admission) async -> Bool {
-    guard let old = admission.stored, !AnswerKind.isNegative(old.metadata.status), !old.body.isEmpty else {
-      return await admitsFirst(admission)
+  func admits(_ candidate: ReplacementCandidate) async -> Bool {
+    guard let old = candidate.stored, !AnswerKind.isNegative(old.metadata.status), !old.body.isEmpty else {
+      return await admitsFirst(candidate)
     }
-    let isNothing = admission.isNegative || admission.body.isEmpty
+    let isNothing = candidate.isNegative || candidate.body.isEmpty
     if isNothing, removesGone { return true }
-    if !isNothing, old.body == admission.body { return !isTripped }
+    if !isNothing, old.body == candidate.body { return !isTripped }
     return state.withLock { state in
       if state.reason != nil { return false }
-      let body = isNothing ? nil : admission.body
+      let body = isNothing ? nil : candidate.body
       if state.body != body { (state.body, state.replaced) = (body, []) }
       state.replaced.insert(StoredDigest(of: old.body))
       // A tile that the server reports as gone stays: only later does it show that many have this response.
@@ -75,10 +75,10 @@ final class ReplacementWatch: Sendable {
   }
 
   /// Returns true if the response may become a tile that isn't stored.
-  private func admitsFirst(_ admission: Admission) async -> Bool {
-    if isTripped || admission.strangeHost != nil { return false }
-    guard !admission.isNegative, !admission.body.isEmpty, let most = most(admission) else { return true }
-    let first = First(content: StoredDigest(of: admission.body), key: admission.key)
+  private func admitsFirst(_ candidate: ReplacementCandidate) async -> Bool {
+    if isTripped || candidate.strangeHost != nil { return false }
+    guard !candidate.isNegative, !candidate.body.isEmpty, let most = most(candidate) else { return true }
+    let first = First(content: StoredDigest(of: candidate.body), key: candidate.key)
     guard let examination = state.withLock({ examination(of: first, after: most, &$0) }) else { return true }
     let isForeign = await examination.value
     return state.withLock { state in
@@ -90,8 +90,8 @@ final class ReplacementWatch: Sendable {
   }
 
   /// Returns the number of resources that may have this first content without an examination, or `nil` for any number.
-  private func most(_ admission: Admission) -> Int? {
-    switch admission.repeated {
+  private func most(_ candidate: ReplacementCandidate) -> Int? {
+    switch candidate.repeated {
     case .usual: nil
     case .strange: 1
     case .unknown: limit - 1

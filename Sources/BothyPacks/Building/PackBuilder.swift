@@ -15,7 +15,7 @@ internal import GRDB
 ///
 /// Equal rows in equal order give equal bytes: pages have one size, and files have no times and no free space.
 public struct PackBuilder: Sendable {
-  /// The name of the pack. A shelf accepts other versions with this name, and no other pack.
+  /// The name of the pack. A `PackStore` accepts other versions with this name, and no other pack.
   ///
   /// An empty name is refused by `build`.
   public var name: String

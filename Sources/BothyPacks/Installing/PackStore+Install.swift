@@ -10,11 +10,11 @@ extension PackStore {
   /// file, and the expected types. Then forces everything to the disk and replaces one link. If interrupted at any
   /// moment, either the old or the new version is installed.
   ///
-  /// Takes the lock of the shelf, which one installation of all processes has at a time. Runs off the caller's actor.
+  /// Takes the lock of the store, which one installation of all processes has at a time. Runs off the caller's actor.
   /// Needs the pack's size on disk.
   ///
   /// - Parameters:
-  ///   - schema: types that the pack must have besides those that the shelf expects.
+  ///   - schema: types that the pack must have besides those that the store expects.
   ///   - progress: called with the numbers of available and of all files.
   /// - Throws: `BothyError`. The installed version is then unchanged.
   ///   - `.notFound`, `corruptManifest`, `unsafeName` or `.newerFile` for a folder without a manifest that can be
@@ -51,7 +51,7 @@ extension PackStore {
     _ supply: some PackSource, _ schema: StoreSchema?, _ progress: (Int, Int) -> Void
   ) async throws -> PackInstallation {
     try versions.prepare()
-    let lock = try ShelfLock(versions.root)
+    let lock = try InstallationLock(versions.root)
     defer { withExtendedLifetime(lock) {} }
     versions.clean()
     let manifest = try await supply.manifest()

@@ -6,10 +6,10 @@ internal import Synchronization
 /// readers.
 ///
 /// ```swift
-/// let shelf = PackStore(
+/// let packs = PackStore(
 ///   at: folder, bundled: Bundle.main.url(forResource: "times", withExtension: "pack"), expecting: [PrayerTime.self])
-/// let times = try await shelf.pack().fetch(PrayerTime.where { $0.city == "Kuwait City" })
-/// try await shelf.install(from: source, through: cache)
+/// let times = try await packs.pack().fetch(PrayerTime.where { $0.city == "Kuwait City" })
+/// try await packs.install(from: source, through: cache)
 /// ```
 ///
 /// Call `pack()` each time: it returns the same object until a newer version is installed. Readers of the old version
@@ -22,7 +22,7 @@ public final class PackStore: Sendable {
   private let options: PackOptions
   private let kept = Mutex<Pack?>(nil)
 
-  /// Describes a shelf without reading anything.
+  /// Describes a store without reading anything.
   ///
   /// - Parameters:
   ///   - folder: the folder, which the first installation creates.

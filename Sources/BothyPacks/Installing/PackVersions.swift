@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The files of a shelf: `versions/<name>/` for each version, `versions/<name>.lock` that its readers share, and the
+/// The files of a store: `versions/<name>/` for each version, `versions/<name>.lock` that its readers share, and the
 /// link `current`. Renaming a new link onto it installs a version.
 struct PackVersions: Sendable {
   let root: String
@@ -73,8 +73,8 @@ struct PackVersions: Sendable {
   }
 }
 
-/// The lock for installing on a shelf, which one process has at a time. The system releases it when the process dies.
-final class ShelfLock: Sendable {
+/// The lock for installing on a store, which one process has at a time. The system releases it when the process dies.
+final class InstallationLock: Sendable {
   private let descriptor: Int32
 
   /// Acquires the lock. Throws `BothyError` `.busy` if another installation has it.

@@ -307,7 +307,7 @@ final class ProxyResponder: Sendable {
         rule: configuration.source.freshness),
       let length = answer.fields[.contentLength].flatMap({ Int($0) }), length <= Self.longestKept
     else { return answer }
-    let whole = try await cache.keep(target.key) { () async throws(LoadFailure) -> Answer in
+    let whole = try await cache.keep(target.key) { () async throws(LoadFailure) -> ReceivedResponse in
       var body = Data()
       do {
         for try await piece in answer.body {
@@ -318,7 +318,7 @@ final class ProxyResponder: Sendable {
       guard body.count == length else {
         throw LoadFailure(.truncated, "\(target.url) sent \(body.count) of \(length) bytes.")
       }
-      return Answer(
+      return ReceivedResponse(
         request: request.fields, status: answer.status, fields: answer.fields, body: body,
         requestedAt: requestedAt, receivedAt: receivedAt)
     }

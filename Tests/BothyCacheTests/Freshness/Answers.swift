@@ -21,13 +21,13 @@ extension HTTPFields {
   }
 }
 
-extension Answer {
+extension ReceivedResponse {
   /// Returns a response that came at the time, without delay.
   static func of(
     _ status: Int = 200, _ fields: KeyValuePairs<String, String> = [:], body: String = "map",
     request: KeyValuePairs<String, String> = [:], at time: Int64 = At.start
-  ) -> Answer {
-    Answer(
+  ) -> ReceivedResponse {
+    ReceivedResponse(
       request: .of(request), status: status, fields: .of(fields), body: Data(body.utf8), requestedAt: time,
       receivedAt: time)
   }

@@ -9,7 +9,7 @@ struct ResponseEvaluatorTests {
   private let tile = EntryMetadata.of(200, ["ETag": "\"1\"", "Cache-Control": "max-age=60"])
 
   private func judge(
-    _ answer: Answer, stored: EntryMetadata? = nil, rule: FreshnessRule = .http,
+    _ answer: ReceivedResponse, stored: EntryMetadata? = nil, rule: FreshnessRule = .http,
     expectation: ContentExpectation? = nil
   ) -> ResponseEvaluator {
     ResponseEvaluator(of: answer, stored: stored, rule: rule, expectation: expectation)
@@ -18,7 +18,7 @@ struct ResponseEvaluatorTests {
   /// Promises: T-25
   @Test("A 200 replaces the stored entry, with its own lifetime and tag")
   func replaces() throws {
-    let answer = Answer.of(200, ["ETag": "\"2\"", "Cache-Control": "max-age=5"], at: At.days(1))
+    let answer = ReceivedResponse.of(200, ["ETag": "\"2\"", "Cache-Control": "max-age=5"], at: At.days(1))
     guard case .store(let entry) = judge(answer, stored: tile) else { throw Unexpected() }
     #expect(entry.fields[.eTag] == "\"2\"" && entry.freshness.lifetime == 5000)
     #expect(entry.receivedAt == At.days(1) && entry.validatedAt == At.days(1))
@@ -94,7 +94,7 @@ struct ResponseEvaluatorTests {
   func phantom() throws {
     #expect(judge(.of(304, ["ETag": "\"1\""], body: ""), stored: nil) == .requestAgain)
     #expect(judge(.of(304, ["ETag": "\"9\""], body: ""), stored: tile) == .requestAgain)
-    let answer = Answer.of(304, ["ETag": "\"1\""], body: "", at: At.days(1))
+    let answer = ReceivedResponse.of(304, ["ETag": "\"1\""], body: "", at: At.days(1))
     guard case .renew(let entry) = judge(answer, stored: tile) else { throw Unexpected() }
     #expect(entry.state(at: At.days(1)) == .fresh && entry.receivedAt == At.start)
   }
@@ -105,20 +105,20 @@ struct ResponseEvaluatorTests {
     let page = "<!DOCTYPE html><html>Sign in</html>"
     let typed = judge(
       .of(200, ["Content-Type": "text/html; charset=utf-8"], body: page), stored: tile, expectation: .json)
-    #expect(typed == .fail(AnswerFailure(status: 200, isTransient: false, mismatch: .mediaType("text/html"))))
+    #expect(typed == .fail(ResponseError(status: 200, isTransient: false, mismatch: .mediaType("text/html"))))
     for type in ["application/json", "text/plain", "Application/GeoJSON"] {
       let disguised = judge(.of(200, ["Content-Type": type], body: page), stored: tile, expectation: .json)
-      #expect(disguised == .fail(AnswerFailure(status: 200, isTransient: false, mismatch: .bytes)), "\(type)")
+      #expect(disguised == .fail(ResponseError(status: 200, isTransient: false, mismatch: .bytes)), "\(type)")
     }
     let picture = judge(.of(200, ["Content-Type": "image/png"], body: page), expectation: .image)
-    #expect(picture == .fail(AnswerFailure(status: 200, isTransient: false, mismatch: .bytes)))
+    #expect(picture == .fail(ResponseError(status: 200, isTransient: false, mismatch: .bytes)))
   }
 
   /// Promises: R-30
   @Test("An empty body is a temporary failure where bytes are expected")
   func empty() {
     let answer = judge(.of(200, body: ""), expectation: .json)
-    #expect(answer == .fail(AnswerFailure(status: 200, isTransient: true, mismatch: .empty)))
+    #expect(answer == .fail(ResponseError(status: 200, isTransient: true, mismatch: .empty)))
     guard case .store = judge(.of(200, body: "")) else {
       return #expect(Bool(false), "nothing is expected here")
     }
@@ -158,7 +158,7 @@ struct ResponseEvaluatorTests {
     }
     #expect(entry.status == 503)
     let covered = ResponseEvaluator(of: .of(503), stored: tile, rule: proxy, isStoredUsable: true)
-    #expect(covered == .fail(AnswerFailure(status: 503, isTransient: true)))
+    #expect(covered == .fail(ResponseError(status: 503, isTransient: true)))
     guard case .handOut(_, .incomplete, false) = judge(.of(206), stored: tile, rule: proxy) else {
       throw Unexpected()
     }

@@ -46,7 +46,7 @@ struct FetchBench: Sendable {
   }
 
   func fetch(_ order: FetchOrder = Self.order(), priority: LoadPriority = .normal) async throws
-    -> FetchedAnswer
+    -> FetchedResponse
   {
     try await moving { [fetcher] in try await fetcher.fetch(order, for: InFlightRequest(priority)) }
   }

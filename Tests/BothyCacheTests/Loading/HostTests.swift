@@ -11,7 +11,7 @@ struct HostTests {
   private func start(
     _ bench: FetchBench, _ count: Int, host: String = "tiles.example", priority: LoadPriority = .normal,
     limits: HostLimits = HostLimits(perHost: 2)
-  ) -> [Task<FetchedAnswer, any Error>] {
+  ) -> [Task<FetchedResponse, any Error>] {
     (0..<count).map { number in
       Task {
         try await bench.fetcher.fetch(
@@ -28,7 +28,7 @@ struct HostTests {
       await gate.pass()
       return .init(200)
     }
-    var tasks: [Task<FetchedAnswer, any Error>] = []
+    var tasks: [Task<FetchedResponse, any Error>] = []
     for host in ["a.example", "b.example", "c.example"] { tasks += start(bench, 10, host: host) }
     try await until { bench.fetcher.load.running == 5 && bench.fetcher.load.waiting == 25 }
     gate.open()
@@ -71,15 +71,15 @@ struct HostTests {
       await gate.pass()
       return .init(200)
     }
-    let flights = RequestCoalescer<String, Int>()
+    let coalescer = RequestCoalescer<String, Int>()
     let one = HostLimits(perHost: 1)
     let first = start(bench, 1, limits: one)
     await gate.reached()
     func load(_ key: String, _ priority: LoadPriority) -> Task<Int, any Error> {
       Task {
-        try await flights.value(for: key, priority: priority) { flight throws(LoadFailure) in
+        try await coalescer.value(for: key, priority: priority) { inFlight throws(LoadFailure) in
           try await bench.fetcher.fetch(
-            FetchBench.order("https://tiles.example/\(key)") { $0.limits = one }, for: flight
+            FetchBench.order("https://tiles.example/\(key)") { $0.limits = one }, for: inFlight
           ).status
         }
       }
@@ -89,7 +89,7 @@ struct HostTests {
     let other = load("other", .normal)
     try await until { bench.fetcher.load.waiting == 2 }
     let joined = load("wanted", .visible)
-    try await until { flights.waiterCount("wanted") == 2 }
+    try await until { coalescer.waiterCount("wanted") == 2 }
     gate.open()
     for task in [wanted, other, joined] { #expect(try await task.value == 200) }
     _ = try await first[0].value

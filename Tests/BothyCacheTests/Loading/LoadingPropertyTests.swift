@@ -75,9 +75,9 @@ struct LoadingPropertyTests {
       let watch = Watch(seed &* 31)
       let clock = VirtualClock()
       let fetcher = Fetcher(loader(watch), clock: LoadClock(clock), totalRequests: 4, random: { 0 })
-      let flights = RequestCoalescer<Int, FetchedAnswer>()
+      let coalescer = RequestCoalescer<Int, FetchedResponse>()
       let limits = HostLimits(perHost: 2)
-      var callers: [(key: Int, task: Task<FetchedAnswer, any Error>)] = []
+      var callers: [(key: Int, task: Task<FetchedResponse, any Error>)] = []
       var cancelled: Set<Int> = []
       for _ in 0..<60 {
         if random.chance(70) || callers.isEmpty {
@@ -92,8 +92,8 @@ struct LoadingPropertyTests {
             (
               key,
               Task {
-                try await flights.value(for: key, priority: priority) { flight throws(LoadFailure) in
-                  try await fetcher.fetch(order, for: flight)
+                try await coalescer.value(for: key, priority: priority) { inFlight throws(LoadFailure) in
+                  try await fetcher.fetch(order, for: inFlight)
                 }
               }
             ))
@@ -105,7 +105,7 @@ struct LoadingPropertyTests {
         for _ in 0..<Int.random(in: 0..<10, using: &random) { await Task.yield() }
       }
       try await settle(callers, cancelled, clock, seed)
-      try await until { flights.count == 0 }
+      try await until { coalescer.count == 0 }
       #expect(fetcher.load == (0, 0), "seed \(seed)")
       let most = watch.state.withLock { $0.most }
       #expect(most.key <= 1, "seed \(seed): \(most.key) requests for one key")
@@ -116,13 +116,13 @@ struct LoadingPropertyTests {
 
   /// Checks that every caller has exactly one result, and the right one.
   private func settle(
-    _ callers: [(key: Int, task: Task<FetchedAnswer, any Error>)], _ cancelled: Set<Int>,
+    _ callers: [(key: Int, task: Task<FetchedResponse, any Error>)], _ cancelled: Set<Int>,
     _ clock: VirtualClock,
     _ seed: UInt64
   ) async throws {
     let left = Locked(callers.count)
     let results = Task {
-      var results: [Result<FetchedAnswer, any Error>] = []
+      var results: [Result<FetchedResponse, any Error>] = []
       for caller in callers {
         results.append(await caller.task.result)
         left.change { $0 -= 1 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Running loads", .timeLimit(.minutes(5)))
 struct RequestCoalescerTests {
-  private let flights = RequestCoalescer<String, Int>()
+  private let coalescer = RequestCoalescer<String, Int>()
 
   /// Promises: E-12, B-42
   @Test("A hundred callers of one key cause one load, and each receives its result")
@@ -15,21 +15,21 @@ struct RequestCoalescerTests {
     let loads = Locked(0)
     let results = try await withThrowingTaskGroup(of: Int?.self) { group in
       for _ in 0..<100 {
-        group.addTask { [flights] in
-          try? await flights.value(for: "tile") { _ in
+        group.addTask { [coalescer] in
+          try? await coalescer.value(for: "tile") { _ in
             loads.change { $0 += 1 }
             await gate.pass()
             return 7
           }
         }
       }
-      try await until { flights.waiterCount("tile") == 100 }
+      try await until { coalescer.waiterCount("tile") == 100 }
       gate.open()
       return try await group.reduce(into: [Int?]()) { $0.append($1) }
     }
     #expect(results == Array(repeating: 7, count: 100))
     #expect(loads.value == 1)
-    #expect(flights.count == 0)
+    #expect(coalescer.count == 0)
   }
 
   /// Promises: B-27, E-13, R-32
@@ -38,18 +38,18 @@ struct RequestCoalescerTests {
     let gate = Latch()
     let loads = Locked(0)
     let callers = (0..<3).map { _ in
-      Task { [flights] in
-        try await flights.value(for: "tile") { _ in
+      Task { [coalescer] in
+        try await coalescer.value(for: "tile") { _ in
           loads.change { $0 += 1 }
           await gate.pass()
           return Task.isCancelled ? -1 : 7
         }
       }
     }
-    try await until { flights.waiterCount("tile") == 3 }
+    try await until { coalescer.waiterCount("tile") == 3 }
     callers[0].cancel()
     #expect(await callers[0].failure == .cancelled)
-    #expect(flights.waiterCount("tile") == 2)
+    #expect(coalescer.waiterCount("tile") == 2)
     gate.open()
     #expect(try await callers[1].value == 7)
     #expect(try await callers[2].value == 7)
@@ -67,13 +67,13 @@ struct RequestCoalescerTests {
       finished.change { $0.append(Task.isCancelled) }
       return 7
     }
-    let first = Task { [flights] in try await flights.value(for: "tile", work) }
+    let first = Task { [coalescer] in try await coalescer.value(for: "tile", work) }
     await started.pass()
     first.cancel()
     #expect(await first.failure == .cancelled)
-    #expect(flights.count == 1, "the load is ending, but still there")
-    let second = Task { [flights] in try await flights.value(for: "tile", work) }
-    try await until { flights.waiterCount("tile") == 1 }
+    #expect(coalescer.count == 1, "the load is ending, but still there")
+    let second = Task { [coalescer] in try await coalescer.value(for: "tile", work) }
+    try await until { coalescer.waiterCount("tile") == 1 }
     gate.open()
     #expect(try await second.value == 7)
     #expect(finished.value == [true], "one load, which was told to stop")
@@ -97,12 +97,12 @@ struct RequestCoalescerTests {
       }
       return number
     }
-    let first = Task { [flights] in try await flights.value(for: "tile", work) }
+    let first = Task { [coalescer] in try await coalescer.value(for: "tile", work) }
     await gate.reached()
     first.cancel()
     _ = await first.result
-    let others = (0..<5).map { _ in Task { [flights] in try await flights.value(for: "tile", work) } }
-    try await until { flights.waiterCount("tile") == 5 }
+    let others = (0..<5).map { _ in Task { [coalescer] in try await coalescer.value(for: "tile", work) } }
+    try await until { coalescer.waiterCount("tile") == 5 }
     gate.open()
     for other in others { #expect(try await other.value == 2) }
     #expect(running.value.most == 1)
@@ -114,16 +114,16 @@ struct RequestCoalescerTests {
   func priorities() async throws {
     let gate = Latch()
     let seen = Locked<InFlightRequest?>(nil)
-    let work: RequestCoalescer<String, Int>.Work = { flight in
-      seen.change { $0 = flight }
+    let work: RequestCoalescer<String, Int>.Work = { inFlight in
+      seen.change { $0 = inFlight }
       await gate.pass()
       return 1
     }
-    let low = Task { [flights] in try await flights.value(for: "tile", priority: .prefetch, work) }
+    let low = Task { [coalescer] in try await coalescer.value(for: "tile", priority: .prefetch, work) }
     await gate.reached()
     #expect(seen.value?.priority == .prefetch)
-    let high = Task { [flights] in try await flights.value(for: "tile", priority: .visible, work) }
-    try await until { flights.waiterCount("tile") == 2 }
+    let high = Task { [coalescer] in try await coalescer.value(for: "tile", priority: .visible, work) }
+    try await until { coalescer.waiterCount("tile") == 2 }
     #expect(seen.value?.priority == .visible)
     high.cancel()
     _ = await high.result
@@ -136,18 +136,20 @@ struct RequestCoalescerTests {
   func progress() async throws {
     let gate = Latch()
     let told = Locked<[String]>([])
-    let work: RequestCoalescer<String, Int>.Work = { flight in
-      flight.report(LoadProgress(received: 10, expected: 20))
+    let work: RequestCoalescer<String, Int>.Work = { inFlight in
+      inFlight.report(LoadProgress(received: 10, expected: 20))
       await gate.pass()
-      flight.report(LoadProgress(received: 20, expected: 20))
+      inFlight.report(LoadProgress(received: 20, expected: 20))
       return 1
     }
-    let first = Task { [flights] in
-      try await flights.value(for: "a", progress: { p in told.change { $0.append("a\(p.received)") } }, work)
+    let first = Task { [coalescer] in
+      try await coalescer.value(
+        for: "a", progress: { p in told.change { $0.append("a\(p.received)") } }, work)
     }
     await gate.reached()
-    let second = Task { [flights] in
-      try await flights.value(for: "a", progress: { p in told.change { $0.append("b\(p.received)") } }, work)
+    let second = Task { [coalescer] in
+      try await coalescer.value(
+        for: "a", progress: { p in told.change { $0.append("b\(p.received)") } }, work)
     }
     try await until { told.value.count == 2 }
     gate.open()

@@ -14,7 +14,7 @@ struct ArchiveRangesTests {
 
     static func bytes(_ range: Range<UInt64>) -> Data { Data(range.map { UInt8(truncatingIfNeeded: $0) }) }
 
-    func read(_ range: Range<UInt64>, _ flight: InFlightRequest) async throws -> Data {
+    func read(_ range: Range<UInt64>, _ inFlight: InFlightRequest) async throws -> Data {
       reads.change { $0.append(range) }
       await gate.pass()
       return Self.bytes(range)

@@ -35,7 +35,7 @@ struct NginxTests {
   }
 
   private func fetch(_ path: String, change: (inout FetchOrder) -> Void = { _ in }) async throws
-    -> FetchedAnswer
+    -> FetchedResponse
   {
     try await fetcher.fetch(order(path, change: change), for: InFlightRequest())
   }
@@ -43,7 +43,7 @@ struct NginxTests {
   /// Promises: E-12, B-42
   @Test("A hundred simultaneous loads of one tile send one request")
   func coalescing() async throws {
-    let coalescer = RequestCoalescer<String, FetchedAnswer>()
+    let coalescer = RequestCoalescer<String, FetchedResponse>()
     let order = order("/late/tile.json")
     let bodies = try await withThrowingTaskGroup(of: Data.self) { group in
       for _ in 0..<100 {
@@ -119,7 +119,7 @@ struct NginxTests {
     let large = noise(1_900_000)
     try origin.put("large.png", large)
     let gotEnough = Latch()
-    let coalescer = RequestCoalescer<String, FetchedAnswer>()
+    let coalescer = RequestCoalescer<String, FetchedResponse>()
     let slow = order("/slow/large.png") { $0.retry = .once }
     let broken = Task { [fetcher] in
       try await coalescer.value(
@@ -153,7 +153,7 @@ struct NginxTests {
     try origin.put("large.json", digits)
     let gotEnough = Latch()
     let order = order("/slow/large.json") { $0.retry = .once }
-    let coalescer = RequestCoalescer<String, FetchedAnswer>()
+    let coalescer = RequestCoalescer<String, FetchedResponse>()
     let broken = Task { [fetcher] in
       try await coalescer.value(
         for: "large", progress: { if $0.received > 1_500_000 { gotEnough.open() } }
@@ -187,7 +187,7 @@ struct NginxTests {
   func calledOff() async throws {
     try origin.put("large.png", Data(count: 3_000_000))
     let started = Latch()
-    let coalescer = RequestCoalescer<String, FetchedAnswer>()
+    let coalescer = RequestCoalescer<String, FetchedResponse>()
     let slow = order("/slow/large.png")
     let load = Task { [fetcher] in
       try await coalescer.value(for: "large", progress: { _ in started.open() }) {

@@ -5,7 +5,7 @@
 /// time.
 struct InFlightTable<Key: Hashable & Sendable>: ~Copyable {
   private struct Entry {
-    var flight: Int
+    var number: Int
     var isCalledOff = false
     var waiters: [Int: LoadPriority] = [:]
 
@@ -13,13 +13,13 @@ struct InFlightTable<Key: Hashable & Sendable>: ~Copyable {
   }
 
   private var entries: [Key: Entry] = [:]
-  private var nextFlight = 0
+  private var nextNumber = 0
 
   enum Joining: Equatable {
     /// The caller is the first, and its work must be started.
-    case start(flight: Int)
+    case start(number: Int)
     /// A load is running and now has this priority, the highest of its callers.
-    case join(flight: Int, LoadPriority)
+    case join(number: Int, LoadPriority)
     /// A cancelled load is still ending. Its result or a new load follows it.
     case queue(behind: Int)
   }
@@ -27,54 +27,54 @@ struct InFlightTable<Key: Hashable & Sendable>: ~Copyable {
   enum Leaving: Equatable {
     case nothing
     /// Other callers still wait, and the load now has this priority.
-    case settle(flight: Int, LoadPriority)
+    case settle(number: Int, LoadPriority)
     /// No caller waits for the load, so cancel it. It keeps its place until it has ended.
-    case callOff(flight: Int)
+    case callOff(number: Int)
   }
 
   enum Landing: Equatable {
     /// The result is for these callers, which are no longer in the table.
     case deliver([Int])
     /// The load was cancelled and has no result, but other callers wait now. One of them starts the next load.
-    case restart(flight: Int, LoadPriority, waiters: [Int])
+    case restart(number: Int, LoadPriority, waiters: [Int])
     case nothing
   }
 
-  var flightCount: Int { entries.count }
+  var count: Int { entries.count }
 
   /// Returns the number of callers that wait for the key, or 0 if no load is running.
   func waiterCount(_ key: Key) -> Int { entries[key]?.waiters.count ?? 0 }
 
   mutating func join(_ key: Key, waiter: Int, _ priority: LoadPriority) -> Joining {
     guard var entry = entries[key] else {
-      nextFlight += 1
-      entries[key] = Entry(flight: nextFlight, waiters: [waiter: priority])
-      return .start(flight: nextFlight)
+      nextNumber += 1
+      entries[key] = Entry(number: nextNumber, waiters: [waiter: priority])
+      return .start(number: nextNumber)
     }
     entry.waiters[waiter] = priority
     entries[key] = entry
-    if entry.isCalledOff { return .queue(behind: entry.flight) }
-    return .join(flight: entry.flight, entry.priority ?? priority)
+    if entry.isCalledOff { return .queue(behind: entry.number) }
+    return .join(number: entry.number, entry.priority ?? priority)
   }
 
   mutating func leave(_ key: Key, waiter: Int) -> Leaving {
     guard var entry = entries[key], entry.waiters.removeValue(forKey: waiter) != nil else { return .nothing }
     defer { entries[key] = entry }
     if entry.isCalledOff { return .nothing }
-    if let priority = entry.priority { return .settle(flight: entry.flight, priority) }
+    if let priority = entry.priority { return .settle(number: entry.number, priority) }
     entry.isCalledOff = true
-    return .callOff(flight: entry.flight)
+    return .callOff(number: entry.number)
   }
 
   /// Ends a load. `cameToNothing` is true if it ended because it was cancelled.
-  mutating func land(_ key: Key, flight: Int, cameToNothing: Bool) -> Landing {
-    guard let entry = entries[key], entry.flight == flight else { return .nothing }
+  mutating func land(_ key: Key, number: Int, cameToNothing: Bool) -> Landing {
+    guard let entry = entries[key], entry.number == number else { return .nothing }
     guard entry.isCalledOff, cameToNothing, let priority = entry.priority else {
       entries[key] = nil
       return .deliver(entry.waiters.keys.sorted())
     }
-    nextFlight += 1
-    entries[key] = Entry(flight: nextFlight, waiters: entry.waiters)
-    return .restart(flight: nextFlight, priority, waiters: entry.waiters.keys.sorted())
+    nextNumber += 1
+    entries[key] = Entry(number: nextNumber, waiters: entry.waiters)
+    return .restart(number: nextNumber, priority, waiters: entry.waiters.keys.sorted())
   }
 }

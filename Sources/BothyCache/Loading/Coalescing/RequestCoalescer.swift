@@ -20,7 +20,7 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
   private struct State: ~Copyable {
     var table = InFlightTable<Key>()
     var waiters: [Int: Waiter] = [:]
-    var requests: [Int: (flight: InFlightRequest, task: Task<Void, Never>)] = [:]
+    var requests: [Int: (inFlight: InFlightRequest, task: Task<Void, Never>)] = [:]
     /// Callers that were cancelled before they joined.
     var gone: Set<Int> = []
     var nextWaiter = 0
@@ -31,7 +31,7 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
   package init() {}
 
   /// The number of running loads.
-  package var count: Int { state.withLock { $0.table.flightCount } }
+  package var count: Int { state.withLock { $0.table.count } }
 
   /// Returns the number of callers that wait for the key.
   package func waiterCount(_ key: Key) -> Int { state.withLock { $0.table.waiterCount(key) } }
@@ -69,13 +69,13 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
       if state.gone.remove(id) != nil { return (true, nil) }
       state.waiters[id] = waiter
       switch state.table.join(waiter.key, waiter: id, priority) {
-      case .start(let flight):
-        start(flight, waiter, priority, [id], &state)
+      case .start(let number):
+        start(number, waiter, priority, [id], &state)
         return (false, nil)
-      case .join(let flight, let highest):
-        state.requests[flight]?.flight.set(highest)
+      case .join(let number, let highest):
+        state.requests[number]?.inFlight.set(highest)
         waiter.joined?()
-        return (false, state.requests[flight]?.flight)
+        return (false, state.requests[number]?.inFlight)
       case .queue: return (false, nil)
       }
     }
@@ -92,11 +92,11 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
       }
       switch state.table.leave(waiter.key, waiter: id) {
       case .nothing: return (waiter, nil)
-      case .settle(let flight, let priority):
-        state.requests[flight]?.flight.set(priority)
-        state.requests[flight]?.flight.unwatch(id)
+      case .settle(let number, let priority):
+        state.requests[number]?.inFlight.set(priority)
+        state.requests[number]?.inFlight.unwatch(id)
         return (waiter, nil)
-      case .callOff(let flight): return (waiter, state.requests[flight]?.task)
+      case .callOff(let number): return (waiter, state.requests[number]?.task)
       }
     }
     // This runs outside the lock, because cancelling runs the cancellation handlers of the load.
@@ -108,28 +108,28 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
   private func start(
     _ number: Int, _ waiter: Waiter, _ priority: LoadPriority, _ ids: [Int], _ state: inout State
   ) {
-    let flight = InFlightRequest(priority)
+    let inFlight = InFlightRequest(priority)
     for id in ids.dropFirst() { state.waiters[id]?.joined?() }
     for id in ids {
-      if let progress = state.waiters[id]?.progress { flight.watch(id, progress) }
+      if let progress = state.waiters[id]?.progress { inFlight.watch(id, progress) }
     }
     let (key, work) = (waiter.key, waiter.work)
     let task = Task {
       do throws(LoadFailure) {
-        self.land(key, number, .success(try await work(flight)))
+        self.land(key, number, .success(try await work(inFlight)))
       } catch {
         self.land(key, number, .failure(error))
       }
     }
-    state.requests[number] = (flight, task)
+    state.requests[number] = (inFlight, task)
   }
 
   private func land(_ key: Key, _ number: Int, _ result: Result<Value, LoadFailure>) {
     var cameToNothing = false
     if case .failure(let failure) = result { cameToNothing = failure.reason == .cancelled }
     let waiting = state.withLock { state -> [Continuation] in
-      let request = state.requests.removeValue(forKey: number)?.flight
-      switch state.table.land(key, flight: number, cameToNothing: cameToNothing) {
+      let request = state.requests.removeValue(forKey: number)?.inFlight
+      switch state.table.land(key, number: number, cameToNothing: cameToNothing) {
       case .deliver(let ids):
         if ids.count > 1 { request?.join() }
         return ids.compactMap { state.waiters.removeValue(forKey: $0)?.continuation }

@@ -10,7 +10,7 @@ struct Exchange: Sendable {
 
   /// The end of one request.
   enum Ending: Sendable {
-    case answer(FetchedAnswer)
+    case answer(FetchedResponse)
     case redirect(String)
     /// The server does not continue the available part, so request the whole body.
     case startOver
@@ -21,8 +21,8 @@ struct Exchange: Sendable {
 extension Fetcher {
   /// Sends a request to one host, and to the targets of its redirects.
   func perform(
-    _ exchange: inout Exchange, at place: Int, for flight: InFlightRequest
-  ) async -> Result<FetchedAnswer, LoadFailure> {
+    _ exchange: inout Exchange, at place: Int, for inFlight: InFlightRequest
+  ) async -> Result<FetchedResponse, LoadFailure> {
     let order = exchange.order
     var (url, origin) = (order.urls[place], exchange.origins[place])
     var fields = order.fields
@@ -31,10 +31,10 @@ extension Fetcher {
       let ending: Exchange.Ending
       do throws(LoadFailure) {
         let ticket = try await gate.enter(
-          origin, order, hasAlias: hops == 0 && order.urls.count > 1, for: flight)
+          origin, order, hasAlias: hops == 0 && order.urls.count > 1, for: inFlight)
         exchange.requests += 1
         var request = Request(url: url, fields: fields, hops: hops)
-        ending = await send(&request, &exchange, for: flight)
+        ending = await send(&request, &exchange, for: inFlight)
         gate.leave(ticket, Task.isCancelled ? .abandoned : Self.verdict(ending, request.isMultiplexed))
       } catch {
         return .failure(error)
@@ -78,7 +78,7 @@ extension Fetcher {
 
   /// Sends one request and watches for inactivity.
   private func send(
-    _ request: inout Request, _ exchange: inout Exchange, for flight: InFlightRequest
+    _ request: inout Request, _ exchange: inout Exchange, for inFlight: InFlightRequest
   ) async -> Exchange.Ending {
     let pulse = InactivityTimer(clock)
     let (asked, state, timeout) = (request, exchange, exchange.order.timeout)
@@ -88,7 +88,7 @@ extension Fetcher {
     }
     return await withTaskGroup(of: Event.self) { group in
       group.addTask {
-        var intake = ResponseReader(state, asked, pulse: pulse, flight: flight)
+        var intake = ResponseReader(state, asked, pulse: pulse, inFlight: inFlight)
         let ending = await self.exchange(&intake)
         return .ended(ending, intake.partial, isMultiplexed: intake.isMultiplexed)
       }

@@ -42,7 +42,7 @@ package struct FetchOrder: Sendable {
 }
 
 /// A complete response from the network, whatever its status. A 304 is possible if the order had conditions.
-package struct FetchedAnswer: Sendable {
+package struct FetchedResponse: Sendable {
   package var status: Int
   package var fields: HTTPFields
   /// The whole body, without content coding.

@@ -44,22 +44,22 @@ package final class Fetcher: Sendable {
   ///
   /// Returns every complete response, whatever its status. After all attempts the status may still be an error.
   /// - Throws: `LoadFailure` if no complete or usable response came. Nothing of it is kept.
-  package func fetch(_ order: FetchOrder, for flight: InFlightRequest) async throws(LoadFailure)
-    -> FetchedAnswer
+  package func fetch(_ order: FetchOrder, for inFlight: InFlightRequest) async throws(LoadFailure)
+    -> FetchedResponse
   {
     let origins = try Self.checked(order)
     var plan = RetryPlan(order.retry, places: gate.arrange(origins, order), isSafe: order.isSafe)
     var exchange = Exchange(order: order, origins: origins, partial: partials?.read(order.urls[0]))
     var place = plan.first
-    var told: Result<FetchedAnswer, LoadFailure>?
+    var reported: Result<FetchedResponse, LoadFailure>?
     while true {
-      let result = await perform(&exchange, at: place, for: flight)
+      let result = await perform(&exchange, at: place, for: inFlight)
       // A complete response is returned even after a cancellation, so that the caller may store it.
       if Task.isCancelled, case .failure = result { throw .cancelled }
       // A refusal to use one host says less than the response of another host.
-      if told == nil || !Self.isRefusal(result) { told = result }
+      if reported == nil || !Self.isRefusal(result) { reported = result }
       switch plan.next(after: Self.outcome(result), random: random()) {
-      case .finish: return try (told ?? result).get()
+      case .finish: return try (reported ?? result).get()
       case .send(let next, let delay):
         place = next
         guard delay > .zero else { continue }
@@ -86,12 +86,12 @@ package final class Fetcher: Sendable {
     return origins
   }
 
-  private static func isRefusal(_ result: Result<FetchedAnswer, LoadFailure>) -> Bool {
+  private static func isRefusal(_ result: Result<FetchedResponse, LoadFailure>) -> Bool {
     if case .failure(let failure) = result, case .notBefore = failure.reason { return true }
     return false
   }
 
-  private static func outcome(_ result: Result<FetchedAnswer, LoadFailure>) -> RetryPlan.Outcome {
+  private static func outcome(_ result: Result<FetchedResponse, LoadFailure>) -> RetryPlan.Outcome {
     switch result {
     case .success(let answer):
       .answer(status: answer.status, retryAfter: wait(answer.fields, answer.receivedAt))

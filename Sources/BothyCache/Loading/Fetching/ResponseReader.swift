@@ -6,18 +6,18 @@ struct ResponseReader {
   let order: FetchOrder
   let request: Fetcher.Request
   let pulse: InactivityTimer
-  let flight: InFlightRequest
+  let inFlight: InFlightRequest
   /// Before the request, the part to continue. After it, the part that came, if it broke off and can be continued.
   var partial: PartialBody?
   var isMultiplexed = false
 
-  init(_ exchange: Exchange, _ request: Fetcher.Request, pulse: InactivityTimer, flight: InFlightRequest) {
+  init(_ exchange: Exchange, _ request: Fetcher.Request, pulse: InactivityTimer, inFlight: InFlightRequest) {
     order = exchange.order
     // A part that the caller itself requests can't be continued.
     partial = exchange.order.fields[.range] == nil ? exchange.partial : nil
     self.request = request
     self.pulse = pulse
-    self.flight = flight
+    self.inFlight = inFlight
   }
 }
 
@@ -88,7 +88,7 @@ extension Fetcher {
   private func collect(
     _ response: ResourceResponse, _ intake: inout ResponseReader, continuing begun: PartialBody?,
     total: Int64?
-  ) async throws(LoadFailure) -> FetchedAnswer {
+  ) async throws(LoadFailure) -> FetchedResponse {
     let (order, url) = (intake.order, intake.order.urls[0])
     var body = BodyBuffer(
       begun ?? PartialBody(url: url, response, isGet: order.method == .get), begun?.bytes ?? Data(),
@@ -106,7 +106,7 @@ extension Fetcher {
         body.append(piece)
         if body.isOverLimit { throw Self.tooLarge(order) }
         intake.pulse.beat()
-        intake.flight.report(LoadProgress(received: Int64(body.bytes.count), expected: expected))
+        intake.inFlight.report(LoadProgress(received: Int64(body.bytes.count), expected: expected))
       }
       // The stream of a cancelled task ends early without an error.
       if Task.isCancelled, expected != Int64(body.bytes.count) { throw LoadFailure.cancelled }
@@ -124,7 +124,7 @@ extension Fetcher {
     body.finish()
     var fields = response.fields
     if let begun, let total { fields = begun.fields(continuedBy: response.fields, total: total) }
-    var answer = FetchedAnswer(
+    var answer = FetchedResponse(
       status: begun == nil ? response.status : 200, fields: fields, body: body.bytes, url: intake.request.url,
       requestedAt: 0, receivedAt: 0, wasResumed: begun != nil,
       endsByClosing: response.endsByClosing && expected == nil && !isBodiless)

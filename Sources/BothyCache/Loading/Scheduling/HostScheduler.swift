@@ -28,15 +28,15 @@ package final class HostScheduler: Sendable {
 
   /// Waits until a request may be sent to the host. The caller returns the ticket with `leave`.
   func enter(
-    _ origin: Origin, _ order: FetchOrder, hasAlias: Bool, for flight: InFlightRequest
+    _ origin: Origin, _ order: FetchOrder, hasAlias: Bool, for inFlight: InFlightRequest
   ) async throws(LoadFailure) -> Int {
     let ticket = state.withLock { state in
       state.nextTicket += 1
       return state.nextTicket
     }
     let terms = ProviderTerms.withRate(origin)
-    flight.listen { [weak self] priority in self?.change(ticket, to: priority) }
-    defer { flight.listen(nil) }
+    inFlight.listen { [weak self] priority in self?.change(ticket, to: priority) }
+    defer { inFlight.listen(nil) }
     let failure = await withTaskCancellationHandler {
       await withCheckedContinuation { (continuation: Continuation) in
         let isGone = state.withLock { state -> Bool in
@@ -46,7 +46,8 @@ package final class HostScheduler: Sendable {
           state.table.request(
             HostQueue.Asking(
               ticket: ticket, origin: origin, limits: order.limits, rateGroup: order.rateGroup,
-              priority: flight.priority, latest: now + order.retry.patience, hasAlias: hasAlias, terms: terms),
+              priority: inFlight.priority, latest: now + order.retry.patience, hasAlias: hasAlias,
+              terms: terms),
             now: now)
           return false
         }

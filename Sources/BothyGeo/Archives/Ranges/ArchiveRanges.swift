@@ -69,8 +69,8 @@ package final class ArchiveRanges: Sendable {
     }
     if let held { return held }
     if let expected {
-      let data = try await whole(expected, priority) { [self] group, flight in
-        let data = try await read(group, flight)
+      let data = try await whole(expected, priority) { [self] group, inFlight in
+        let data = try await read(group, inFlight)
         hold(data, of: group)
         return data
       }
@@ -84,8 +84,8 @@ package final class ArchiveRanges: Sendable {
   private func whole(
     _ group: Range<UInt64>, _ priority: LoadPriority, _ read: @escaping Read
   ) async throws -> Data {
-    try await reads.result(for: group, priority: priority) { flight in
-      let data = try await read(group, flight)
+    try await reads.result(for: group, priority: priority) { inFlight in
+      let data = try await read(group, inFlight)
       try RangeReading.check(data, group)
       return data
     }
@@ -161,8 +161,8 @@ struct SharedRangeSource: ByteRangeSource {
   func bytes(
     _ range: Range<UInt64>, expecting validator: String?
   ) async throws -> (data: Data, validator: String?) {
-    let data = try await ranges.bytes(range, priority: priority) { [file] group, flight in
-      try await file.at(flight).part(group, expecting: validator).data
+    let data = try await ranges.bytes(range, priority: priority) { [file] group, inFlight in
+      try await file.at(inFlight).part(group, expecting: validator).data
     }
     return (data, validator)
   }

@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// A response in place of a part of a file, such as an error or the page of a network that requires a sign-in.
 struct StrangeAnswer: Error {
-  var answer: FetchedAnswer
+  var answer: FetchedResponse
 }
 
 /// A file on a server, read by range requests (RFC 9110, section 14) of a fetcher.
@@ -15,9 +15,9 @@ package struct HTTPRangeSource: ByteRangeSource {
   /// The request for the whole file.
   private let order: FetchOrder
   private let fetcher: Fetcher
-  private let flight: InFlightRequest
+  private let inFlight: InFlightRequest
   /// Called with the fields of each part, for the freshness of what is in it.
-  private let told: @Sendable (HTTPFields) -> Void
+  private let notify: @Sendable (HTTPFields) -> Void
 
   /// Describes the file without a request. If the server doesn't support range requests, each read throws `BothyError`
   /// `unavailable`.
@@ -29,27 +29,27 @@ package struct HTTPRangeSource: ByteRangeSource {
   }
 
   init(
-    _ order: FetchOrder, _ fetcher: Fetcher, for flight: InFlightRequest = InFlightRequest(),
-    told: @escaping @Sendable (HTTPFields) -> Void = { _ in }
+    _ order: FetchOrder, _ fetcher: Fetcher, for inFlight: InFlightRequest = InFlightRequest(),
+    notify: @escaping @Sendable (HTTPFields) -> Void = { _ in }
   ) {
     self.order = order
     self.fetcher = fetcher
-    self.flight = flight
-    self.told = told
+    self.inFlight = inFlight
+    self.notify = notify
   }
 
   private var url: String { String((order.urls.first ?? "").prefix { $0 != "?" && $0 != "#" }) }
 
   /// Returns the same file for another request in flight.
-  func at(_ flight: InFlightRequest) -> HTTPRangeSource {
-    HTTPRangeSource(order, fetcher, for: flight, told: told)
+  func at(_ inFlight: InFlightRequest) -> HTTPRangeSource {
+    HTTPRangeSource(order, fetcher, for: inFlight, notify: notify)
   }
 
   package func bytes(
     _ range: Range<UInt64>, expecting validator: String?
   ) async throws -> (data: Data, validator: String?) {
-    // Reads at the same time have flights of their own.
-    let alone = at(InFlightRequest(flight.priority))
+    // Reads at the same time have requests of their own.
+    let alone = at(InFlightRequest(inFlight.priority))
     do { return try await alone.part(range, expecting: validator) } catch let strange as StrangeAnswer {
       throw BothyError(
         .unavailable, "\(url) can't be read: the server answered \(strange.answer.status).")
@@ -72,8 +72,8 @@ package struct HTTPRangeSource: ByteRangeSource {
     if let validator, validator.hasPrefix("\"") { order.fields[.ifMatch] = validator }
     order.expectation = nil
     order.bodyLimit = max(Int(clamping: range.size), Self.strangeLimit)
-    let answer: FetchedAnswer
-    do { answer = try await fetcher.fetch(order, for: flight) } catch {
+    let answer: FetchedResponse
+    do { answer = try await fetcher.fetch(order, for: inFlight) } catch {
       if case .tooLarge = error.reason { throw wholeFile }
       throw error
     }
@@ -92,7 +92,7 @@ package struct HTTPRangeSource: ByteRangeSource {
     guard answer.body.count <= Int(clamping: range.size) else {
       throw BothyError(.unavailable, "The server of \(url) sent more than the part it was asked for.")
     }
-    told(answer.fields)
+    notify(answer.fields)
     return (answer.body, current ?? validator)
   }
 

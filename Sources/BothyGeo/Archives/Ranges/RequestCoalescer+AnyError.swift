@@ -8,9 +8,9 @@ extension RequestCoalescer {
     for key: Key, priority: LoadPriority,
     _ work: @escaping @Sendable (InFlightRequest) async throws -> Success
   ) async throws -> Success where Value == Result<Success, any Error> {
-    try await value(for: key, priority: priority) { flight async throws(LoadFailure) in
+    try await value(for: key, priority: priority) { inFlight async throws(LoadFailure) in
       do {
-        return .success(try await work(flight))
+        return .success(try await work(inFlight))
       } catch let failure as LoadFailure where failure.reason == .cancelled {
         throw failure
       } catch { return .failure(error) }

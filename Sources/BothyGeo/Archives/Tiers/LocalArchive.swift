@@ -12,8 +12,8 @@ final class LocalArchive: SourceContainer {
   func isCurrent(_ metadata: EntryMetadata) -> Bool { metadata.receivedAt == tier.time }
 
   func fetch(
-    _ key: ResourceKey, _ order: FetchOrder, by fetcher: Fetcher, for flight: InFlightRequest
-  ) async throws(LoadFailure) -> FetchedAnswer {
+    _ key: ResourceKey, _ order: FetchOrder, by fetcher: Fetcher, for inFlight: InFlightRequest
+  ) async throws(LoadFailure) -> FetchedResponse {
     throw LoadFailure(.invalidRequest, "It is in a file on this device, and no server has it.")
   }
 

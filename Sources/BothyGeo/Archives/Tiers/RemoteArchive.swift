@@ -50,15 +50,15 @@ final class RemoteArchive: SourceContainer {
   }
 
   func fetch(
-    _ key: ResourceKey, _ order: FetchOrder, by fetcher: Fetcher, for flight: InFlightRequest
-  ) async throws(LoadFailure) -> FetchedAnswer {
+    _ key: ResourceKey, _ order: FetchOrder, by fetcher: Fetcher, for inFlight: InFlightRequest
+  ) async throws(LoadFailure) -> FetchedResponse {
     let tile = Tile(key)
     guard tile != nil || key.path == TileArchiveInfo.documentPath else {
       throw LoadFailure(.invalidRequest, "The source is an archive of tiles, and has nothing else.")
     }
     var order = order
     order.urls = order.urls.map(Self.archive)
-    let call = Call(tile: tile, order: order, fetcher: fetcher, flight: flight)
+    let call = Call(tile: tile, order: order, fetcher: fetcher, inFlight: inFlight)
     do {
       do { return try await answer(call) } catch let error as BothyError where error.code == .changedArchive {
         // The archive was replaced. If that happens again at once, a later read may find it at rest.
@@ -85,7 +85,7 @@ final class RemoteArchive: SourceContainer {
 
   /// Returns a response in place of a part as the response for a tile. That the archive is gone doesn't mean that a tile
   /// is, so it is a failure.
-  private static func passed(_ answer: FetchedAnswer) throws(LoadFailure) -> FetchedAnswer {
+  private static func passed(_ answer: FetchedResponse) throws(LoadFailure) -> FetchedResponse {
     guard AnswerKind(status: answer.status) == .negative else { return answer }
     throw LoadFailure(
       .invalidRequest,
@@ -98,16 +98,16 @@ final class RemoteArchive: SourceContainer {
     var tile: Tile?
     var order: FetchOrder
     var fetcher: Fetcher
-    var flight: InFlightRequest
+    var inFlight: InFlightRequest
 
     var now: Int64 { fetcher.clock.wall() }
 
-    func file(_ told: @escaping @Sendable (HTTPFields) -> Void) -> HTTPRangeSource {
-      HTTPRangeSource(order, fetcher, for: flight, told: told)
+    func file(_ notify: @escaping @Sendable (HTTPFields) -> Void) -> HTTPRangeSource {
+      HTTPRangeSource(order, fetcher, for: inFlight, notify: notify)
     }
   }
 
-  private func answer(_ call: Call) async throws -> FetchedAnswer {
+  private func answer(_ call: Call) async throws -> FetchedResponse {
     let session = try await session(call)
     do { return try await answer(call, from: session) } catch let error as BothyError
       where error.code == .changedArchive
@@ -119,14 +119,14 @@ final class RemoteArchive: SourceContainer {
     }
   }
 
-  private func answer(_ call: Call, from session: Session) async throws -> FetchedAnswer {
+  private func answer(_ call: Call, from session: Session) async throws -> FetchedResponse {
     let requestedAt = call.now
     let version = session.version
     let file = call.file { fields in
       session.fields.withLock { $0 = fields }
       session.confirmedAt.withLock { $0 = call.now }
     }
-    let source = SharedRangeSource(ranges: session.ranges, file: file, priority: call.flight.priority)
+    let source = SharedRangeSource(ranges: session.ranges, file: file, priority: call.inFlight.priority)
     guard let tile = call.tile else {
       // The header is a part that no tile has.
       let tag = Self.tag(version.validator, PMTilesVersion.headRange)
@@ -157,10 +157,10 @@ final class RemoteArchive: SourceContainer {
   /// Returns the current version. All calls share the requests that open it.
   private func session(_ call: Call) async throws -> Session {
     if let session = state.withLock({ $0.session }) { return session }
-    return try await openings.result(for: true, priority: call.flight.priority) { [self] flight in
+    return try await openings.result(for: true, priority: call.inFlight.priority) { [self] inFlight in
       let heard = Mutex(HTTPFields())
       var call = call
-      call.flight = flight
+      call.inFlight = inFlight
       let file = call.file { fields in heard.withLock { $0 = fields } }
       let version = try await PMTilesVersion.open(StrictRangeSource(file: file))
       let session = Session(version, heard.withLock { $0 }, at: call.now)
@@ -209,12 +209,12 @@ final class RemoteArchive: SourceContainer {
 
   private func response(
     _ status: Int, _ entry: TileEntry, _ tag: String?, _ session: Session, _ call: Call, _ requestedAt: Int64
-  ) -> FetchedAnswer {
+  ) -> FetchedResponse {
     let heard = session.fields.withLock { $0 }
     var fields = entry.fields
     for name in Self.kept { fields[name] = heard[name] }
     fields[.eTag] = tag
-    var answer = FetchedAnswer(
+    var answer = FetchedResponse(
       status: status, fields: fields, body: entry.body, url: call.order.urls.first ?? "",
       requestedAt: requestedAt, receivedAt: call.now)
     // The store packs the tile again.
