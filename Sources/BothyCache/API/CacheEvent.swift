@@ -28,7 +28,7 @@ public enum CacheEvent: Sendable, Hashable {
   /// Bytes were returned to the readers, but not stored on disk.
   ///
   /// The obstacle has the reason as a sentence.
-  case notStored(ResourceKey, StorageObstacle)
+  case notStored(ResourceKey, CachedResource.StorageObstacle)
   /// The resource was evicted from the disk, because of the limits. It may still be in memory.
   case evicted(ResourceKey)
   /// The stored entry was damaged and is quarantined. The read that found it treats it as missing.

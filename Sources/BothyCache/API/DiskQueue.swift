@@ -7,7 +7,7 @@ internal import Synchronization
 /// run in the order of their calls. Entries that wait at that time share one transaction.
 final class DiskQueue: Sendable {
   struct Stored: Sendable {
-    var outcome: StorageOutcome
+    var outcome: CachedResource.StorageOutcome
     var place = VariantSlot.only
     /// True if the bytes equal those stored before.
     var isUnchanged = false
@@ -155,7 +155,7 @@ final class DiskQueue: Sendable {
       var evicted = report.evicted
       for (index, entry) in wanted.enumerated() {
         let key = placed[index].key
-        let outcome = report.refused[key].map(StorageOutcome.notStored) ?? .stored
+        let outcome = report.refused[key].map(CachedResource.StorageOutcome.notStored) ?? .stored
         entry.done.resume(
           returning: Stored(
             outcome: outcome, place: places[index], isUnchanged: report.unchanged.contains(key),
@@ -163,7 +163,7 @@ final class DiskQueue: Sendable {
         evicted = []
       }
     } catch {
-      let outcome = StorageOutcome.notStored(.failed("\(error)"))
+      let outcome = CachedResource.StorageOutcome.notStored(.failed("\(error)"))
       for entry in wanted { entry.done.resume(returning: Stored(outcome: outcome)) }
     }
   }

@@ -13,7 +13,7 @@
 /// background, and so is what is used after a wait. Without a network the same entries are used, and nothing is sent.
 package enum ReadPlan: Equatable, Sendable {
   /// Return the stored entry, as fresh for `nil`, else as stale for this reason. Sends no request.
-  case serve(StaleReason?)
+  case serve(CachedResource.StaleReason?)
   /// Return the stored entry, and request the resource in the background.
   ///
   /// A failure of the request does not concern the read.

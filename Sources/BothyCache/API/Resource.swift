@@ -50,7 +50,7 @@ public struct Resource<Value: Sendable>: Sendable {
   /// - Throws: `BothyError` `.absent` if the server has said that the resource does not exist. `undecodable` if its
   ///   bytes do not decode. Any error of a read.
   public func value(
-    policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal
+    policy: ReadPolicy = .localElseRemote, priority: ResourceCache.Priority = .normal
   ) async throws(BothyError) -> ResourceValue<Value> {
     try await decoded(try await cache.value(key, options(policy, priority)))
   }
@@ -67,7 +67,9 @@ public struct Resource<Value: Sendable>: Sendable {
   ///
   /// - Throws: the failure of the request. The stored value and its time are unchanged, and the next call tries again.
   @discardableResult
-  public func updateIfNeeded(priority: LoadPriority = .normal) async throws(BothyError) -> ResourceUpdate {
+  public func updateIfNeeded(priority: ResourceCache.Priority = .normal) async throws(BothyError)
+    -> ResourceUpdate
+  {
     let demand = try cache.demand(key, options(.remote, priority))
     // If the disk fails here, the request's own look-up reads it again.
     if let found = try? await cache.lookUp(demand), found.use.isFresh { return .notNeeded }
@@ -111,8 +113,9 @@ public struct Resource<Value: Sendable>: Sendable {
   ///
   /// - Throws: on iteration, the errors of `value(policy:priority:)`. After a stored value, the error of the refresh
   ///   ends the stream. It ends with `.absent` if the last answer says that the resource does not exist.
-  public func values(priority: LoadPriority = .normal) -> AsyncThrowingStream<ResourceValue<Value>, any Error>
-  {
+  public func values(priority: ResourceCache.Priority = .normal) -> AsyncThrowingStream<
+    ResourceValue<Value>, any Error
+  > {
     let (stream, continuation) = AsyncThrowingStream<ResourceValue<Value>, any Error>.makeStream()
     let resource = self
     let task = Task {
@@ -142,8 +145,8 @@ public struct Resource<Value: Sendable>: Sendable {
   /// Costs and throws as `ResourceCache.remove(_:)`. Pins stay, and `changes` posts nothing.
   public func remove() async throws { try await cache.remove(key) }
 
-  func options(_ policy: ReadPolicy, _ priority: LoadPriority) -> ReadOptions {
-    var options = ReadOptions(
+  func options(_ policy: ReadPolicy, _ priority: ResourceCache.Priority) -> ResourceCache.Options {
+    var options = ResourceCache.Options(
       policy: policy, priority: priority,
       freshness: expirationInterval.flatMap { FreshnessRule(expirationInterval: $0) })
     options.typed = typed

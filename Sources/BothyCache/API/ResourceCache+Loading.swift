@@ -298,7 +298,8 @@ extension ResourceCache {
   }
 
   func handOut(
-    _ key: ResourceKey, _ entry: CacheEntry, _ obstacle: StorageObstacle, origin: ResourceOrigin = .network
+    _ key: ResourceKey, _ entry: CacheEntry, _ obstacle: CachedResource.StorageObstacle,
+    origin: CachedResource.Origin = .network
   ) -> FetchOutcome {
     board.count(key.source) { counters in
       counters.notStored += 1
@@ -317,7 +318,7 @@ extension ResourceCache {
 
   /// Stores an entry on disk and in memory and sends the events. Returns the bytes even if the disk fails.
   func keep(
-    _ key: ResourceKey, _ entry: CacheEntry, wasSame: Bool?, origin: ResourceOrigin,
+    _ key: ResourceKey, _ entry: CacheEntry, wasSame: Bool?, origin: CachedResource.Origin,
     _ ticket: InvalidationTracker.Ticket
   ) async -> FetchOutcome {
     hold.forget([key])

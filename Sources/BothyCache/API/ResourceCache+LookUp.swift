@@ -6,12 +6,12 @@ extension ResourceCache {
   /// A found entry, with its permitted use at this time.
   struct Found: Sendable {
     var stored: StoredEntry
-    var origin: ResourceOrigin
+    var origin: CachedResource.Origin
     var use: EntryState
     /// True if the entry is known to be pinned.
     var isPinned = false
 
-    func resource(_ key: ResourceKey, _ reason: StaleReason?) -> CachedResource {
+    func resource(_ key: ResourceKey, _ reason: CachedResource.StaleReason?) -> CachedResource {
       CachedResource(
         key: key, stored: stored, origin: origin, freshness: reason.map { .stale($0) } ?? .fresh, age: use.age
       )
@@ -22,7 +22,7 @@ extension ResourceCache {
   struct Demand: Sendable {
     var key: ResourceKey
     var box: RegisteredSource
-    var options: ReadOptions
+    var options: ResourceCache.Options
     var isConditional = true
     /// True if a look-up just found no entry.
     var isKnownMissing = false
@@ -57,7 +57,7 @@ extension ResourceCache {
     }
   }
 
-  func demand(_ key: ResourceKey, _ options: ReadOptions) throws(BothyError) -> Demand {
+  func demand(_ key: ResourceKey, _ options: ResourceCache.Options) throws(BothyError) -> Demand {
     guard let box = registry[key.source] else {
       throw BothyError(
         .unknownSource, "No source \"\(key.source)\" is registered. Register it before reading \(key).")
@@ -187,7 +187,7 @@ extension ResourceCache {
   }
 
   private func found(
-    _ stored: StoredEntry, _ origin: ResourceOrigin, _ demand: Demand, at now: Int64
+    _ stored: StoredEntry, _ origin: CachedResource.Origin, _ demand: Demand, at now: Int64
   ) -> Found? {
     guard isAcceptable(stored, demand.key, demand.options.typed) else { return nil }
     return Found(stored: stored, origin: origin, use: use(of: stored.entry.metadata, demand, at: now))

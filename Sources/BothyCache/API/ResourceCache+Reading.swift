@@ -20,9 +20,9 @@ extension ResourceCache {
   ///   no registered source, and `sourceConflict` if the disk has entries of another source under its id. A failure
   ///   isn't stored, and the next read tries again.
   public func value(
-    _ key: ResourceKey, policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal
+    _ key: ResourceKey, policy: ReadPolicy = .localElseRemote, priority: ResourceCache.Priority = .normal
   ) async throws(BothyError) -> CachedResource {
-    try await value(key, ReadOptions(policy: policy, priority: priority))
+    try await value(key, ResourceCache.Options(policy: policy, priority: priority))
   }
 
   /// Returns the resource, with all options of one read.
@@ -30,10 +30,12 @@ extension ResourceCache {
   /// Costs and throws as `value(_:policy:priority:)`. Readers with different `fields` do not share a request.
   ///
   /// ```swift
-  /// let options = ReadOptions(priority: .visible, expiresAt: 1_800_000_000_000)
+  /// let options = ResourceCache.Options(priority: .visible, expiresAt: 1_800_000_000_000)
   /// let now = try await cache.value(try api.key(path: "menu.json"), options)
   /// ```
-  public func value(_ key: ResourceKey, _ options: ReadOptions) async throws(BothyError) -> CachedResource {
+  public func value(_ key: ResourceKey, _ options: ResourceCache.Options) async throws(BothyError)
+    -> CachedResource
+  {
     try await read(try demand(key, options)).resource
   }
 
@@ -41,7 +43,7 @@ extension ResourceCache {
   ///
   /// It counts as read only if it is returned. The method waits only for a lock that is held for less than a
   /// microsecond.
-  package func valueAtOnce(_ key: ResourceKey, _ options: ReadOptions) -> CachedResource? {
+  package func valueAtOnce(_ key: ResourceKey, _ options: ResourceCache.Options) -> CachedResource? {
     guard !options.ignoresStored, !state.withLock({ $0.isClosed }),
       let demand = try? demand(key, options)
     else { return nil }
@@ -60,12 +62,12 @@ extension ResourceCache {
   ///
   /// - Throws: on iteration, the errors of `value(_:policy:priority:)`.
   public func values(
-    _ key: ResourceKey, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .normal
+    _ key: ResourceKey, policy: ReadPolicy = .localThenRemote, priority: ResourceCache.Priority = .normal
   ) -> some AsyncSequence<CachedResource, BothyError> & Sendable {
-    values(key, ReadOptions(policy: policy, priority: priority))
+    values(key, ResourceCache.Options(policy: policy, priority: priority))
   }
 
-  package func values(_ key: ResourceKey, _ options: ReadOptions) -> ResourceReadings {
+  package func values(_ key: ResourceKey, _ options: ResourceCache.Options) -> ResourceReadings {
     ResourceReadings(cache: self, key: key, options: options)
   }
 
@@ -80,10 +82,10 @@ extension ResourceCache {
   /// }
   /// ```
   public func states(
-    _ key: ResourceKey, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .visible
+    _ key: ResourceKey, policy: ReadPolicy = .localThenRemote, priority: ResourceCache.Priority = .visible
   ) -> some AsyncSequence<ResourceState, Never> & Sendable {
     ResourceStates(
-      cache: self, readings: values(key, ReadOptions(policy: policy, priority: priority)), key: key)
+      cache: self, readings: values(key, ResourceCache.Options(policy: policy, priority: priority)), key: key)
   }
 
   /// A result, and the refresh that runs in the background.
@@ -174,7 +176,9 @@ extension ResourceCache {
     }
   }
 
-  private func serve(_ key: ResourceKey, _ found: Found, _ reason: StaleReason?) -> CachedResource {
+  private func serve(_ key: ResourceKey, _ found: Found, _ reason: CachedResource.StaleReason?)
+    -> CachedResource
+  {
     if reason != nil || found.stored.isAbsent {
       board.count(key.source) { counters in
         if reason != nil { counters.stale += 1 }

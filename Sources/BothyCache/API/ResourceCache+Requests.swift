@@ -10,7 +10,7 @@ extension ResourceCache {
   package func send(
     _ method: HTTPRequest.Method, to key: ResourceKey, fields: HTTPFields = [:], body: Data = Data()
   ) async throws(BothyError) -> (status: Int, fields: HTTPFields, body: Data) {
-    let demand = try demand(key, ReadOptions(fields: fields))
+    let demand = try demand(key, ResourceCache.Options(fields: fields))
     guard let fetcher else { throw BothyError(.offline, "The cache has no network to send to \(key).") }
     var order = demand.order(demand.requestFields)
     order.method = method

@@ -41,7 +41,7 @@ extension ResourceCache {
     _ key: ResourceKey, _ entry: CacheEntry, _ stage: EntryStage, _ ticket: InvalidationTracker.Ticket
   ) async -> FetchOutcome {
     let place = stage.key(for: key)
-    var outcome = StorageOutcome.notStored(.noDisk)
+    var outcome = CachedResource.StorageOutcome.notStored(.noDisk)
     if let disk {
       do {
         let replaced = try await disk.write { store in

@@ -25,7 +25,9 @@ extension ResourceCache {
     let key = try key(at: url)
     if let maxAge, maxAge < .zero { throw BothyError.negative(key) }
     let found = try await value(
-      key, ReadOptions(policy: policy, freshness: maxAge.flatMap { FreshnessRule(expirationInterval: $0) }))
+      key,
+      ResourceCache.Options(
+        policy: policy, freshness: maxAge.flatMap { FreshnessRule(expirationInterval: $0) }))
     guard let bytes = found.bytes else { throw BothyError.absent(key, found) }
     return bytes
   }

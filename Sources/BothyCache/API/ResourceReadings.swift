@@ -5,7 +5,7 @@ package struct ResourceReadings: AsyncSequence, Sendable {
 
   let cache: ResourceCache
   let key: ResourceKey
-  let options: ReadOptions
+  let options: ResourceCache.Options
 
   package func makeAsyncIterator() -> Iterator { Iterator(readings: self) }
 

@@ -9,7 +9,7 @@ public struct StoreReport: Sendable, Hashable {
   /// The keys that were not written, with the reasons. An earlier entry under such a key may be gone or still exist.
   ///
   /// Empty if all entries were stored.
-  public var refused: [ResourceKey: StorageObstacle] = [:]
+  public var refused: [ResourceKey: CachedResource.StorageObstacle] = [:]
   /// The keys that were evicted, to keep the limits or to free a full disk. Variants are named apart.
   public var evicted: [ResourceKey] = []
   /// Creates an empty report.

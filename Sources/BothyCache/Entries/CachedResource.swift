@@ -11,20 +11,21 @@ public struct CachedResource: Sendable {
   /// The place where the resource was found.
   ///
   /// `network` and `confirmed` mean that the read waited for a request.
-  public let origin: ResourceOrigin
-  package let freshness: ResourceFreshness
+  public let origin: CachedResource.Origin
+  package let freshness: CachedResource.Freshness
   /// Milliseconds since the server created or last confirmed the bytes, as far as is known. Never negative.
   ///
   /// It is that of the moment of the read and does not grow.
   public let age: Int64
-  package let storage: StorageOutcome
+  package let storage: CachedResource.StorageOutcome
   package let stored: StoredEntry
   /// The request that brought it, if it isn't stored.
   var request: InFlightRequest?
 
   package init(
-    key: ResourceKey, stored: StoredEntry, origin: ResourceOrigin, freshness: ResourceFreshness, age: Int64,
-    storage: StorageOutcome = .stored
+    key: ResourceKey, stored: StoredEntry, origin: CachedResource.Origin, freshness: CachedResource.Freshness,
+    age: Int64,
+    storage: CachedResource.StorageOutcome = .stored
   ) {
     self.key = key
     self.stored = stored
@@ -60,7 +61,7 @@ public struct CachedResource: Sendable {
   /// The reason why the resource was returned although it is stale, or `nil` if it is fresh.
   ///
   /// The bytes may be used, and an app can mark them as old.
-  public var staleReason: StaleReason? {
+  public var staleReason: CachedResource.StaleReason? {
     guard case .stale(let reason) = freshness else { return nil }
     return reason
   }
@@ -68,7 +69,7 @@ public struct CachedResource: Sendable {
   /// The reason why a response from the network isn't on disk, or `nil` if it is, or was found in the cache.
   ///
   /// The bytes are valid in any case. Without a disk each response has a reason.
-  public var notStored: StorageObstacle? {
+  public var notStored: CachedResource.StorageObstacle? {
     guard case .notStored(let obstacle) = storage else { return nil }
     return obstacle
   }
@@ -76,7 +77,7 @@ public struct CachedResource: Sendable {
   /// The fields of the server's response.
   package var fields: HTTPFields { stored.entry.metadata.fields }
 
-  func with(freshness: ResourceFreshness) -> CachedResource {
+  func with(freshness: CachedResource.Freshness) -> CachedResource {
     CachedResource(
       key: key, stored: stored, origin: origin, freshness: freshness, age: age, storage: storage)
   }

@@ -33,7 +33,7 @@ public struct FreshnessRule: Sendable {
   /// The time after its end at which an entry is still used if the server fails or is unreachable.
   ///
   /// `nil`, the default, is any time. The response's `stale-if-error` may allow more. Responses with `must-revalidate`
-  /// or `no-cache` aren't used under `http` rules. Pinned entries, and tiles that are read as `LoadPriority.visible`,
+  /// or `no-cache` aren't used under `http` rules. Pinned entries, and tiles that are read as `ResourceCache.Priority.visible`,
   /// are used in any case. `ReadPolicy.local` and `.localThenRemote` return entries of any age.
   public var staleUse: Duration?
   /// True if responses are stored even if they have `no-store`. The response to a request with it is never stored.
@@ -114,7 +114,7 @@ public struct FreshnessRule: Sendable {
 
   /// Resources that never change and are requested once, under every `ReadPolicy`.
   ///
-  /// `ReadOptions.reload` requests them again. Responses that say that nothing exists are fresh for ten minutes.
+  /// `ResourceCache.Options.reload` requests them again. Responses that say that nothing exists are fresh for ten minutes.
   public static let immutable = FreshnessRule(.immutable, negative: .minutes(10))
 
   /// Resources that are fresh until the app requests them again.

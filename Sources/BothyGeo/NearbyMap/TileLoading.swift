@@ -15,7 +15,7 @@ struct TileLoading: Sendable {
 
   /// The way to load a tile.
   struct Way: Sendable {
-    var priority: LoadPriority
+    var priority: ResourceCache.Priority
     /// True if an old version is available.
     var isHeld = false
     /// True if the stored bytes are to be read again, because the features were derived with other categories or not
@@ -25,10 +25,11 @@ struct TileLoading: Sendable {
     var waitsForHost = false
     var hasNetwork = true
 
-    init(priority: LoadPriority) { self.priority = priority }
+    init(priority: ResourceCache.Priority) { self.priority = priority }
 
-    var options: ReadOptions {
-      var options = ReadOptions(policy: isHeld ? .remoteElseLocal : .localElseRemote, priority: priority)
+    var options: ResourceCache.Options {
+      var options = ResourceCache.Options(
+        policy: isHeld ? .remoteElseLocal : .localElseRemote, priority: priority)
       if !hasNetwork { options.policy = .local }
       options.waitsForHost = waitsForHost
       // Nobody waits for the newer version, and the map shows the old one.
@@ -131,7 +132,7 @@ struct TileLoading: Sendable {
 
   /// - Parameter storedFirst: true to request a resource only if it isn't stored, whatever the policy is.
   private func read(
-    _ key: ResourceKey, _ options: ReadOptions, storedFirst: Bool
+    _ key: ResourceKey, _ options: ResourceCache.Options, storedFirst: Bool
   ) async throws -> CachedResource {
     if storedFirst {
       var local = options
@@ -157,7 +158,7 @@ struct TileLoading: Sendable {
   /// Checks with a conditional request if the server has a tile.
   func check(_ tile: Tile) async throws {
     let key = try source.key(tile)
-    var options = ReadOptions(policy: .remote, priority: .visible)
+    var options = ResourceCache.Options(policy: .remote, priority: .visible)
     options.waitsForHost = false
     var resource = try await cache.value(key, options)
     if ![.network, .confirmed].contains(resource.origin) {

@@ -30,7 +30,7 @@ extension OfflineRegions {
 
   private func reread(_ old: Region, _ map: MapClosure) async throws -> Region {
     var region = old
-    var options = ReadOptions(policy: .remote, priority: .background)
+    var options = ResourceCache.Options(policy: .remote, priority: .background)
     options.stage = region.stage
     let (cache, asked) = (cache, options)
     let style = try await MapStyle(at: map.style, of: region.plan.source, in: cache) {

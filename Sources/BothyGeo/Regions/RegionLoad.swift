@@ -42,7 +42,7 @@ enum RegionLoad: Sendable {
     _ control: RegionControl
   ) async -> (load: RegionLoad, entityTag: String?) {
     var attempts = 3
-    var options = ReadOptions(policy: .remote, priority: .background)
+    var options = ResourceCache.Options(policy: .remote, priority: .background)
     options.admits = { await watch.admits($0) }
     options.letsGo = watch.removesGone ? region.holder : nil
     options.stage = region.stage
@@ -53,7 +53,7 @@ enum RegionLoad: Sendable {
           await cache.bundledCount([key]) == 0
         {
           // The entry was lost from the disk and is only in memory, where it doesn't last.
-          var whole = ReadOptions.reload
+          var whole = ResourceCache.Options.reload
           (whole.priority, whole.admits) = (.background, options.admits)
           resource = try await cache.value(key, whole)
         }

@@ -40,7 +40,7 @@ public struct TileLayer: Sendable {
   /// - Throws: `BothyError` `zoomOutOfRange` for a tile beyond the last zoom, see `bestAvailable`. Throws `.notCached`
   ///   with the policy `.local`, and the errors of a request.
   public func value(
-    _ tile: Tile, policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .visible
+    _ tile: Tile, policy: ReadPolicy = .localElseRemote, priority: ResourceCache.Priority = .visible
   ) async throws(BothyError) -> CachedResource {
     try await cache.value(source.key(tile), policy: policy, priority: priority)
   }
@@ -51,7 +51,7 @@ public struct TileLayer: Sendable {
   ///
   /// - Throws: `BothyError` `zoomOutOfRange` for a zoom that the source lacks.
   public func states(
-    _ tile: Tile, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .visible
+    _ tile: Tile, policy: ReadPolicy = .localThenRemote, priority: ResourceCache.Priority = .visible
   ) throws(BothyError) -> some AsyncSequence<ResourceState, Never> & Sendable {
     cache.states(try source.key(tile), policy: policy, priority: priority)
   }

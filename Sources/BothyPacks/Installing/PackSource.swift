@@ -52,7 +52,7 @@ struct CacheSupply: PackSource {
   var name: String { source.id.name }
 
   func manifest() async throws -> PackManifest {
-    var options = ReadOptions(policy: .remoteElseLocal)
+    var options = ResourceCache.Options(policy: .remoteElseLocal)
     // An installation by an old list would miss the new version.
     options.waitsForEnd = true
     return try PackManifest(parsing: await bytes(PackManifest.fileName, options), of: name)
@@ -60,7 +60,7 @@ struct CacheSupply: PackSource {
 
   /// Fetches one file. If the cache has another version of it, requests the current one from the server.
   func fetch(_ file: PackManifest.File, into folder: String) async throws {
-    var bytes = try await bytes(file.name, ReadOptions())
+    var bytes = try await bytes(file.name, ResourceCache.Options())
     if Checksum.sha256(of: Array(bytes)) != file.sha256 {
       bytes = try await self.bytes(file.name, .reload)
     }
@@ -78,7 +78,7 @@ struct CacheSupply: PackSource {
     }
   }
 
-  private func bytes(_ path: String, _ options: ReadOptions) async throws -> Data {
+  private func bytes(_ path: String, _ options: ResourceCache.Options) async throws -> Data {
     do {
       let resource = try await cache.value(try source.key(path: path), options)
       guard let bytes = resource.bytes else {

@@ -7,7 +7,7 @@ final class PlannedProxyRequest: Sendable {
   let target: ProxyTarget
   let plan: ProxyPlan
   /// The options for reading the cache.
-  let options: ReadOptions
+  let options: ResourceCache.Options
   /// True if a response of 200 is sent whole, because the request has no condition and no range.
   let isWhole: Bool
 
@@ -18,7 +18,7 @@ final class PlannedProxyRequest: Sendable {
     let plan = ProxyPlan(request.method, request.fields, isPlain: target.isPlain, isShared: target.isShared)
     // Responses of such a target are for one caller each, so requests for it aren't joined.
     self.plan = plan == .cached && target.passes(at: now) ? .pass : plan
-    var options = ReadOptions(fields: ProxyFields.cached(request.fields))
+    var options = ResourceCache.Options(fields: ProxyFields.cached(request.fields))
     // A slow origin doesn't allow a stale response (RFC 9111 §4.2.4).
     options.waitsForEnd = true
     self.options = options

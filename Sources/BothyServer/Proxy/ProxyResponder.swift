@@ -185,7 +185,7 @@ final class ProxyResponder: Sendable {
     }
   }
 
-  private static func storedOnly(_ options: ReadOptions) -> ReadOptions {
+  private static func storedOnly(_ options: ResourceCache.Options) -> ResourceCache.Options {
     var options = options
     options.policy = .local
     return options

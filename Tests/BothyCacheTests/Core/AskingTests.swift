@@ -161,7 +161,7 @@ struct AskingTests {
     let listener = rig.listen()
     let loaded = try await rig.cache.value(tile)
     #expect(text(loaded) == "https://tiles.example/16/1/2.json")
-    let obstacle = isFull ? StorageObstacle.diskFull : .failed("disk I/O error")
+    let obstacle = isFull ? CachedResource.StorageObstacle.diskFull : .failed("disk I/O error")
     #expect(loaded.storage == .notStored(obstacle))
     #expect(rig.store.keys.isEmpty)
     #expect(rig.cache.peek(tile) != nil)

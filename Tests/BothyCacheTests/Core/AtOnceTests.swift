@@ -44,7 +44,7 @@ struct AtOnceTests {
     let rig = try Rig()
     try await rig.fill(isPinned: isPinned)
     rig.loader.set(hangs ? .hangs : .drips)
-    let priority: LoadPriority = isPinned ? .normal : .visible
+    let priority: ResourceCache.Priority = isPinned ? .normal : .visible
     async let read = rig.cache.value(rig.key, priority: priority)
     await rig.loader.stuck.reached()
     // A read that waits for the server ends now at the latest, with another reason.
@@ -97,7 +97,9 @@ struct AtOnceTests {
   private static let new = ScriptedLoader.Answer(200, fields: [.contentType: "image/png"], "\u{7F}PNG new")
 
   /// Begins a read, and returns when it waits for the server. Its patience then has a sleeper, unless it has none.
-  private func waiting(_ rig: Rig, _ options: ReadOptions) async throws -> Task<CachedResource, any Error> {
+  private func waiting(_ rig: Rig, _ options: ResourceCache.Options) async throws -> Task<
+    CachedResource, any Error
+  > {
     let read = Task { try await rig.cache.value(rig.key, options) }
     let patience: Duration = options.waitsForEnd ? .seconds(20) : .seconds(2)
     try await until { rig.clock.sleepers.contains(patience) }
@@ -111,7 +113,7 @@ struct AtOnceTests {
     let rig = try Rig()
     try await rig.fill(isPinned: false)
     rig.loader.set(hangs ? .hangs : .drips)
-    let read = try await waiting(rig, ReadOptions(policy: policy))
+    let read = try await waiting(rig, ResourceCache.Options(policy: policy))
     await rig.loader.stuck.reached()
     rig.clock.advance(by: .seconds(2))
     let answer = try await read.value
@@ -125,7 +127,7 @@ struct AtOnceTests {
     try await rig.fill(isPinned: false)
     let gate = Latch()
     rig.loader.set(.late(gate, Self.new))
-    let readings = rig.cache.values(rig.key, ReadOptions())
+    let readings = rig.cache.values(rig.key, ResourceCache.Options())
     let seen = Task {
       var values: [String] = []
       for try await reading in readings {
@@ -148,7 +150,7 @@ struct AtOnceTests {
     try await rig.fill(isPinned: false)
     let gate = Latch()
     rig.loader.set(.late(gate, Self.new))
-    var options = ReadOptions()
+    var options = ResourceCache.Options()
     options.waitsForEnd = true
     let read = try await waiting(rig, options)
     await gate.reached()
@@ -164,7 +166,7 @@ struct AtOnceTests {
     try await rig.fill(isPinned: false)
     rig.loader.set(.hangs)
     var events = rig.cache.events.makeAsyncIterator()
-    let read = try await waiting(rig, ReadOptions())
+    let read = try await waiting(rig, ResourceCache.Options())
     await rig.loader.stuck.reached()
     read.cancel()
     let error = await #expect(throws: BothyError.self) { try await read.value }

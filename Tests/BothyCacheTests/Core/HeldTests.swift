@@ -16,8 +16,8 @@ struct HeldTests {
     }
   }
 
-  private func options(_ fields: HTTPFields, _ rig: CacheRig) -> ReadOptions {
-    var options = ReadOptions(policy: .remoteElseLocal)
+  private func options(_ fields: HTTPFields, _ rig: CacheRig) -> ResourceCache.Options {
+    var options = ResourceCache.Options(policy: .remoteElseLocal)
     options.held = EntryMetadata(fields: fields, receivedAt: rig.time.now)
     return options
   }

@@ -31,7 +31,7 @@ struct ReadingTests {
     rig.pass(.days(5))
     _ = try await rig.cache.value(fresh)
     rig.pass(.days(2))
-    var origins: [ResourceOrigin] = []
+    var origins: [CachedResource.Origin] = []
     for tile in [expired, fresh, missing] {
       let resource = try await rig.cache.value(tile)
       #expect(resource.isFresh)

@@ -102,11 +102,11 @@ struct ReplacementTests {
     func askInEveryWay(_ answer: ScriptedLoader.Answer) async throws -> Data? {
       loader.set(.answers(answer))
       let policies = [ReadPolicy.remote, .remoteElseLocal, .localElseRemote]
-      for options in [.reload] + policies.map({ ReadOptions(policy: $0) }) {
+      for options in [.reload] + policies.map({ ResourceCache.Options(policy: $0) }) {
         // The read throws or returns the stored entry, which is checked below.
         _ = try? await cache.value(key, options)
       }
-      for priority in [LoadPriority.visible, .background] {
+      for priority in [ResourceCache.Priority.visible, .background] {
         do {
           for try await read in cache.values(key, policy: .localThenRemote, priority: priority) {
             #expect(read.bytes == store[key]?.body)

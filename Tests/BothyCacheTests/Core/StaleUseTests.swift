@@ -22,7 +22,7 @@ struct StaleUseTests {
   struct Case: Sendable {
     var isTile = true
     var isPinned = false
-    var priority = LoadPriority.normal
+    var priority = ResourceCache.Priority.normal
     var isException: Bool
   }
 
@@ -78,7 +78,7 @@ struct StaleUseTests {
     let key = try rig.tile()
     _ = try await rig.cache.value(key)
     answering.value = 503
-    let options = ReadOptions(priority: .visible, fields: [.cacheControl: "no-cache"])
+    let options = ResourceCache.Options(priority: .visible, fields: [.cacheControl: "no-cache"])
     let error = await #expect(throws: BothyError.self) { try await rig.cache.value(key, options) }
     #expect(error?.status == 503)
     try await rig.cache.close()

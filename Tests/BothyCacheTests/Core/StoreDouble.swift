@@ -10,7 +10,7 @@ final class StoreDouble: BlobStore {
     var pins: [String: Set<ResourceKey>] = [:]
     var reads = 0
     var writes = 0
-    var refusal: StorageObstacle?
+    var refusal: CachedResource.StorageObstacle?
     var failure: BothyError?
     var limits = BlobStoreLimits()
     var isClosed = false

@@ -24,7 +24,7 @@ struct VariantTests {
     _ rig: CacheRig, _ language: String?, _ policy: ReadPolicy = .localElseRemote, reloads: Bool = false
   ) async throws -> String? {
     let fields: HTTPFields = language.map { [.acceptLanguage: $0] } ?? [:]
-    var options = ReadOptions(policy: policy, fields: fields)
+    var options = ResourceCache.Options(policy: policy, fields: fields)
     options.ignoresStored = reloads
     return text(try await rig.cache.value(try rig.tile(), options))
   }
@@ -94,14 +94,14 @@ struct VariantTests {
     let rig = try rig(freshness: .fixed(.hours(1)))
     for language in ["de", "en"] { _ = try await read(rig, language) }
     rig.pass(.hours(2))
-    let options = ReadOptions(fields: [.acceptLanguage: "en"])
+    let options = ResourceCache.Options(fields: [.acceptLanguage: "en"])
     let confirmed = try await rig.cache.value(try rig.tile(), options)
     let tile = try rig.tile()
     #expect(confirmed.origin == .confirmed && text(confirmed) == "en" && confirmed.key == tile)
     #expect(rig.lastSent(.ifNoneMatch) == "\"en\"")
     for _ in 0..<2 {
       #expect(try await rig.cache.value(try rig.tile(), options).isFresh)
-      let german = ReadOptions(policy: .local, fields: [.acceptLanguage: "de"])
+      let german = ResourceCache.Options(policy: .local, fields: [.acceptLanguage: "de"])
       #expect(try await !rig.cache.value(try rig.tile(), german).isFresh)
       rig.cache.relieve(.warning)
     }
@@ -166,7 +166,7 @@ struct VariantTests {
     let cache = try ResourceCache(sources: [source], loader: loader)
     let tile = try source.key(zoom: 16, x: 1, y: 2)
     for language in ["de", "en", "de", "en"] {
-      let resource = try await cache.value(tile, ReadOptions(fields: [.acceptLanguage: language]))
+      let resource = try await cache.value(tile, ResourceCache.Options(fields: [.acceptLanguage: language]))
       #expect(text(resource) == language)
     }
     #expect(loader.requests.count == 2)
@@ -206,11 +206,11 @@ struct VariantTests {
         sources: [source], settings: CacheSettings(disk: BlobStoreLimits(count: 2)),
         disk: DiskTier { try kind.open(folder, $0) }, loader: loader)
       let (kept, other) = (try source.key(zoom: 16, x: 1, y: 2), try source.key(zoom: 16, x: 3, y: 4))
-      _ = try await cache.value(kept, ReadOptions(fields: [.acceptLanguage: "de"]))
+      _ = try await cache.value(kept, ResourceCache.Options(fields: [.acceptLanguage: "de"]))
       try await cache.pin([kept], by: "Oslo")
       for key in [kept, other] {
         for language in ["en", "fr", "it"] {
-          _ = try await cache.value(key, ReadOptions(fields: [.acceptLanguage: language]))
+          _ = try await cache.value(key, ResourceCache.Options(fields: [.acceptLanguage: language]))
         }
       }
       let totals = try #require(try await cache.totals()["tiles"])
@@ -222,7 +222,8 @@ struct VariantTests {
       cache.suspendNetwork()
       for language in ["de", "en", "fr", "it"] {
         #expect(
-          text(try await cache.value(kept, ReadOptions(fields: [.acceptLanguage: language]))) == language)
+          text(try await cache.value(kept, ResourceCache.Options(fields: [.acceptLanguage: language])))
+            == language)
       }
       #expect(try await cache.collectGarbage().removedFiles == 0)
       #expect(try await cache.totals()["tiles"] == totals)

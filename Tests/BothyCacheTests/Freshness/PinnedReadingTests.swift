@@ -37,7 +37,7 @@ struct PinnedReadingTests {
     await #expect(throws: BothyError.self) { try await rig.cache.value(key) }
     try await rig.cache.pin([key], by: "region")
     #expect(text(try await rig.cache.value(key)) == "map")
-    var options = ReadOptions()
+    var options = ResourceCache.Options()
     options.fields = [.cacheControl: "no-cache"]
     let wanting = options
     await #expect(throws: BothyError.self) { try await rig.cache.value(key, wanting) }

@@ -55,7 +55,7 @@ struct CacheLoadingTests {
     var source = try source()
     source.limits.attempts = 1
     let cache = try cache(loader, source)
-    var options = ReadOptions()
+    var options = ResourceCache.Options()
     options.waitsForHost = false
     for number in 0..<20 {
       let key = try source.key(path: "\(number)")
@@ -153,10 +153,13 @@ struct CacheLoadingTests {
       return answer
     }
     let source = try source()
-    let told = Locked<[LoadProgress]>([])
-    var options = ReadOptions()
+    let told = Locked<[ResourceCache.Progress]>([])
+    var options = ResourceCache.Options()
     options.progress = { progress in told.change { $0.append(progress) } }
     _ = try await cache(loader, source).value(try source.key(path: "1"), options)
-    #expect(told.value == [LoadProgress(received: 4, expected: 8), LoadProgress(received: 8, expected: 8)])
+    #expect(
+      told.value == [
+        ResourceCache.Progress(received: 4, expected: 8), ResourceCache.Progress(received: 8, expected: 8),
+      ])
   }
 }

@@ -45,7 +45,7 @@ struct FetchBench: Sendable {
     return order
   }
 
-  func fetch(_ order: FetchOrder = Self.order(), priority: LoadPriority = .normal) async throws
+  func fetch(_ order: FetchOrder = Self.order(), priority: ResourceCache.Priority = .normal) async throws
     -> FetchedResponse
   {
     try await moving { [fetcher] in try await fetcher.fetch(order, for: InFlightRequest(priority)) }

@@ -9,7 +9,8 @@ import Testing
 struct HostTests {
   /// Starts fetches that all hang in the loader until the latch opens.
   private func start(
-    _ bench: FetchBench, _ count: Int, host: String = "tiles.example", priority: LoadPriority = .normal,
+    _ bench: FetchBench, _ count: Int, host: String = "tiles.example",
+    priority: ResourceCache.Priority = .normal,
     limits: HostLimits = HostLimits(perHost: 2)
   ) -> [Task<FetchedResponse, any Error>] {
     (0..<count).map { number in
@@ -75,7 +76,7 @@ struct HostTests {
     let one = HostLimits(perHost: 1)
     let first = start(bench, 1, limits: one)
     await gate.reached()
-    func load(_ key: String, _ priority: LoadPriority) -> Task<Int, any Error> {
+    func load(_ key: String, _ priority: ResourceCache.Priority) -> Task<Int, any Error> {
       Task {
         try await coalescer.value(for: key, priority: priority) { inFlight throws(LoadFailure) in
           try await bench.fetcher.fetch(

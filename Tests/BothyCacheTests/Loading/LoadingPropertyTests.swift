@@ -82,7 +82,7 @@ struct LoadingPropertyTests {
       for _ in 0..<60 {
         if random.chance(70) || callers.isEmpty {
           let key = Int.random(in: 0..<5, using: &random)
-          let priority = LoadPriority.allCases.randomElement(using: &random) ?? .normal
+          let priority = ResourceCache.Priority.allCases.randomElement(using: &random) ?? .normal
           let order = FetchBench.order(
             "https://a.example/\(key)", "https://b.example/\(key)", spread: UInt64(key)
           ) {

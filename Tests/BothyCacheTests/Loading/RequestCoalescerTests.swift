@@ -137,9 +137,9 @@ struct RequestCoalescerTests {
     let gate = Latch()
     let told = Locked<[String]>([])
     let work: RequestCoalescer<String, Int>.Work = { inFlight in
-      inFlight.report(LoadProgress(received: 10, expected: 20))
+      inFlight.report(ResourceCache.Progress(received: 10, expected: 20))
       await gate.pass()
-      inFlight.report(LoadProgress(received: 20, expected: 20))
+      inFlight.report(ResourceCache.Progress(received: 20, expected: 20))
       return 1
     }
     let first = Task { [coalescer] in

@@ -35,7 +35,7 @@ struct ArchiveDownloadTests {
   func whole() async throws {
     let tiles = try MadeArchive.tiles(0..<341)
     let server = ArchiveServer(try MadeArchive.data(tiles))
-    let seen = Locked<[LoadProgress]>([])
+    let seen = Locked<[ResourceCache.Progress]>([])
     let info = try await TileArchives.download(
       url: "https://maps.test/a.pmtiles", to: path, loader: server, userAgent: "Tests/1"
     ) { progress in seen.change { $0.append(progress) } }

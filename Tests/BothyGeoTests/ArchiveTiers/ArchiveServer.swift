@@ -135,9 +135,9 @@ struct ArchiveRig {
   /// The text of a tile, or `nil` for an absent one, and the place where it was found.
   struct Reading: Equatable {
     var text: String?
-    var origin: ResourceOrigin
+    var origin: CachedResource.Origin
 
-    init(_ text: String?, _ origin: ResourceOrigin) {
+    init(_ text: String?, _ origin: CachedResource.Origin) {
       self.text = text
       self.origin = origin
     }

@@ -101,7 +101,7 @@ struct RegionMixtureTests {
     let page = String(decoding: RegionServer.tile("sign in"), as: UTF8.self)
     rig.server.change { $0.page = (page, nil) }
     for tile in tiles.prefix(3) {
-      for options in [ReadOptions(policy: .remoteElseLocal), .reload] {
+      for options in [ResourceCache.Options(policy: .remoteElseLocal), .reload] {
         let read = try await rig.cache.value(rig.source.key(tile), options)
         #expect(read.bytes.map { RegionServer.text($0) } == "sign in" && read.notStored != nil)
       }

@@ -7,9 +7,9 @@ struct InFlightTable<Key: Hashable & Sendable>: ~Copyable {
   private struct Entry {
     var number: Int
     var isCalledOff = false
-    var waiters: [Int: LoadPriority] = [:]
+    var waiters: [Int: ResourceCache.Priority] = [:]
 
-    var priority: LoadPriority? { waiters.values.max() }
+    var priority: ResourceCache.Priority? { waiters.values.max() }
   }
 
   private var entries: [Key: Entry] = [:]
@@ -19,7 +19,7 @@ struct InFlightTable<Key: Hashable & Sendable>: ~Copyable {
     /// The caller is the first, and its work must be started.
     case start(number: Int)
     /// A load is running and now has this priority, the highest of its callers.
-    case join(number: Int, LoadPriority)
+    case join(number: Int, ResourceCache.Priority)
     /// A cancelled load is still ending. Its result or a new load follows it.
     case queue(behind: Int)
   }
@@ -27,7 +27,7 @@ struct InFlightTable<Key: Hashable & Sendable>: ~Copyable {
   enum Leaving: Equatable {
     case nothing
     /// Other callers still wait, and the load now has this priority.
-    case settle(number: Int, LoadPriority)
+    case settle(number: Int, ResourceCache.Priority)
     /// No caller waits for the load, so cancel it. It keeps its place until it has ended.
     case callOff(number: Int)
   }
@@ -36,7 +36,7 @@ struct InFlightTable<Key: Hashable & Sendable>: ~Copyable {
     /// The result is for these callers, which are no longer in the table.
     case deliver([Int])
     /// The load was cancelled and has no result, but other callers wait now. One of them starts the next load.
-    case restart(number: Int, LoadPriority, waiters: [Int])
+    case restart(number: Int, ResourceCache.Priority, waiters: [Int])
     case nothing
   }
 
@@ -45,7 +45,7 @@ struct InFlightTable<Key: Hashable & Sendable>: ~Copyable {
   /// Returns the number of callers that wait for the key, or 0 if no load is running.
   func waiterCount(_ key: Key) -> Int { entries[key]?.waiters.count ?? 0 }
 
-  mutating func join(_ key: Key, waiter: Int, _ priority: LoadPriority) -> Joining {
+  mutating func join(_ key: Key, waiter: Int, _ priority: ResourceCache.Priority) -> Joining {
     guard var entry = entries[key] else {
       nextNumber += 1
       entries[key] = Entry(number: nextNumber, waiters: [waiter: priority])

@@ -12,7 +12,7 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
   private struct Waiter {
     var key: Key
     var work: Work
-    var progress: (@Sendable (LoadProgress) -> Void)?
+    var progress: (@Sendable (ResourceCache.Progress) -> Void)?
     var joined: (@Sendable () -> Void)?
     var continuation: Continuation
   }
@@ -44,7 +44,8 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
   ///   - joined: called once this caller waits for a load that another one began. It must not call this table.
   /// - Throws: the error of the work, or `.cancelled` if the calling task is cancelled.
   package func value(
-    for key: Key, priority: LoadPriority = .normal, progress: (@Sendable (LoadProgress) -> Void)? = nil,
+    for key: Key, priority: ResourceCache.Priority = .normal,
+    progress: (@Sendable (ResourceCache.Progress) -> Void)? = nil,
     joined: (@Sendable () -> Void)? = nil, _ work: @escaping Work
   ) async throws(LoadFailure) -> Value {
     let id = state.withLock { state in
@@ -64,7 +65,7 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
     return try result.get()
   }
 
-  private func enter(_ id: Int, _ waiter: Waiter, _ priority: LoadPriority) {
+  private func enter(_ id: Int, _ waiter: Waiter, _ priority: ResourceCache.Priority) {
     let (isGone, joined) = state.withLock { state -> (Bool, InFlightRequest?) in
       if state.gone.remove(id) != nil { return (true, nil) }
       state.waiters[id] = waiter
@@ -106,7 +107,7 @@ package final class RequestCoalescer<Key: Hashable & Sendable, Value: Sendable>:
 
   /// Starts the work of one caller for all callers that wait for the key.
   private func start(
-    _ number: Int, _ waiter: Waiter, _ priority: LoadPriority, _ ids: [Int], _ state: inout State
+    _ number: Int, _ waiter: Waiter, _ priority: ResourceCache.Priority, _ ids: [Int], _ state: inout State
   ) {
     let inFlight = InFlightRequest(priority)
     for id in ids.dropFirst() { state.waiters[id]?.joined?() }

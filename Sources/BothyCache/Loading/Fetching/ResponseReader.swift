@@ -106,7 +106,7 @@ extension Fetcher {
         body.append(piece)
         if body.isOverLimit { throw Self.tooLarge(order) }
         intake.pulse.beat()
-        intake.inFlight.report(LoadProgress(received: Int64(body.bytes.count), expected: expected))
+        intake.inFlight.report(ResourceCache.Progress(received: Int64(body.bytes.count), expected: expected))
       }
       // The stream of a cancelled task ends early without an error.
       if Task.isCancelled, expected != Int64(body.bytes.count) { throw LoadFailure.cancelled }

@@ -19,7 +19,7 @@ struct HostQueue: ~Copyable {
     var origin: Origin
     var limits: HostLimits
     var rateGroup: String?
-    var priority: LoadPriority
+    var priority: ResourceCache.Priority
     /// The time until which it waits for a host that is paused or down.
     var latest: Duration
     var hasAlias: Bool
@@ -113,7 +113,7 @@ struct HostQueue: ~Copyable {
     return true
   }
 
-  mutating func change(_ ticket: Int, to priority: LoadPriority) {
+  mutating func change(_ ticket: Int, to priority: ResourceCache.Priority) {
     guard let place = waiting.firstIndex(where: { $0.ticket == ticket }) else { return }
     var asking = waiting.remove(at: place)
     asking.priority = priority

@@ -79,7 +79,7 @@ package final class HostScheduler: Sendable {
     waiter?.resume(returning: .cancelled)
   }
 
-  private func change(_ ticket: Int, to priority: LoadPriority) {
+  private func change(_ ticket: Int, to priority: ResourceCache.Priority) {
     state.withLock { $0.table.change(ticket, to: priority) }
     pass()
   }

@@ -24,7 +24,7 @@ extension TileArchives {
   @discardableResult
   public static func download(
     url: String, to path: String, loader: any ResourceLoader, userAgent: String? = nil,
-    progress: @Sendable (LoadProgress) -> Void = { _ in }
+    progress: @Sendable (ResourceCache.Progress) -> Void = { _ in }
   ) async throws -> TileArchiveInfo {
     var order = FetchOrder([url])
     order.requiresUserAgent = false
@@ -63,7 +63,7 @@ package struct ArchiveDownload {
   private var installed: String { path + ".version" }
 
   /// Downloads the archive. Throws `BothyError` alone, as `TileArchives.download` says.
-  package func perform(_ progress: (LoadProgress) -> Void) async throws -> TileArchiveInfo {
+  package func perform(_ progress: (ResourceCache.Progress) -> Void) async throws -> TileArchiveInfo {
     do { return try await locked(progress) } catch let error as BothyError { throw error } catch {
       guard error is CancellationError else { throw PMTilesContents.failure(error, path) }
       throw BothyError(
@@ -73,7 +73,7 @@ package struct ArchiveDownload {
     }
   }
 
-  private func locked(_ progress: (LoadProgress) -> Void) async throws -> TileArchiveInfo {
+  private func locked(_ progress: (ResourceCache.Progress) -> Void) async throws -> TileArchiveInfo {
     guard let lock = try RegionLock(path + ".download.lock") else {
       throw BothyError(.unavailable, "Another process downloads \(path). Wait for its end.")
     }
@@ -106,7 +106,7 @@ package struct ArchiveDownload {
   }
 
   /// Loads the parts that are missing. Returns the version that is there whole.
-  private func load(_ progress: (LoadProgress) -> Void) async throws -> ArchiveDownloadState? {
+  private func load(_ progress: (ResourceCache.Progress) -> Void) async throws -> ArchiveDownloadState? {
     var state = ArchiveDownloadState(path: begun)
     var place = ArchiveDownloadState.start(
       state, address: address, bytes: FileFingerprint(path: partial)?.size ?? 0)
@@ -134,7 +134,8 @@ package struct ArchiveDownload {
       try output.write(contentsOf: data)
       try output.synchronize()
       place += UInt64(data.count)
-      progress(LoadProgress(received: Int64(clamping: place), expected: total.map { Int64(clamping: $0) }))
+      progress(
+        ResourceCache.Progress(received: Int64(clamping: place), expected: total.map { Int64(clamping: $0) }))
       // Without a size, a part that is shorter than it was asked for is the last.
       if total == nil, place < end { break }
     }

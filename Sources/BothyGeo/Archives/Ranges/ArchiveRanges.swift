@@ -58,7 +58,7 @@ package final class ArchiveRanges: Sendable {
   ///
   /// - Parameter read: reads a range, which may be larger, and returns all of its bytes.
   package func bytes(
-    _ range: Range<UInt64>, priority: LoadPriority, _ read: @escaping Read
+    _ range: Range<UInt64>, priority: ResourceCache.Priority, _ read: @escaping Read
   ) async throws -> Data {
     if range.isEmpty { return Data() }
     let (held, expected) = state.withLock { state -> (Data?, Range<UInt64>?) in
@@ -82,7 +82,7 @@ package final class ArchiveRanges: Sendable {
   }
 
   private func whole(
-    _ group: Range<UInt64>, _ priority: LoadPriority, _ read: @escaping Read
+    _ group: Range<UInt64>, _ priority: ResourceCache.Priority, _ read: @escaping Read
   ) async throws -> Data {
     try await reads.result(for: group, priority: priority) { inFlight in
       let data = try await read(group, inFlight)
@@ -156,7 +156,7 @@ extension Range<UInt64> {
 struct SharedRangeSource: ByteRangeSource {
   let ranges: ArchiveRanges
   let file: HTTPRangeSource
-  let priority: LoadPriority
+  let priority: ResourceCache.Priority
 
   func bytes(
     _ range: Range<UInt64>, expecting validator: String?

@@ -5,7 +5,7 @@ extension RequestCoalescer {
   ///
   /// A load that was cancelled isn't a result. It begins again for callers that still wait.
   func result<Success: Sendable>(
-    for key: Key, priority: LoadPriority,
+    for key: Key, priority: ResourceCache.Priority,
     _ work: @escaping @Sendable (InFlightRequest) async throws -> Success
   ) async throws -> Success where Value == Result<Success, any Error> {
     try await value(for: key, priority: priority) { inFlight async throws(LoadFailure) in

@@ -99,7 +99,7 @@ struct CacheRequest: ParsableArguments {
   /// Reads all keys in their order, with a limited number at a time. Memory has the bytes of one only.
   private func get(_ keys: [AskedKey], from cache: ResourceCache) async throws -> [GetResult] {
     let line = ProgressLine()
-    let options = reload ? .reload : ReadOptions(policy: policy)
+    let options = reload ? .reload : ResourceCache.Options(policy: policy)
     defer { line.clear() }
     var results = [GetResult?](repeating: nil, count: keys.count)
     await withTaskGroup(of: (Int, GetResult).self) { group in

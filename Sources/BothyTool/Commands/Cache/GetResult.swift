@@ -15,19 +15,21 @@ struct GetResult: Sendable {
 
   /// The printed properties of a resource.
   struct Shown: Sendable {
-    var origin: ResourceOrigin
-    var freshness: ResourceFreshness
+    var origin: CachedResource.Origin
+    var freshness: CachedResource.Freshness
     var age: Int64
     var status: Int
     var isAbsent: Bool
-    var storage: StorageOutcome
+    var storage: CachedResource.StorageOutcome
   }
 
   /// The time to wait for the refresh of a stale resource before the process ends.
   private static let patience = Duration.milliseconds(500)
 
   /// Reads a resource. If the policy starts a refresh, waits for it briefly, or to its end under `localThenRemote`.
-  static func of(_ asked: AskedKey, _ options: ReadOptions, _ cache: ResourceCache, holdsBytes: Bool) async
+  static func of(
+    _ asked: AskedKey, _ options: ResourceCache.Options, _ cache: ResourceCache, holdsBytes: Bool
+  ) async
     -> GetResult
   {
     var last: CachedResource?
@@ -62,7 +64,7 @@ struct GetResult: Sendable {
     guard let last else {
       return GetResult(asked: asked, resource: nil, size: 0, shown: nil, error: problem)
     }
-    let freshness = problem.map { ResourceFreshness.stale(.refreshFailed($0)) } ?? last.freshness
+    let freshness = problem.map { CachedResource.Freshness.stale(.refreshFailed($0)) } ?? last.freshness
     let shown = Shown(
       origin: last.origin, freshness: freshness, age: last.age, status: last.metadata.status,
       isAbsent: last.isAbsent, storage: last.storage)
@@ -116,7 +118,7 @@ struct GetResult: Sendable {
     return "stale (\(reason.text))"
   }
 
-  private static func staleReason(_ freshness: ResourceFreshness) -> (name: String, text: String)? {
+  private static func staleReason(_ freshness: CachedResource.Freshness) -> (name: String, text: String)? {
     guard case .stale(let reason) = freshness else { return nil }
     switch reason {
     case .notChecked: return ("notChecked", "the server was not asked")
@@ -126,7 +128,7 @@ struct GetResult: Sendable {
     }
   }
 
-  private static func reason(_ obstacle: StorageObstacle) -> String {
+  private static func reason(_ obstacle: CachedResource.StorageObstacle) -> String {
     switch obstacle.kind {
     case .forbidden(let reason): "forbidden (\(reason))"
     case .tooLarge: "too large for the limits"

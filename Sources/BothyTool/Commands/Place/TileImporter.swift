@@ -124,7 +124,7 @@ struct TileImporter {
         guard let tile = rest.next() else { return }
         let key = try source.key(tile)
         // A stored tile is validated, even if it is fresh in the cache.
-        var options = ReadOptions(policy: held[tile] == nil ? .localElseRemote : .remoteElseLocal)
+        var options = ResourceCache.Options(policy: held[tile] == nil ? .localElseRemote : .remoteElseLocal)
         options.waitsForEnd = true
         let chosen = options
         group.addTask {
