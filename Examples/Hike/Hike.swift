@@ -34,7 +34,7 @@ struct Hike {
 
   /// Loads the region, and reads its places into their database.
   func load() async throws -> Region {
-    let plan = RegionPlan(
+    let plan = OfflineRegions.Plan(
       name: "The walk", source: source.id, area: .box(Self.area.box),
       zooms: try ZoomRange(Self.zoom, Self.zoom))
     let known = try await regions.all().first { $0.plan == plan }

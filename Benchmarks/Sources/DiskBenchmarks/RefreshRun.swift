@@ -28,7 +28,7 @@ struct RefreshRun {
     var (highest, tiles) = (0, 1)
     while tiles < options.tiles { (highest, tiles) = (highest + 1, tiles * 4 + 1) }
     let region = try await regions.create(
-      RegionPlan(
+      OfflineRegions.Plan(
         name: "World", source: Tiles.source,
         area: .box(GeoBox(west: -180, south: -85, east: 180, north: 85)), zooms: try ZoomRange(0, highest)))
     guard try await regions.resume(region.id).state == .complete else {

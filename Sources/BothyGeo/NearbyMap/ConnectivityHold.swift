@@ -3,13 +3,13 @@ struct ConnectivityHold: Sendable {
   /// The duration of the state `enteringOnline`.
   static let length: Duration = .seconds(3)
 
-  private(set) var state = ConnectivityState.online
+  private(set) var state = NearbyMap.Connectivity.online
   /// A number that distinguishes one period of `enteringOnline` from others.
   private(set) var turn = 0
 
   /// Returns true if the state changes. The caller ends the state `enteringOnline` after `length`.
   mutating func note(isOffline: Bool) -> Bool {
-    let next: ConnectivityState =
+    let next: NearbyMap.Connectivity =
       isOffline ? .offline : state == .offline ? .enteringOnline : state
     guard next != state else { return false }
     state = next

@@ -17,11 +17,11 @@ public actor NearbyMap {
   /// The places that a person saved, or `nil` if the app has none.
   package nonisolated let saved: SavedPlaces?
   let loading: TileLoading
-  let settings: NearbyMapSettings
+  let settings: NearbyMap.Settings
   let clock: LoadClock
   private let changed = Broadcast<TileChange>()
-  private let stated = Broadcast<NearbyMapState>()
-  private let connected = Broadcast<ConnectivityState>()
+  private let stated = Broadcast<NearbyMap.State>()
+  private let connected = Broadcast<NearbyMap.Connectivity>()
 
   private var throttle = RefreshThrottle()
   private var position: Coordinate?
@@ -48,7 +48,7 @@ public actor NearbyMap {
   private var hold = ConnectivityHold()
   private var holding: Task<Void, Never>?
   /// The state of the map. `states` reports each change.
-  public private(set) var state = NearbyMapState.waitingForLocation
+  public private(set) var state = NearbyMap.State.waitingForLocation
 
   /// Creates a map.
   ///
@@ -68,7 +68,7 @@ public actor NearbyMap {
     radius: Double = 500, zoom: Int = 16, lifetime: Duration = .seconds(604_800), limit: Int = 400,
     budget: Int64 = 256 << 20, clock: LoadClock = LoadClock()
   ) {
-    var settings = NearbyMapSettings()
+    var settings = NearbyMap.Settings()
     settings.radius = radius
     settings.zoom = zoom
     settings.lifetime = lifetime.wholeMilliseconds
@@ -88,14 +88,14 @@ public actor NearbyMap {
   public nonisolated var changes: AsyncStream<TileChange> { changed.values(keeping: 64) }
 
   /// The state, now and after each change.
-  public var states: AsyncStream<NearbyMapState> { stated.values(startingWith: state, keeping: 64) }
+  public var states: AsyncStream<NearbyMap.State> { stated.values(startingWith: state, keeping: 64) }
 
   /// The connectivity of the app, which is offline without a network and in the state `.error`. It is online again
   /// three seconds after both have ended.
-  package var connectivity: ConnectivityState { hold.state }
+  package var connectivity: NearbyMap.Connectivity { hold.state }
 
   /// The connectivity, now and after each change.
-  public var connectivities: AsyncStream<ConnectivityState> {
+  public var connectivities: AsyncStream<NearbyMap.Connectivity> {
     connected.values(startingWith: hold.state, keeping: 64)
   }
 
@@ -112,7 +112,7 @@ public actor NearbyMap {
   /// - Throws: `BothyError` if the places or the saved places can't be read, or the position has more tiles than the
   ///   limit.
   @discardableResult
-  public func update(_ position: Coordinate, vehicleSpeed: Double? = nil) async throws -> TileSetReport? {
+  public func update(_ position: Coordinate, vehicleSpeed: Double? = nil) async throws -> NearbyMap.Report? {
     guard throttle.accepts(position, at: clock.wall(), vehicleSpeed: vehicleSpeed) else { return nil }
     self.position = Coordinate(
       latitude: position.latitude, longitude: Geodesy.normalized(longitude: position.longitude))
@@ -122,8 +122,8 @@ public actor NearbyMap {
   /// Checks the tiles around the last position again, for example after a time without a network. Returns an empty
   /// report before the first position.
   @discardableResult
-  public func refresh() async throws -> TileSetReport {
-    guard let position else { return TileSetReport() }
+  public func refresh() async throws -> NearbyMap.Report {
+    guard let position else { return NearbyMap.Report() }
     recovery?.cancel()
     recovery = nil
     runNumber += 1
@@ -137,7 +137,7 @@ public actor NearbyMap {
     if !plan.stages.isEmpty, !plan.canShow { set(.loading, run) }
     let early = plan.stages.isEmpty ? nil : showEarly(plan, run)
     defer { early?.cancel() }
-    var report = TileSetReport()
+    var report = NearbyMap.Report()
     for stage in plan.stages {
       await load(stage, current: plan.current, into: &report)
       if plan.tellsCurrent { try await show(plan, run) }
@@ -147,7 +147,7 @@ public actor NearbyMap {
     try await show(plan, run)
     let isHeld = try await loading.held([plan.current])[plan.current] != nil
     if run == runNumber { hasHoles = report.failed.keys.contains { !report.fromStale.contains($0) } }
-    set(NearbyMapState(after: report, current: plan.current, isHeld: isHeld), run)
+    set(NearbyMap.State(after: report, current: plan.current, isHeld: isHeld), run)
     if run == runNumber { scheduleRecovery() }
     await keepBudget(plan.cover)
     return report
@@ -159,11 +159,11 @@ public actor NearbyMap {
   /// - Parameter progress: called after each tile with the number of finished tiles and the total.
   public func fetch(
     around position: Coordinate, progress: (@Sendable (_ done: Int, _ of: Int) -> Void)? = nil
-  ) async throws -> TileSetReport {
+  ) async throws -> NearbyMap.Report {
     let plan = try await plan(around: position, withRequired: false)
     let cover = begin(plan)
     defer { end(cover) }
-    var report = TileSetReport()
+    var report = NearbyMap.Report()
     let total = plan.stages.reduce(0) { $0 + $1.count }
     for stage in plan.stages {
       await load(stage, current: plan.current, into: &report, waitsForHost: true) { progress?($0, total) }
@@ -214,7 +214,7 @@ public actor NearbyMap {
   /// Deletes all places and unpinned tiles and cancels loads, then fetches what the last position and the required tiles
   /// need. Saved places stay, and so do the tiles of offline regions.
   @discardableResult
-  public func clear() async throws -> TileSetReport {
+  public func clear() async throws -> NearbyMap.Report {
     let places = places
     try await loading.run { try places.clear() }
     for startLoad in loads.values { startLoad.task.cancel() }
@@ -228,7 +228,7 @@ public actor NearbyMap {
   /// When the network returns, missing and old tiles are fetched at once. They are also fetched if the network is
   /// available and earlier requests failed. Returns `nil` if nothing is fetched.
   @discardableResult
-  public func setNetwork(isAvailable: Bool) async throws -> TileSetReport? {
+  public func setNetwork(isAvailable: Bool) async throws -> NearbyMap.Report? {
     let isNew = isAvailable && !hasNetwork
     hasNetwork = isAvailable
     noteConnectivity()
@@ -289,7 +289,7 @@ extension NearbyMap {
   /// Loads tiles concurrently. A run for the map's own position is tried again later, so it doesn't wait for a server
   /// that is down.
   private func load(
-    _ tiles: [Tile], current: Tile, into report: inout TileSetReport, waitsForHost: Bool = false,
+    _ tiles: [Tile], current: Tile, into report: inout NearbyMap.Report, waitsForHost: Bool = false,
     done: (Int) -> Void = { _ in }
   ) async {
     let held = (try? await loading.held(tiles)) ?? [:]  // if unreadable, loading reports it
@@ -343,14 +343,14 @@ extension NearbyMap {
   /// Shows the tiles so far, at intervals while a run takes long.
   private func showEarly(_ plan: NearbyMapPlan, _ run: Int) -> Task<Void, Never> {
     Task { [weak self, clock] in
-      while (try? await clock.sleep(NearbyMapSettings.longWait)) != nil {
+      while (try? await clock.sleep(NearbyMap.Settings.longWait)) != nil {
         // An unreadable database is reported at the end of the run.
         try? await self?.show(plan, run)
       }
     }
   }
 
-  private func set(_ state: NearbyMapState, _ run: Int) {
+  private func set(_ state: NearbyMap.State, _ run: Int) {
     guard run == runNumber, state != self.state else { return }
     self.state = state
     stated.send(state)

@@ -22,7 +22,7 @@ package struct NearbyMapPlan: Sendable, Hashable {
   /// - Throws: `BothyError` for an invalid position or too many tiles.
   package init(
     around position: Coordinate, held: [Tile: Int64], required: Set<Tile> = [], at now: Int64,
-    _ settings: NearbyMapSettings = NearbyMapSettings()
+    _ settings: NearbyMap.Settings = NearbyMap.Settings()
   ) throws(BothyError) {
     let current = try Tile(containing: position, zoom: settings.zoom)
     cover = try Self.cover(position, settings)
@@ -41,7 +41,7 @@ package struct NearbyMapPlan: Sendable, Hashable {
     }
   }
 
-  static func cover(_ position: Coordinate, _ settings: NearbyMapSettings) throws(BothyError) -> [Tile] {
+  static func cover(_ position: Coordinate, _ settings: NearbyMap.Settings) throws(BothyError) -> [Tile] {
     try TileGrid(around: position, radius: settings.radius, zoom: settings.zoom)
       .tiles(nearestTo: position, limit: settings.limit)
   }

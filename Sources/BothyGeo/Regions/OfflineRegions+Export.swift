@@ -105,7 +105,7 @@ extension OfflineRegions {
   }
 
   /// Returns the tiles to write, and their source.
-  private static func part(of plan: RegionPlan, _ name: String?) throws(BothyError) -> (
+  private static func part(of plan: OfflineRegions.Plan, _ name: String?) throws(BothyError) -> (
     source: SourceID, tiles: RegionTiles
   ) {
     let parts = try plan.keys().parts

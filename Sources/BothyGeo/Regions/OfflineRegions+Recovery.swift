@@ -18,14 +18,14 @@ extension OfflineRegions {
     for holder in try await cache.pinHolders() where !known.contains(holder) {
       guard let id = Region.id(ofHolder: holder) else { continue }
       let tiles = try await cache.pins(by: holder).map(\.key)
-      guard let plan = RegionPlan(file: planFile(id)) ?? plan(id, tiles),
+      guard let plan = OfflineRegions.Plan(file: planFile(id)) ?? plan(id, tiles),
         let region = region(id, plan, at: cache.now, isRefresh: stages.contains(id))
       else { continue }
       try await file.recover(region)
     }
     let listed = Set(try await file.holders())
     for id in plans where !listed.contains(Region.holder(of: id)) {
-      guard let plan = RegionPlan(file: planFile(id)),
+      guard let plan = OfflineRegions.Plan(file: planFile(id)),
         var region = region(id, plan, at: cache.now, isRefresh: stages.contains(id))
       else { continue }
       (region.state, region.completedAt) = (.damaged, nil)
@@ -70,7 +70,7 @@ extension OfflineRegions {
     }
   }
 
-  private static func plan(_ id: String, _ keys: [ResourceKey]) -> RegionPlan? {
+  private static func plan(_ id: String, _ keys: [ResourceKey]) -> OfflineRegions.Plan? {
     // The tiles of the first source. A region of a style, with several, has its plan's file.
     guard let source = keys.first(where: { Tile($0) != nil })?.source else { return nil }
     let tiles = keys.filter { $0.source == source }.compactMap { Tile($0) }
@@ -78,13 +78,13 @@ extension OfflineRegions {
       let highest = tiles.map(\.zoom).max(), let zooms = try? ZoomRange(lowest, highest),
       let box = box(around: tiles.filter { $0.zoom == highest })
     else { return nil }
-    return RegionPlan(
+    return OfflineRegions.Plan(
       name: "Recovered \(id.prefix(8))", source: source, area: .box(box), zooms: zooms)
   }
 
   /// - Parameter isRefresh: true if the region has a stage, so its tiles are of an older generation.
   private static func region(
-    _ id: String, _ plan: RegionPlan, at now: Int64, isRefresh: Bool
+    _ id: String, _ plan: OfflineRegions.Plan, at now: Int64, isRefresh: Bool
   ) -> Region? {
     // A plan whose tiles can't be counted is damaged.
     guard let count = try? plan.keys().count() else { return nil }

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// ```swift
 /// let regions = try OfflineRegions(cache: cache, folder: folder)
-/// let plan = RegionPlan(name: "Oslo", source: "trails", area: .box(oslo), zooms: try ZoomRange(0, 14))
+/// let plan = OfflineRegions.Plan(name: "Oslo", source: "trails", area: .box(oslo), zooms: try ZoomRange(0, 14))
 /// print(try await regions.estimate(plan))
 /// let region = try await regions.create(plan)
 /// Task { for await progress in regions.progress(of: region.id) { print(progress) } }
@@ -99,27 +99,28 @@ public final class OfflineRegions: Sendable {
   /// Estimates the tiles and bytes of a region. Sends no requests, and counts tiles without listing them.
   ///
   /// - Throws: `BothyError`: `invalidRegion`, `zoomOutOfRange`, or `tooManyTiles` above the limit for one region.
-  public func estimate(_ plan: RegionPlan) async throws -> RegionEstimate {
+  public func estimate(_ plan: OfflineRegions.Plan) async throws -> OfflineRegions.Estimate {
     _ = try source(of: plan)
     let keys = try plan.keys()
     try limits.check(try keys.count(limit: limits.tilesInOne), plan.name, beside: 0)
     let stored = try await cache.totals()
-    var parts: [RegionEstimate] = []
+    var parts: [OfflineRegions.Estimate] = []
     if !keys.fixed.isEmpty {
-      parts.append(RegionEstimate(tiles: keys.fixed.count, stored: stored[plan.source] ?? StoreTotals()))
+      parts.append(
+        OfflineRegions.Estimate(tiles: keys.fixed.count, stored: stored[plan.source] ?? StoreTotals()))
     }
     for part in keys.parts {
       parts.append(
-        RegionEstimate(tiles: try part.tiles.count(), stored: stored[part.source] ?? StoreTotals()))
+        OfflineRegions.Estimate(tiles: try part.tiles.count(), stored: stored[part.source] ?? StoreTotals()))
     }
-    return RegionEstimate(adding: parts)
+    return OfflineRegions.Estimate(adding: parts)
   }
 
   /// Saves a region in one transaction. Nothing is loaded before it is resumed.
   ///
   /// - Throws: `BothyError`, before any write or request: `invalidRegion`, `zoomOutOfRange`, `tooManyTiles`,
   ///   `.bulkForbidden` if the source doesn't allow it, or `regionExists`.
-  public func create(_ plan: RegionPlan) async throws -> Region {
+  public func create(_ plan: OfflineRegions.Plan) async throws -> Region {
     try allowing(plan)
     let count = try plan.keys().count(limit: limits.tilesInOne)
     try limits.check(count, plan.name, beside: 0)
@@ -282,7 +283,7 @@ public final class OfflineRegions: Sendable {
   /// Deletes the copy of a plan. If it can't be deleted, the region is found again as a damaged one.
   func removePlan(of id: Region.ID) { try? FileManager.default.removeItem(at: planFile(id)) }
 
-  private func source(of plan: RegionPlan) throws(BothyError) -> ResourceSource {
+  private func source(of plan: OfflineRegions.Plan) throws(BothyError) -> ResourceSource {
     guard !plan.name.isEmpty else { throw BothyError(.invalidRegion, "A region needs a name.") }
     if let map = plan.map {
       let source = try MapClosure.source(plan.source, in: cache)
@@ -304,7 +305,7 @@ public final class OfflineRegions: Sendable {
 
   /// Returns the source if its owner allows loading in bulk.
   @discardableResult
-  func allowing(_ plan: RegionPlan) throws(BothyError) -> ResourceSource {
+  func allowing(_ plan: OfflineRegions.Plan) throws(BothyError) -> ResourceSource {
     let source = try source(of: plan)
     guard source.container?.reader == nil else {
       throw BothyError(

@@ -8,7 +8,7 @@ public struct Region: Sendable, Hashable, Identifiable {
   /// The id, created by the library. Users see the name. It stays the same when the region is refreshed or recovered.
   public let id: String
   /// The requested area, zooms and source. Changing it here changes nothing in the list.
-  public var plan: RegionPlan
+  public var plan: OfflineRegions.Plan
   /// The number of tiles.
   package var tiles: Int
   /// The state of the region, which says if a map can be drawn from it without a network.

@@ -6,7 +6,7 @@ public import Foundation
 /// ```swift
 /// let document = try Data(contentsOf: folder.appending(path: "park.geojson"))
 /// let park = try RegionArea(geoJSON: document)
-/// let plan = RegionPlan(name: "Park", source: "trails", area: park, zooms: try ZoomRange(0, 15))
+/// let plan = OfflineRegions.Plan(name: "Park", source: "trails", area: park, zooms: try ZoomRange(0, 15))
 /// ```
 public enum RegionArea: Sendable, Hashable {
   /// A box in degrees. If its west is greater than its east, it crosses the antimeridian. Counting its tiles has a

@@ -321,7 +321,7 @@ extension RegionDatabase {
     // A read-only file of an older format doesn't have this column.
     progress.gone = row.hasColumn("gone") ? row["gone"] : 0
     let completed: Int64? = row["completed"]
-    var plan = RegionPlan(
+    var plan = OfflineRegions.Plan(
       name: row["name"], source: SourceID(row["source"]), area: try RegionArea(kept: row["area"]),
       zooms: try ZoomRange(row["lowest"], row["highest"]))
     if row.hasColumn("map"), let kept: String = row["map"] {

@@ -10,7 +10,7 @@ package struct RegionKeys: Sequence, Sendable {
   let parts: [(source: SourceID, tiles: RegionTiles)]
 
   /// Creates the keys of a plan. Throws `BothyError` for an invalid area.
-  init(_ plan: RegionPlan) throws(BothyError) {
+  init(_ plan: OfflineRegions.Plan) throws(BothyError) {
     guard let map = plan.map else {
       fixed = []
       parts = [(plan.source, try RegionTiles(plan.area, zooms: plan.zooms))]

@@ -2,7 +2,7 @@ public import BothyCache
 
 // Likely wrong guesses, answered by the compiler with the right call. No symbol here is ever called.
 
-extension RegionPlan {
+extension OfflineRegions.Plan {
   @available(*, unavailable, message: "Write the zooms as `zooms: try ZoomRange(0, 14)`.")
   public init(name: String, source: SourceID, area: RegionArea, zooms: ClosedRange<Int>) {
     self.init(name: name, source: source, area: area, zooms: ZoomRange(unchecked: zooms))

@@ -9,7 +9,7 @@ public import BothyStore
 /// try cache.register(outdoors)
 /// let style = try await MapStyle(
 ///   at: "https://maps.example.org/outdoors/style.json", of: "outdoors", in: cache)
-/// let plan = RegionPlan(name: "Oslo", style: style, area: .box(oslo), zooms: try ZoomRange(0, 14))
+/// let plan = OfflineRegions.Plan(name: "Oslo", style: style, area: .box(oslo), zooms: try ZoomRange(0, 14))
 /// ```
 ///
 /// A value type, safe from any thread.

@@ -34,7 +34,7 @@ struct ArchiveRegionTests {
     let server = ArchiveServer(file)
     let rig = try ArchiveRig(loader: server)
     let regions = try OfflineRegions(cache: rig.cache, folder: rig.scratch.url("regions"))
-    let plan = RegionPlan(name: "Box", source: "hills", area: .box(box), zooms: try ZoomRange(0, 7))
+    let plan = OfflineRegions.Plan(name: "Box", source: "hills", area: .box(box), zooms: try ZoomRange(0, 7))
     return (tiles, file, server, rig, regions, try await regions.create(plan))
   }
 
@@ -157,7 +157,8 @@ struct ArchiveRegionTests {
     try MadeArchive.write(MadeArchive.tiles(0..<5), to: scratch.file("a"))
     let rig = try ArchiveRig(scratch.file("a"), loader: nil)
     let regions = try OfflineRegions(cache: rig.cache, folder: rig.scratch.url("regions"))
-    let plan = RegionPlan(name: "Box", source: "hills", area: .box(.world), zooms: try ZoomRange(0, 1))
+    let plan = OfflineRegions.Plan(
+      name: "Box", source: "hills", area: .box(.world), zooms: try ZoomRange(0, 1))
     let error = await #expect(throws: BothyError.self) { try await regions.create(plan) }
     #expect(error?.code == .invalidRegion)
     try regions.close()
@@ -172,7 +173,8 @@ struct ArchiveRegionTests {
       "trails", template: "https://trails.test/{z}/{x}/{y}", freshness: .immutable,
       userAgent: "Tests/1 (tests.test)", allowsBulkDownload: true)
     let shipped = try TileArchives.tier(path: scratch.file("a"), as: "trails")
-    let plan = RegionPlan(name: "Box", source: "trails", area: .box(.world), zooms: try ZoomRange(0, 2))
+    let plan = OfflineRegions.Plan(
+      name: "Box", source: "trails", area: .box(.world), zooms: try ZoomRange(0, 2))
     var id = ""
     let launches: [(bundled: [any BlobReader], state: RegionState)] = [
       ([shipped], .complete), ([], .damaged),

@@ -85,7 +85,7 @@ struct NearbyMapPlanTests {
   @Test("A report has the outcome of each tile, and only the position's sets `.error`")
   func report() throws {
     let tiles = try (0..<5).map { try Tile(x: $0, y: 0, zoom: 16) }
-    var report = TileSetReport()
+    var report = NearbyMap.Report()
     report.note(tiles[0], .failed(Refusal()), isHeld: true)
     report.note(tiles[1], .failed(Refusal()), isHeld: false)
     report.note(tiles[2], .loaded(isNew: true), isHeld: false)
@@ -93,9 +93,9 @@ struct NearbyMapPlanTests {
     report.note(tiles[4], .absent, isHeld: false)
     #expect(report.count == 5 && Set(report.failed.keys) == [tiles[0], tiles[1]])
     #expect(report.loaded == [tiles[2]] && report.unchanged == [tiles[3]] && report.fromStale == [tiles[0]])
-    #expect(NearbyMapState(after: report, current: tiles[0], isHeld: true) == .ready)
-    #expect(NearbyMapState(after: report, current: tiles[1], isHeld: false) == .error)
-    #expect(NearbyMapState(after: report, current: tiles[2], isHeld: true) == .ready)
-    #expect(NearbyMapState(after: report, current: tiles[4], isHeld: false) == .ready)
+    #expect(NearbyMap.State(after: report, current: tiles[0], isHeld: true) == .ready)
+    #expect(NearbyMap.State(after: report, current: tiles[1], isHeld: false) == .error)
+    #expect(NearbyMap.State(after: report, current: tiles[2], isHeld: true) == .ready)
+    #expect(NearbyMap.State(after: report, current: tiles[4], isHeld: false) == .ready)
   }
 }

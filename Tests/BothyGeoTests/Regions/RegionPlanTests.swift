@@ -23,8 +23,8 @@ struct RegionPlanTests {
     let count = try plan.tiles().reduce(0) { count, _ in count + 1 }
     let first = try await rig.regions.estimate(plan)
     #expect(first.tiles == count && first.sample == 0)
-    #expect(first.bytesPerTile == RegionEstimate.assumedBytesPerTile)
-    #expect(first.bytes == Int64(count) * RegionEstimate.assumedBytesPerTile)
+    #expect(first.bytesPerTile == OfflineRegions.Estimate.assumedBytesPerTile)
+    #expect(first.bytes == Int64(count) * OfflineRegions.Estimate.assumedBytesPerTile)
     for x in 0..<4 { _ = try await rig.cache.value(rig.source.key(zoom: 2, x: x, y: 0)) }
     let stored = try #require(try await rig.cache.totals()["trails"])
     let second = try await rig.regions.estimate(plan)
@@ -41,7 +41,7 @@ struct RegionPlanTests {
     let large = try rig.plan(box: .world, zooms: 0...20)
     #expect(await code { try await rig.regions.estimate(large) } == .tooManyTiles)
     #expect(await code { try await rig.regions.create(large) } == .tooManyTiles)
-    let polygon = RegionPlan(
+    let polygon = OfflineRegions.Plan(
       name: "Half", source: "trails",
       area: .polygons([GeoPolygon(GeoBox(west: -100, south: -85, east: 80, north: 85))]),
       zooms: try ZoomRange(0, 20))

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Damaged lists of regions", .timeLimit(.minutes(5)))
 struct RegionRepairTests {
-  private func loaded(_ rig: RegionRig, _ plan: RegionPlan) async throws -> Region {
+  private func loaded(_ rig: RegionRig, _ plan: OfflineRegions.Plan) async throws -> Region {
     let region = try await rig.regions.create(plan)
     _ = try await rig.regions.resume(region.id)
     return region

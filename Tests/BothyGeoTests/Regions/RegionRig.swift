@@ -227,16 +227,16 @@ struct RegionRig {
   static let oslo = GeoBox(west: 10.6, south: 59.85, east: 10.9, north: 60)
 
   func plan(_ name: String = "Oslo", box: GeoBox = oslo, zooms: ClosedRange<Int> = 0...12) throws
-    -> RegionPlan
+    -> OfflineRegions.Plan
   {
-    RegionPlan(
+    OfflineRegions.Plan(
       name: name, source: "trails", area: .box(box),
       zooms: try ZoomRange(zooms.lowerBound, zooms.upperBound))
   }
 
   func pass(_ duration: Duration) { time.advance(by: duration.wholeMilliseconds) }
 
-  func paths(_ plan: RegionPlan) throws -> Set<String> { Set(try plan.tiles().map(\.description)) }
+  func paths(_ plan: OfflineRegions.Plan) throws -> Set<String> { Set(try plan.tiles().map(\.description)) }
 }
 
 extension RegionRig {

@@ -15,7 +15,7 @@ struct ProviderTermsTests {
       "osm", template: "https://tile.openstreetmap.org/{z}/{x}/{y}.png", userAgent: "Tests/1 (tests.test)",
       allowsBulkDownload: true)
     try rig.cache.register(source)
-    let plan = RegionPlan(
+    let plan = OfflineRegions.Plan(
       name: "Oslo", source: "osm", area: .box(RegionRig.oslo), zooms: try ZoomRange(0, 3))
     let error = await #expect(throws: BothyError.self) { try await rig.regions.create(plan) }
     #expect(error?.code == .bulkForbidden)

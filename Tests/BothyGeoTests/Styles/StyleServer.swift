@@ -121,8 +121,8 @@ struct StyleRig {
     try await MapStyle(at: source == "bright" ? Self.bright : Self.light, of: source, in: cache)
   }
 
-  func plan(_ source: SourceID, zooms: ClosedRange<Int> = 0...11) async throws -> RegionPlan {
-    RegionPlan(
+  func plan(_ source: SourceID, zooms: ClosedRange<Int> = 0...11) async throws -> OfflineRegions.Plan {
+    OfflineRegions.Plan(
       name: "Oslo", style: try await style(source), area: .box(RegionRig.oslo),
       zooms: try ZoomRange(zooms.lowerBound, zooms.upperBound))
   }

@@ -55,12 +55,12 @@ struct RegionCreateCommand: AsyncParsableCommand {
     let (area, zooms) = (try area(), try zoomRange())
     let limits = RegionLimits(tilesInOne: limit, tilesInAll: max(limit, RegionLimits().tilesInAll))
     try await store.withRegions(mayAsk: true, makes: true, limits: limits, parallel: parallel) { regions in
-      let plan: RegionPlan
+      let plan: OfflineRegions.Plan
       if record.isStyle {
         let style = try await MapStyle(at: record.template, of: SourceID(source), in: regions.cache)
-        plan = RegionPlan(name: name, style: style, area: area, zooms: zooms)
+        plan = OfflineRegions.Plan(name: name, style: style, area: area, zooms: zooms)
       } else {
-        plan = RegionPlan(name: name, source: SourceID(source), area: area, zooms: zooms)
+        plan = OfflineRegions.Plan(name: name, source: SourceID(source), area: area, zooms: zooms)
       }
       let estimated = try await regions.estimate(plan)
       if estimate {

@@ -25,7 +25,7 @@ extension RegionProgress {
   }
 }
 
-extension RegionEstimate {
+extension OfflineRegions.Estimate {
   func write(to writer: inout JSONWriter) {
     writer.object("estimate") { writer in
       writer.member("tiles", tiles)
@@ -46,9 +46,10 @@ struct RegionResult {
   let region: Region
   let stored: StoreTotals
   let failures: [RegionFailure]
-  var estimate: RegionEstimate?
+  var estimate: OfflineRegions.Estimate?
 
-  init(_ region: Region, of regions: OfflineRegions, _ estimate: RegionEstimate? = nil) async throws {
+  init(_ region: Region, of regions: OfflineRegions, _ estimate: OfflineRegions.Estimate? = nil) async throws
+  {
     self.region = region
     self.estimate = estimate
     stored = try await regions.stored(region.id)

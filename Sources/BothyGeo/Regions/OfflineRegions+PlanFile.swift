@@ -3,7 +3,7 @@ import BothyStore
 import Foundation
 
 /// The copy of a plan in a file of its own, from which a region is recovered if the list of regions is damaged.
-extension RegionPlan {
+extension OfflineRegions.Plan {
   /// Writes the copy, whole or not at all.
   func write(to file: URL) throws(BothyError) {
     let json = JSONValue.object([
