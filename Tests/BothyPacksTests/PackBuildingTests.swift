@@ -47,7 +47,7 @@ import Testing
     #expect(code { try pack.verify() } == .checksumMismatch)
     try whole.write(to: shard, options: .atomic)
     try pack.verify()
-    let place = URL(filePath: url.path + "/" + PackManifest.fileName)
+    let place = URL(filePath: url.path + "/" + Pack.Manifest.fileName)
     var other = pack.manifest
     other.version = "2"
     try Data(other.text).write(to: place, options: .atomic)

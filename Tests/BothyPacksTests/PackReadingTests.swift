@@ -256,7 +256,7 @@ import Testing
   }
 
   @Test func manyThreadsReadWhileShardsComeAndGo() async throws {
-    let pack = try Pack(at: Times.build(folder), options: PackOptions(openShards: 2))
+    let pack = try Pack(at: Times.build(folder), options: Pack.Options(openShards: 2))
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<200 {
         group.addTask { () async throws in

@@ -47,7 +47,7 @@ import Testing
     let text = String(decoding: bytes, as: UTF8.self)
     func refused(_ changed: String) -> Bool {
       changed != text
-        && code { _ = try PackManifest(parsing: Array(changed.utf8), of: "bad") } == .corruptManifest
+        && code { _ = try Pack.Manifest(parsing: Array(changed.utf8), of: "bad") } == .corruptManifest
     }
     for number in [
       "9223372036854775807", "-1", "-9223372036854775808", "1e308", "18446744073709551615", "1e15",
@@ -65,7 +65,7 @@ import Testing
   @Test func whatIsBadIsNotInstalledAndWhatIsThereStays() async throws {
     try await shelf.install(from: Times.build(folder, "good", note: "good"))
     let before = try shelf.pack().folder
-    func refused(_ expected: BothyError.Code, _ spoil: (URL, PackManifest) throws -> Void) async throws {
+    func refused(_ expected: BothyError.Code, _ spoil: (URL, Pack.Manifest) throws -> Void) async throws {
       let url = try Times.build(folder, "bad", version: "2", note: "bad")
       try spoil(url, try Pack(at: url).manifest)
       #expect(await asyncCode { try await shelf.install(from: url) } == expected)
@@ -119,7 +119,7 @@ import Testing
     for changes in [[0: 1], [1: 1, 2: -1]] {
       var manifest = original
       for (file, more) in changes { manifest.files[file].rows += more }
-      try Data(manifest.text).write(to: URL(filePath: url.path + "/" + PackManifest.fileName))
+      try Data(manifest.text).write(to: URL(filePath: url.path + "/" + Pack.Manifest.fileName))
       let pack = try Pack(at: url)
       #expect(pack.manifest == manifest)
       #expect(code { try pack.verify() } == .damagedFile)

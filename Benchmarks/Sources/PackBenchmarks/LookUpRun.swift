@@ -12,7 +12,7 @@ struct LookUpRun {
 
   init(_ folder: String, _ options: Options) throws {
     // All shards stay open, because only the look-up is measured.
-    let open = PackOptions(openShards: Year.cities)
+    let open = Pack.Options(openShards: Year.cities)
     split = try Pack(at: URL(filePath: folder + "/split"), expecting: [PrayerTime.self], options: open)
     whole = try Pack(at: URL(filePath: folder + "/whole"), expecting: [PrayerTime.self], options: open)
     bare = try BareFile(folder + "/whole/index.sqlite")

@@ -6,7 +6,7 @@ import Foundation
 struct Packs {
   struct Row {
     var folder: String
-    var manifest: PackManifest?
+    var manifest: Pack.Manifest?
     var problem: String?
   }
 
@@ -34,7 +34,7 @@ struct Packs {
 
   private static func isPack(_ folder: String) -> Bool {
     ["/", "/current/"].contains {
-      FileManager.default.fileExists(atPath: folder + $0 + PackManifest.fileName)
+      FileManager.default.fileExists(atPath: folder + $0 + Pack.Manifest.fileName)
     }
   }
 

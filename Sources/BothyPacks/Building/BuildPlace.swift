@@ -31,7 +31,7 @@ struct BuildPlace {
   }
 
   private static func mayReplace(_ folder: String) -> Bool {
-    if FileManager.default.fileExists(atPath: folder + "/" + PackManifest.fileName) { return true }
+    if FileManager.default.fileExists(atPath: folder + "/" + Pack.Manifest.fileName) { return true }
     // Not a folder, so it isn't replaced.
     return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty == true
   }

@@ -16,21 +16,21 @@ struct PackAssembler {
 
   /// A file to write.
   private struct Plan {
-    var file: PackManifest.File
+    var file: Pack.Manifest.File
     var tables: [TypeTable]
     var field: String?
   }
 
-  func run(_ progress: (PackProgress) -> Void) throws -> PackManifest {
-    var contents: [PackManifest.Contents] = []
+  func run(_ progress: (PackBuilder.Progress) -> Void) throws -> Pack.Manifest {
+    var contents: [Pack.Manifest.Contents] = []
     var plans = [
-      Plan(file: PackManifest.File(name: "index.sqlite", rows: 0, bytes: 0, sha256: ""), tables: [])
+      Plan(file: Pack.Manifest.File(name: "index.sqlite", rows: 0, bytes: 0, sha256: ""), tables: [])
     ]
     var shards: [(table: TypeTable, field: String, shards: [PackStaging.Shard])] = []
     for table in rows.catalog.tables {
       let (name, count) = (table.schema.name, try rows.rows(of: table))
       let field = builder.shardBy[name]
-      contents.append(PackManifest.Contents(type: name, rows: count, shardedBy: field))
+      contents.append(Pack.Manifest.Contents(type: name, rows: count, shardedBy: field))
       guard let field else {
         plans[0].tables.append(table)
         plans[0].file.rows += count
@@ -41,12 +41,12 @@ struct PackAssembler {
       for (number, shard) in keys.enumerated() {
         let digits = String(number + 1)
         let name = "\(name)-\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits).sqlite"
-        let file = PackManifest.File(
+        let file = Pack.Manifest.File(
           name: name, type: table.schema.name, key: shard.key, rows: shard.rows, bytes: 0, sha256: "")
         plans.append(Plan(file: file, tables: [table], field: field))
       }
     }
-    var manifest = PackManifest(
+    var manifest = Pack.Manifest(
       name: builder.name, version: builder.version, schema: builder.schema, contents: contents, files: [])
     for (number, plan) in plans.enumerated() {
       try Task.checkCancellation()
@@ -54,14 +54,14 @@ struct PackAssembler {
         try write(plan, fingerprint: manifest.fingerprint, maps: number == 0 ? shards : []))
       progress(.files(number + 1, of: plans.count))
     }
-    try DurableFile.write(manifest.text, to: folder + "/" + PackManifest.fileName)
+    try DurableFile.write(manifest.text, to: folder + "/" + Pack.Manifest.fileName)
     try DurableFile.sync(folder)
     return manifest
   }
 
   private func write(
     _ plan: Plan, fingerprint: String, maps: [(table: TypeTable, field: String, shards: [PackStaging.Shard])]
-  ) throws -> PackManifest.File {
+  ) throws -> Pack.Manifest.File {
     var file = plan.file
     let (draft, path) = (rows.path + "-draft", folder + "/" + plan.file.name)
     let queue = try DatabaseQueue(path: draft, configuration: PackStaging.configuration)
@@ -71,7 +71,7 @@ struct PackAssembler {
       try database.execute(sql: "ATTACH ? AS staged", arguments: [rows.path])
       try database.execute(sql: "BEGIN")
       try database.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
-      try database.execute(sql: "PRAGMA user_version = \(PackManifest.format)")
+      try database.execute(sql: "PRAGMA user_version = \(Pack.Manifest.format)")
       let assembly = FileAssembly(database)
       try assembly.createTables(of: plan.tables.map(\.schema))
       for table in plan.tables { try copy(table, plan, database) }

@@ -61,8 +61,9 @@ public struct PackBuilder: Sendable {
   ///   unchanged.
   @discardableResult
   public func build(
-    at folder: URL, progress: @escaping (PackProgress) -> Void = { _ in }, _ body: (PackWriter) throws -> Void
-  ) throws -> PackManifest {
+    at folder: URL, progress: @escaping (PackBuilder.Progress) -> Void = { _ in },
+    _ body: (PackBuilder.Writer) throws -> Void
+  ) throws -> Pack.Manifest {
     try check()
     let place = try BuildPlace(folder.path)
     defer { place.remove() }
@@ -83,7 +84,7 @@ public struct PackBuilder: Sendable {
     guard !name.isEmpty, !version.isEmpty, !schema.types.isEmpty else {
       throw BothyError(.invalidInput, "A pack needs a name, a version and at least one type.")
     }
-    guard PackManifest.isPrintable(name), PackManifest.isPrintable(version) else {
+    guard Pack.Manifest.isPrintable(name), Pack.Manifest.isPrintable(version) else {
       throw BothyError(
         .invalidInput, "The name or version of the pack has characters that can't be shown. Remove them.")
     }

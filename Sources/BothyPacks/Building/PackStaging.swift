@@ -42,10 +42,10 @@ struct PackStaging {
   }
 
   /// Adds the rows from `body`, then indexes those of sharded types.
-  func fill(_ body: (PackWriter) throws -> Void) throws {
+  func fill(_ body: (PackBuilder.Writer) throws -> Void) throws {
     try queue.inDatabase { database in
       try database.execute(sql: "BEGIN")
-      try body(PackWriter(database, catalog))
+      try body(PackBuilder.Writer(database, catalog))
       for table in catalog.tables {
         guard let field = shardBy[table.schema.name] else { continue }
         let column = field.quotedIdentifier

@@ -32,7 +32,7 @@ extension Pack {
   func examine() throws { for file in manifest.files { try examine(file) } }
 
   /// Compares the length and SHA-256 of a file with the manifest.
-  static func check(_ file: PackManifest.File, in folder: String) throws {
+  static func check(_ file: Pack.Manifest.File, in folder: String) throws {
     let path = folder + "/" + file.name
     guard let size = try? DurableFile.size(of: path) else {  // absent: reported below
       throw BothyError(.damagedFile, "The file \(path) of a pack is not there. Get or build the pack again.")
@@ -61,8 +61,8 @@ extension Pack {
   }
 
   /// Opens a separate connection to a file and counts its rows.
-  private func examine(_ file: PackManifest.File) throws {
-    let single = PackFile(file, of: manifest, in: folder.path, PackOptions())
+  private func examine(_ file: Pack.Manifest.File) throws {
+    let single = PackFile(file, of: manifest, in: folder.path, Pack.Options())
     let types = file.type.map { [$0] } ?? manifest.contents.filter { $0.shardedBy == nil }.map(\.type)
     try single.read { database in
       let verdict = try String.fetchOne(database, sql: "PRAGMA quick_check(1)")

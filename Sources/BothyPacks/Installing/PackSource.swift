@@ -4,11 +4,11 @@ internal import Foundation
 /// A source of packs to install. Its data is verified before use.
 protocol PackSource: Sendable {
   var name: String { get }
-  func manifest() async throws -> PackManifest
+  func manifest() async throws -> Pack.Manifest
   /// Fetches one file into a folder, under its name.
-  func fetch(_ file: PackManifest.File, into folder: String) async throws
+  func fetch(_ file: Pack.Manifest.File, into folder: String) async throws
   /// Called after the complete installation.
-  func finish(_ manifest: PackManifest) async
+  func finish(_ manifest: Pack.Manifest) async
 }
 
 /// A folder with a pack.
@@ -17,9 +17,9 @@ struct FolderSupply: PackSource {
 
   var name: String { folder }
 
-  func manifest() async throws -> PackManifest { try Pack.manifest(in: folder) }
+  func manifest() async throws -> Pack.Manifest { try Pack.manifest(in: folder) }
 
-  func fetch(_ file: PackManifest.File, into target: String) async throws {
+  func fetch(_ file: Pack.Manifest.File, into target: String) async throws {
     do {
       try FileManager.default.copyItem(atPath: folder + "/" + file.name, toPath: target + "/" + file.name)
     } catch {
@@ -35,7 +35,7 @@ struct FolderSupply: PackSource {
     }
   }
 
-  func finish(_ manifest: PackManifest) async {}
+  func finish(_ manifest: Pack.Manifest) async {}
 }
 
 /// A pack at an address, loaded through a cache.
@@ -51,15 +51,15 @@ struct CacheSupply: PackSource {
 
   var name: String { source.id.name }
 
-  func manifest() async throws -> PackManifest {
+  func manifest() async throws -> Pack.Manifest {
     var options = ResourceCache.Options(policy: .remoteElseLocal)
     // An installation by an old list would miss the new version.
     options.waitsForEnd = true
-    return try PackManifest(parsing: await bytes(PackManifest.fileName, options), of: name)
+    return try Pack.Manifest(parsing: await bytes(Pack.Manifest.fileName, options), of: name)
   }
 
   /// Fetches one file. If the cache has another version of it, requests the current one from the server.
-  func fetch(_ file: PackManifest.File, into folder: String) async throws {
+  func fetch(_ file: Pack.Manifest.File, into folder: String) async throws {
     var bytes = try await bytes(file.name, ResourceCache.Options())
     if Checksum.sha256(of: Array(bytes)) != file.sha256 {
       bytes = try await self.bytes(file.name, .reload)
@@ -71,7 +71,7 @@ struct CacheSupply: PackSource {
     }
   }
 
-  func finish(_ manifest: PackManifest) async {
+  func finish(_ manifest: Pack.Manifest) async {
     for file in manifest.files {
       // The cache's limits bound the rest.
       if let key = try? source.key(path: file.name) { try? await cache.remove(key) }

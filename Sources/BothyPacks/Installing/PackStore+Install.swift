@@ -84,9 +84,9 @@ extension PackStore {
       try DurableFile.sync(staged + "/" + file.name)
       progress(number + 1, manifest.files.count)
     }
-    try DurableFile.write(manifest.text, to: staged + "/" + PackManifest.fileName)
+    try DurableFile.write(manifest.text, to: staged + "/" + Pack.Manifest.fileName)
     try DurableFile.sync(staged)
-    let whole = try Pack(at: URL(filePath: staged), expecting: expecting, options: PackOptions(), lease: nil)
+    let whole = try Pack(at: URL(filePath: staged), expecting: expecting, options: Pack.Options(), lease: nil)
     try whole.examine()
     _ = try versions.adopt(staged, named: name)
     releaseOldVersion()
@@ -97,7 +97,7 @@ extension PackStore {
 
   /// Checks that this is the right pack with the types that the app needs, before anything is fetched.
   private func accept(
-    _ manifest: PackManifest, _ schema: StoreSchema?, _ place: String, after installed: Pack?
+    _ manifest: Pack.Manifest, _ schema: StoreSchema?, _ place: String, after installed: Pack?
   ) throws(BothyError) {
     if let installed, installed.manifest.name != manifest.name {
       throw BothyError(
@@ -111,7 +111,7 @@ extension PackStore {
   }
 
   /// Reuses a file of the installed version. If the file system supports links, it isn't copied.
-  private static func reuse(_ file: PackManifest.File, of installed: Pack?, in folder: String) -> Bool {
+  private static func reuse(_ file: Pack.Manifest.File, of installed: Pack?, in folder: String) -> Bool {
     guard let installed, let known = installed.manifest.files.first(where: { $0.sha256 == file.sha256 })
     else {
       return false

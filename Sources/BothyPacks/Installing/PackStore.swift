@@ -19,7 +19,7 @@ public final class PackStore: Sendable {
   let versions: PackVersions
   let expecting: [any Entity.Type]
   private let bundled: URL?
-  private let options: PackOptions
+  private let options: Pack.Options
   private let kept = Mutex<Pack?>(nil)
 
   /// Describes a store without reading anything.
@@ -31,7 +31,7 @@ public final class PackStore: Sendable {
   ///   - options: the options of each pack that `pack()` opens.
   public init(
     at folder: URL, bundled: URL? = nil, expecting types: [any Entity.Type] = [],
-    options: PackOptions = PackOptions()
+    options: Pack.Options = Pack.Options()
   ) {
     versions = PackVersions(folder.path)
     self.bundled = bundled

@@ -29,7 +29,7 @@ public final class Pack: Sendable {
   /// The manifest, read once when the pack was opened.
   ///
   /// Reading it costs nothing, so use it for sizes and for the version on a screen.
-  public let manifest: PackManifest
+  public let manifest: Pack.Manifest
   let files: PackFiles
   let shapes: TypeShapes
   /// The lease that protects the files of an installed pack from deletion.
@@ -47,12 +47,12 @@ public final class Pack: Sendable {
   ///   `.damagedFile`. After `.newerFile`, the app must be updated. After `.schemaMismatch`, the pack needs to be
   ///   built for this app.
   public convenience init(
-    at folder: URL, expecting types: [any Entity.Type] = [], options: PackOptions = PackOptions()
+    at folder: URL, expecting types: [any Entity.Type] = [], options: Pack.Options = Pack.Options()
   ) throws {
     try self.init(at: folder, expecting: types, options: options, lease: nil)
   }
 
-  init(at folder: URL, expecting types: [any Entity.Type], options: PackOptions, lease: VersionLease?) throws
+  init(at folder: URL, expecting types: [any Entity.Type], options: Pack.Options, lease: VersionLease?) throws
   {
     self.folder = folder
     self.lease = lease
@@ -65,15 +65,15 @@ public final class Pack: Sendable {
   }
 
   /// Returns the manifest in a folder, and reads no other file.
-  static func manifest(in folder: String) throws(BothyError) -> PackManifest {
-    try PackManifest(parsing: manifestBytes(in: folder), of: folder)
+  static func manifest(in folder: String) throws(BothyError) -> Pack.Manifest {
+    try Pack.Manifest(parsing: manifestBytes(in: folder), of: folder)
   }
 
   static func manifestBytes(in folder: String) throws(BothyError) -> Data {
-    guard let bytes = FileManager.default.contents(atPath: folder + "/" + PackManifest.fileName) else {
+    guard let bytes = FileManager.default.contents(atPath: folder + "/" + Pack.Manifest.fileName) else {
       throw BothyError(
         .notFound,
-        "\(folder) holds no pack: it has no \(PackManifest.fileName). Build one with `bothy pack build`."
+        "\(folder) holds no pack: it has no \(Pack.Manifest.fileName). Build one with `bothy pack build`."
       )
     }
     return bytes

@@ -11,14 +11,14 @@ internal import GRDB
 /// `lock` guards all mutable state.
 final class PackFile: @unchecked Sendable {
   private let path: String
-  private let file: PackManifest.File
+  private let file: Pack.Manifest.File
   private let fingerprint: String
-  private let options: PackOptions
+  private let options: Pack.Options
   private let lock = NSLock()
   private var queue: DatabaseQueue?
   private var lookUps: [Int: PreparedStatement] = [:]
 
-  init(_ file: PackManifest.File, of manifest: PackManifest, in folder: String, _ options: PackOptions) {
+  init(_ file: Pack.Manifest.File, of manifest: Pack.Manifest, in folder: String, _ options: Pack.Options) {
     path = folder + "/" + file.name
     self.file = file
     fingerprint = manifest.fingerprint
@@ -124,7 +124,7 @@ final class PackFile: @unchecked Sendable {
 struct PackNote {
   let text: String
 
-  init(_ file: PackManifest.File, fingerprint: String) {
+  init(_ file: Pack.Manifest.File, fingerprint: String) {
     var members: [String: JSONValue] = ["fingerprint": .string(fingerprint)]
     if let type = file.type {
       members["type"] = .string(type)

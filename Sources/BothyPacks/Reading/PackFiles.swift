@@ -14,12 +14,12 @@ final class PackFiles: Sendable {
   }
 
   let index: PackFile
-  private let manifest: PackManifest
+  private let manifest: Pack.Manifest
   private let folder: String
-  private let options: PackOptions
+  private let options: Pack.Options
   private let state = Mutex(State())
 
-  init(_ manifest: PackManifest, in folder: String, _ options: PackOptions) {
+  init(_ manifest: Pack.Manifest, in folder: String, _ options: Pack.Options) {
     self.manifest = manifest
     self.folder = folder
     self.options = options

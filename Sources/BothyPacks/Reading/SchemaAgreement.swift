@@ -7,7 +7,7 @@ internal import BothyStore
 struct SchemaAgreement {
   private let pack: String
 
-  init(_ manifest: PackManifest, _ folder: String) {
+  init(_ manifest: Pack.Manifest, _ folder: String) {
     pack = "\(manifest.name) \(manifest.version) in \(folder)"
   }
 

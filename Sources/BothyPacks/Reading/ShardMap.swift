@@ -10,7 +10,7 @@ struct ShardMap: Sendable {
   private let byKey: [FieldValue: Int]
 
   /// Returns `nil` for a type whose rows are all in the index.
-  init?(of type: TypeSchema, _ manifest: PackManifest) {
+  init?(of type: TypeSchema, _ manifest: Pack.Manifest) {
     guard let field = manifest.contents.first(where: { $0.type == type.name })?.shardedBy else { return nil }
     self.type = type
     self.field = field

@@ -30,12 +30,12 @@ final class TypeShape: Sendable {
 
 /// The shapes in use: one for each type of the pack, and one for each requested entity.
 final class TypeShapes: Sendable {
-  private let manifest: PackManifest
+  private let manifest: Pack.Manifest
   private let folder: String
   private let byName: [String: TypeShape]
   private let entities = Mutex<[ObjectIdentifier: TypeShape]>([:])
 
-  init(_ manifest: PackManifest, in folder: String) throws(BothyError) {
+  init(_ manifest: Pack.Manifest, in folder: String) throws(BothyError) {
     self.manifest = manifest
     self.folder = folder
     var byName: [String: TypeShape] = [:]

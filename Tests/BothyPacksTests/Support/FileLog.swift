@@ -17,10 +17,10 @@ extension TemporaryFolder {
 
 /// The files that a pack has opened and closed.
 final class FileLog: Sendable {
-  private let events = Mutex<[PackEvent]>([])
+  private let events = Mutex<[Pack.Event]>([])
 
-  func options(openShards: Int = 8) -> PackOptions {
-    PackOptions(openShards: openShards) { [self] event in events.withLock { $0.append(event) } }
+  func options(openShards: Int = 8) -> Pack.Options {
+    Pack.Options(openShards: openShards) { [self] event in events.withLock { $0.append(event) } }
   }
 
   var opened: [String] {

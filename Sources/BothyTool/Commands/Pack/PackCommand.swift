@@ -29,9 +29,9 @@ struct PackArgument: ParsableArguments {
   @Argument(help: ArgumentHelp("The folder of the pack.", valueName: "pack"), completion: .directory)
   var folder: String
 
-  func open(_ options: PackOptions = PackOptions()) throws -> Pack { try Self.open(folder, options) }
+  func open(_ options: Pack.Options = Pack.Options()) throws -> Pack { try Self.open(folder, options) }
 
-  static func open(_ folder: String, _ options: PackOptions = PackOptions()) throws -> Pack {
+  static func open(_ folder: String, _ options: Pack.Options = Pack.Options()) throws -> Pack {
     try Pack.newest(in: folder, options: options)
   }
 }

@@ -4,7 +4,7 @@ import BothyStore
 /// The printed description of a pack.
 enum PackOutput {
   /// Returns a line for each type with its fields.
-  static func types(_ manifest: PackManifest) -> String {
+  static func types(_ manifest: Pack.Manifest) -> String {
     zip(manifest.contents, manifest.schema.types).map { content, type in
       let split = content.shardedBy.map { ", split by \($0)" } ?? ""
       let fields = type.fields.map { field in

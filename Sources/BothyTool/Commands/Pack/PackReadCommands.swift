@@ -57,7 +57,7 @@ struct PackQueryCommand: AsyncParsableCommand {
 
   func run() async throws {
     let opened = OpenedFiles()
-    let pack = try self.pack.open(PackOptions { opened.note($0) })
+    let pack = try self.pack.open(Pack.Options { opened.note($0) })
     guard let type = pack.schema[query.type] else {
       let known = pack.schema.types.map(\.name).joined(separator: ", ")
       throw ToolError("This pack has no type '\(query.type)'. Known: \(known).")
@@ -87,7 +87,7 @@ struct PackQueryCommand: AsyncParsableCommand {
 private final class OpenedFiles: Sendable {
   private let files = Mutex<[String]>([])
 
-  func note(_ event: PackEvent) { if case .opened(let name) = event { files.withLock { $0.append(name) } } }
+  func note(_ event: Pack.Event) { if case .opened(let name) = event { files.withLock { $0.append(name) } } }
   var names: [String] { files.withLock { $0 } }
 }
 

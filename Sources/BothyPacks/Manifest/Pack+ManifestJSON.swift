@@ -1,7 +1,7 @@
 import BothyStore
 
 /// The manifest as a JSON document. Parsing validates all of its content.
-extension PackManifest {
+extension Pack.Manifest {
   /// The bytes of `manifest.json`. Equal manifests have equal bytes.
   package var text: [UInt8] {
     var writer = JSONWriter()
@@ -147,7 +147,7 @@ extension PackManifest {
   }
 }
 
-extension PackManifest.Contents {
+extension Pack.Manifest.Contents {
   fileprivate var json: JSONValue {
     var members: [String: JSONValue] = ["name": .string(type), "rows": .int(Int64(rows))]
     if let shardedBy { members["shardedBy"] = .string(shardedBy) }
@@ -155,7 +155,7 @@ extension PackManifest.Contents {
   }
 }
 
-extension PackManifest.File {
+extension Pack.Manifest.File {
   package var json: JSONValue {
     var members: [String: JSONValue] = [
       "name": .string(name), "rows": .int(Int64(rows)), "bytes": .int(bytes), "sha256": .string(sha256),

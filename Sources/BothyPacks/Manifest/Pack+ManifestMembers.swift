@@ -1,7 +1,7 @@
 import BothyStore
 
 /// The JSON form of a manifest for command-line tools.
-extension PackManifest {
+extension Pack.Manifest {
   /// Writes the members of the manifest, then `digest, rows, bytes`.
   package func writeMembers(to writer: inout JSONWriter) {
     for (name, value) in (json.objectValue ?? [:]).sorted(by: { $0.key < $1.key }) {
