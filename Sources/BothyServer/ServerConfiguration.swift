@@ -26,7 +26,7 @@ public struct ServerConfiguration: Sendable {
   /// The storage of the bytes of blobs. With `nil` the server refuses blobs, with the status 501.
   public var blobs: (any BlobFileStorage)?
   /// The tiles to serve, or `nil`. Without them requests for tiles receive 404.
-  public var tiles: TileLibrary?
+  public var tiles: TileFolder?
   /// The access control. With `nil` every caller is admitted to every space as the user `anyone`.
   ///
   /// A request without a valid token receives 401, and one for a space that the token doesn't open 403.
@@ -108,7 +108,7 @@ public struct ServerConfiguration: Sendable {
   public init(
     host: String = "127.0.0.1", port: Int = 8080, storage: any ServerStorage,
     rules: AccessRules = AccessRules(), blobs: (any BlobFileStorage)? = nil,
-    tiles: TileLibrary? = nil,
+    tiles: TileFolder? = nil,
     access: Authentication? = nil, tls: TLSFiles? = nil, limits: Limits = Limits(),
     logger: Logger = Logger(label: "bothy.server"), auditLogger: Logger = Logger(label: "bothy.audit"),
     notifications: ChangeNotifier = ChangeNotifier(), compressesAnswers: Bool = true,

@@ -232,7 +232,7 @@ struct ServeCommand: AsyncParsableCommand {
       )
     }
     let library = try tiles.map {
-      try TileLibrary(folder: $0, maxAge: maxAge ?? .zero, isOpen: openTiles)
+      try TileFolder(folder: $0, maxAge: maxAge ?? .zero, isOpen: openTiles)
     }
     var configuration = ServerConfiguration(
       host: host, port: port, storage: served.storage, rules: rules, blobs: served.blobs, tiles: library,

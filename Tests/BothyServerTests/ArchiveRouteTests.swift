@@ -35,7 +35,7 @@ struct ArchiveRouteTests {
     _ folder: TileFolderUnderTest, _ body: @Sendable (RouteClient) async throws -> Void
   ) async throws {
     var server = try ServerUnderTest()
-    server.configuration.tiles = try TileLibrary(folder: folder.path)
+    server.configuration.tiles = try TileFolder(folder: folder.path)
     server.configuration.now = ServerConfiguration.systemClock
     try await server.run(body)
   }

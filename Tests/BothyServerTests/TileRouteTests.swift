@@ -19,7 +19,7 @@ struct TileRouteTests {
     isOpen: Bool = false, _ body: @Sendable (RouteClient) async throws -> Void
   ) async throws {
     var server = try ServerUnderTest(tokens: tokens)
-    server.configuration.tiles = try TileLibrary(folder: folder.path, maxAge: maxAge, isOpen: isOpen)
+    server.configuration.tiles = try TileFolder(folder: folder.path, maxAge: maxAge, isOpen: isOpen)
     server.configuration.now = { 4_000_000_000_000 }
     try await server.run(body)
   }
@@ -209,7 +209,7 @@ struct TileRouteTests {
       let list = try await call(.get, "/tiles").json()["sources"]?.arrayValue ?? []
       #expect(list.map { $0["id"] } == ["hills"])
     }
-    let problems = try await TileLibrary(folder: folder.path).problems()
+    let problems = try await TileFolder(folder: folder.path).problems()
     #expect(problems.count == 1)
     #expect(problems.first?.hasPrefix("broken is not served") == true)
   }
@@ -220,11 +220,11 @@ struct TileRouteTests {
     try folder.write("hills.mbtiles", "")
     try folder.write("hills.pmtiles", "")
     try folder.mbtiles("lakes", [try Tile(x: 0, y: 0, zoom: 1): Data([1, 2, 3])], format: "pbf")
-    let library = try TileLibrary(folder: folder.path)
-    let problems = await library.problems()
+    let tileFolder = try TileFolder(folder: folder.path)
+    let problems = await tileFolder.problems()
     #expect(problems.contains { $0.hasPrefix("hills.mbtiles is not served: hills.pmtiles") })
     #expect(problems.contains { $0.hasPrefix("hills is not served") } && problems.count == 2)
-    #expect { try TileLibrary(folder: folder.path + "/hills.mbtiles") } throws: {
+    #expect { try TileFolder(folder: folder.path + "/hills.mbtiles") } throws: {
       ($0 as? BothyError)?.code == .unavailable
     }
   }

@@ -21,7 +21,7 @@ struct ServerServices: Sendable {
   let feeds: (any FeedStorage)?
   /// The storage with copies that answer reads, or `nil` for one without.
   let replicated: (any ReplicatedStorage)?
-  let tiles: TileLibrary?
+  let tiles: TileFolder?
   let asksForTokens: Bool
   let compressesTiles: Bool
   let now: @Sendable () -> Int64

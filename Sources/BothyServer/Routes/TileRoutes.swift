@@ -8,10 +8,10 @@ import HTTPTypes
 /// A server without a folder of tiles has none of them.
 extension ServerServices {
   func tileRoutes() -> [Route] {
-    guard let library = tiles else { return [] }
-    let isOpen = library.isOpen
-    let giving = TileHandler(library: library, terms: tileTerms(library), packs: compressesTiles)
-    let archives = ArchiveHandler(library: library, terms: tileTerms(library))
+    guard let tileFolder = tiles else { return [] }
+    let isOpen = tileFolder.isOpen
+    let giving = TileHandler(tileFolder: tileFolder, terms: tileTerms(tileFolder), packs: compressesTiles)
+    let archives = ArchiveHandler(tileFolder: tileFolder, terms: tileTerms(tileFolder))
     let names = ["ETag", "Last-Modified"]
     let unchanged = Route.Documented(status: 304, about: "The caller has it.", headers: names)
     let conditions: [Route.Parameter] = [.ifNoneMatch, .ifModifiedSince]
@@ -59,8 +59,8 @@ extension ServerServices {
     ]
   }
 
-  private func tileTerms(_ library: TileLibrary) -> CacheHeaders {
-    CacheHeaders(isPublic: library.isOpen || !asksForTokens, maxAge: library.maxAge, now: now)
+  private func tileTerms(_ tileFolder: TileFolder) -> CacheHeaders {
+    CacheHeaders(isPublic: tileFolder.isOpen || !asksForTokens, maxAge: tileFolder.maxAge, now: now)
   }
 
   private func listTiles(_ call: ServerContext) async throws -> ServerResponse {
@@ -89,7 +89,7 @@ extension ServerServices {
   }
 
   /// Responds with a document that callers validate each time. It is sent only if it has changed.
-  private func document(_ json: JSONValue, _ tiles: TileLibrary, _ call: ServerContext) throws
+  private func document(_ json: JSONValue, _ tiles: TileFolder, _ call: ServerContext) throws
     -> ServerResponse
   {
     var writer = JSONWriter(reserving: 1024)

@@ -5,7 +5,7 @@ import NIOCore
 
 /// Serves PMTiles files whole or in parts, for callers that read single tiles from them over the network.
 struct ArchiveHandler: Sendable {
-  let library: TileLibrary
+  let tileFolder: TileFolder
   let terms: CacheHeaders
 
   static let mediaType = "application/vnd.pmtiles"
@@ -13,7 +13,7 @@ struct ArchiveHandler: Sendable {
 
   func answer(_ call: ServerContext) async throws -> ServerResponse {
     let id = call.names["source"] ?? ""
-    guard let (path, stamp) = library.pmtiles(id), let handle = FileHandle(forReadingAtPath: path) else {
+    guard let (path, stamp) = tileFolder.pmtiles(id), let handle = FileHandle(forReadingAtPath: path) else {
       throw HTTPFailure.noSource(id)
     }
     guard FileVersion(path: path) == stamp else {
@@ -47,12 +47,12 @@ struct ArchiveHandler: Sendable {
   /// time. An archive of gigabytes isn't read for its tag.
   private func tag(_ id: String, _ stamp: FileVersion, _ handle: FileHandle) throws -> String {
     let name = "\(id).pmtiles"
-    if let known = library.tags.tag(name, stamp) { return known }
+    if let known = tileFolder.tags.tag(name, stamp) { return known }
     try handle.seek(toOffset: 0)
     var bytes = try handle.read(upToCount: 16_384) ?? Data()
     bytes.append(contentsOf: "\(stamp)".utf8)
     let tag = ETagCache.checksum(bytes)
-    library.tags.remember(tag, name, stamp)
+    tileFolder.tags.remember(tag, name, stamp)
     return tag
   }
 

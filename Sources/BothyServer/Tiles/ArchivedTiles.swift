@@ -24,7 +24,7 @@ struct ArchivedTiles: ServedTiles {
       data: data, format: place.format ?? TileFormat(bytes: data),
       // The gzip marks of archives are often wrong, but the first bytes of a tile never are.
       packing: StoredTile.isGzip(data) ? .gzip : packing == .brotli || packing == .zstd ? packing : .none,
-      stamp: TileLibrary.stamp(path))
+      stamp: TileFolder.stamp(path))
   }
 
   func summary() async throws -> TileSummary? {

@@ -10,8 +10,8 @@ struct TileAddress {
   init(_ names: [String: String]) throws {
     let row = names["y"] ?? ""
     let parts = row.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let zoom = TileFolder.number(names["z"] ?? ""), let x = TileFolder.number(names["x"] ?? ""),
-      let y = TileFolder.number(parts[0])
+    guard let zoom = FolderTiles.number(names["z"] ?? ""), let x = FolderTiles.number(names["x"] ?? ""),
+      let y = FolderTiles.number(parts[0])
     else {
       throw HTTPFailure.badRequest(
         "A tile's address ends in zoom, column and row: /16/18109/23965.json.", code: "invalidTile")

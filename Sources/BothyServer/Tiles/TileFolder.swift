@@ -1,129 +1,141 @@
-import BothyGeo
-import BothyStore
+public import BothyGeo
 import Foundation
+import Synchronization
 
-/// Tiles as single files: `16/18109/23965.json`, `16_18109_23965.json`, or by quadkey `0302231230133303.json`.
+/// The sources of tiles in a folder: archives, named by their files, and folders of tiles.
 ///
-/// A tile is found by its possible names. So serving a tile lists no folder, new files are served at once, and no
-/// address can lead out of the folder.
-struct TileFolder: ServedTiles {
-  let path: String
+/// The folder is read at each request, so added, replaced and deleted files count at once. An archive stays open as
+/// long as its file is unchanged.
+public final class TileFolder: Sendable {
+  /// The folder's absolute path, without `.` and `..`.
+  public let folder: String
+  /// The time for which a copy of a tile may be used before it is validated. Zero has copies validated each
+  /// time.
+  public let maxAge: Duration
+  /// True if tiles are public, even if the server requires tokens. Pages of other sites may read them then.
+  public let isOpen: Bool
+  private let opened = Mutex<[String: ArchivedTiles]>([:])
+  /// Archives that can't be opened, with the error. They aren't tried again as long as their files are unchanged.
+  private let setAside = Mutex<[String: (stamp: FileVersion, error: BothyError)]>([:])
+  let tags = ETagCache()
 
-  /// Returns the possible files of a tile, in the order in which they are tried.
-  private func names(of tile: Tile) -> [String] {
-    let (z, x, y) = (tile.zoom, tile.x, tile.y)
-    return ["\(z)/\(x)/\(y)", "\(z)_\(x)_\(y)"] + (z > 0 ? [tile.quadkey] : [])
+  /// The extensions of archives. Of two archives with the same name the first counts.
+  private static let endings = ["pmtiles", "mbtiles"]
+  private static let openLimit = 64
+
+  /// Opens a folder, without a look at its files.
+  ///
+  /// Files in it that can't be served are reported by `problems`, and don't keep the others from being
+  /// served.
+  ///
+  /// - Parameters:
+  ///   - folder: the path, absolute or from the working directory.
+  ///   - maxAge: the time for which a copy may be used unchecked, by default 7 days.
+  ///   - isOpen: true serves tiles without a token.
+  /// - Throws: `BothyError` `.unavailable` if the folder doesn't exist.
+  public init(folder: String, maxAge: Duration = .seconds(604_800), isOpen: Bool = false) throws(BothyError) {
+    self.folder = URL(filePath: folder).standardizedFileURL.path
+    self.maxAge = maxAge
+    self.isOpen = isOpen
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: self.folder, isDirectory: &isFolder), isFolder.boolValue
+    else { throw BothyError(.unavailable, "The folder \(folder) does not exist. Check the path.") }
   }
 
-  func locate(_ tile: Tile, as format: TileFormat?) -> TilePlace? {
-    for format in format.map({ [$0] }) ?? TileFormat.allCases {
-      for name in names(of: tile) {
-        for ending in format.endings {
-          let file = "\(path)/\(name).\(ending)"
-          if let stamp = FileVersion(path: file) {
-            return TilePlace(file: file, stamp: stamp, format: format)
-          }
-        }
-      }
+  /// Returns sentences about what can't be served of the folder as it is now. There is one for each archive that can't
+  /// be opened, and one for each whose name another has.
+  ///
+  /// Opens all archives, which takes seconds for one that is made to harm.
+  public func problems() async -> [String] {
+    let names = Set(FolderTiles.contents(folder))
+    var found: [String] = []
+    for name in names.sorted() where name.hasSuffix(".mbtiles") {
+      let other = name.dropLast("mbtiles".count) + "pmtiles"
+      guard names.contains(String(other)) else { continue }
+      found.append(
+        "\(name) is not served: \(other) beside it is the source '\(name.dropLast(8))' already. Rename one of them."
+      )
     }
-    return nil
-  }
-
-  func read(_ tile: Tile, at place: TilePlace) async throws -> StoredTile? {
-    // A file deleted since it was found counts as missing.
-    guard let data = FileManager.default.contents(atPath: place.file) else { return nil }
-    return StoredTile(
-      data: data, format: place.format, packing: StoredTile.isGzip(data) ? .gzip : .none,
-      stamp: FileVersion(path: place.file))
-  }
-
-  func summary() async throws -> TileSummary? {
-    var survey = Survey()
-    for name in Self.contents(path) {
-      if let zoom = Self.number(name), Tile.zooms.contains(zoom) {
-        visit(zoom: zoom, &survey)
-      } else {
-        survey.note(name: name)
-      }
+    for id in ids() {
+      do { _ = try await source(id)?.summary() } catch { found.append("\(id) is not served: \(error)") }
     }
-    guard let zooms = survey.zooms, let format = survey.format else { return nil }
-    let notes = notes()
-    return TileSummary(
-      name: notes["name"]?.stringValue, attribution: notes["attribution"]?.stringValue,
-      about: notes["description"]?.stringValue, format: format, zooms: zooms, bounds: survey.bounds)
+    return found
   }
 
-  /// Returns the description of the tiles from a file `tiles.json` or `metadata.json` beside them.
-  private func notes() -> JSONValue {
-    for name in ["tiles.json", "metadata.json"] {
-      // A file that isn't JSON is ignored.
-      if let data = FileManager.default.contents(atPath: "\(path)/\(name)"),
-        let notes = try? JSONValue(parsing: data)
-      {
-        return notes
-      }
+  /// Returns the current sources and their descriptions, ordered by name. Archives that can't be opened are left out.
+  func list() async -> [(id: String, summary: TileSummary)] {
+    var found: [(id: String, summary: TileSummary)] = []
+    for id in ids() {
+      // `problems` reports such archives, and so does the log when the source itself is requested.
+      if let summary = try? await source(id)?.summary() { found.append((id, summary)) }
     }
-    return [:]
+    return found
   }
 
-  /// Surveys the files of `zoom/column/row.ending`.
-  private func visit(zoom: Int, _ survey: inout Survey) {
-    for column in Self.contents("\(path)/\(zoom)") {
-      guard let x = Self.number(column) else { continue }
-      for file in Self.contents("\(path)/\(zoom)/\(column)") {
-        let parts = Self.parts(file)
-        guard let y = Self.number(parts.stem), let format = parts.format,
-          let tile = try? Tile(x: x, y: y, zoom: zoom)  // other numbers aren't a tile's file
-        else { continue }
-        survey.note(tile, format)
-      }
+  /// Returns the source of a name, or `nil` if it doesn't exist. Throws `BothyError` for an archive that can't be opened.
+  func source(_ id: String) async throws -> (any ServedTiles)? {
+    guard Self.isName(id) else { return nil }
+    if let path = archive(id) { return try await open(path) }
+    var isFolder: ObjCBool = false
+    let path = "\(folder)/\(id)"
+    if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
+      return FolderTiles(path: path)
     }
+    return id == ownName ? FolderTiles(path: folder) : nil
   }
 
-  /// Returns the names in a folder, or none if the folder doesn't exist.
-  static func contents(_ path: String) -> [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: path))?.sorted() ?? []
+  /// Returns the PMTiles file of a source, for reading in parts, or `nil` if the source isn't one.
+  func pmtiles(_ id: String) -> (path: String, stamp: FileVersion)? {
+    let path = "\(folder)/\(id).pmtiles"
+    guard Self.isName(id), let stamp = FileVersion(path: path) else { return nil }
+    return (path, stamp)
   }
 
-  private static func parts(_ name: String) -> (stem: Substring, format: TileFormat?) {
-    guard let dot = name.lastIndex(of: ".") else { return (name[...], nil) }
-    return (name[..<dot], TileFormat(name: name[name.index(after: dot)...]))
-  }
+  /// The name of the folder itself, which tiles directly in it are served under.
+  private var ownName: String { URL(filePath: folder).lastPathComponent }
 
-  /// Returns a number in the form that addresses have: only digits, without leading zeros.
-  static func number(_ text: some StringProtocol) -> Int? {
-    guard let number = Int(text), String(number) == text, number >= 0 else { return nil }
-    return number
-  }
-
-  /// The facts that the names of all files yield together.
-  private struct Survey {
-    private(set) var format: TileFormat?
-    private(set) var zooms: ZoomRange?
-    /// The bounds of the tiles of the highest zoom. Tiles of lower zooms reach beyond the content.
-    private(set) var bounds = TileArchiveInfo.wholeMap
-
-    mutating func note(_ tile: Tile, _ format: TileFormat) {
-      self.format = self.format ?? format
-      let box = tile.bounds
-      guard let known = zooms else {
-        bounds = box
-        zooms = try? ZoomRange(tile.zoom, tile.zoom)  // a tile's zoom is valid
-        return
-      }
-      if tile.zoom > known.highest {
-        bounds = box
-      } else if tile.zoom == known.highest {
-        bounds = GeoBox(
-          west: min(bounds.west, box.west), south: min(bounds.south, box.south),
-          east: max(bounds.east, box.east), north: max(bounds.north, box.north))
-      }
-      zooms = try? ZoomRange(min(known.lowest, tile.zoom), max(known.highest, tile.zoom))  // both are valid
+  private func ids() -> [String] {
+    var found: Set<String> = [ownName]
+    for name in FolderTiles.contents(folder) where Self.isName(name) {
+      let url = URL(filePath: "\(folder)/\(name)")
+      found.insert(Self.endings.contains(url.pathExtension) ? String(name.dropLast(8)) : name)
     }
+    return found.sorted()
+  }
 
-    /// Adds a file whose name alone identifies its tile.
-    mutating func note(name: String) {
-      if let format = TileFolder.parts(name).format, let tile = Tile(filePath: name) { note(tile, format) }
+  private func archive(_ id: String) -> String? {
+    Self.endings.map { "\(folder)/\(id).\($0)" }.first { FileVersion(path: $0) != nil }
+  }
+
+  private func open(_ path: String) async throws -> ArchivedTiles? {
+    guard let stamp = Self.stamp(path) else { return nil }
+    if let known = opened.withLock({ $0[path] }), known.stamp == stamp { return known }
+    if let known = setAside.withLock({ $0[path] }), known.stamp == stamp { throw known.error }
+    let made: ArchivedTiles
+    do {
+      made = ArchivedTiles(path: path, stamp: stamp, archive: try await TileArchives.open(path: path))
+    } catch let error as BothyError where error.code != .unavailable {
+      setAside.withLock { setAside in
+        if setAside.count >= Self.openLimit, let other = setAside.keys.first { setAside[other] = nil }
+        setAside[path] = (stamp, error)
+      }
+      throw error
     }
+    opened.withLock { opened in
+      // The choice doesn't matter, because an archive is opened again when it is requested.
+      if opened.count >= Self.openLimit, let other = opened.keys.first { opened[other] = nil }
+      opened[path] = made
+    }
+    return made
+  }
+
+  static func stamp(_ path: String) -> FileVersion? {
+    path.hasSuffix(".mbtiles") ? FileVersion(database: path) : FileVersion(path: path)
+  }
+
+  /// True if a name can be that of a source: not a path, and not hidden.
+  private static func isName(_ name: String) -> Bool {
+    (1...255).contains(name.utf8.count) && !name.hasPrefix(".")
+      && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") || $0 < 0x20 }
   }
 }

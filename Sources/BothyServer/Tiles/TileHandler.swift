@@ -6,7 +6,7 @@ import NIOCore
 
 /// Serves single tiles: finds one, compares it with the caller's copy, and compresses or decompresses it.
 struct TileHandler: Sendable {
-  let library: TileLibrary
+  let tileFolder: TileFolder
   let terms: CacheHeaders
   /// True if responses may be compressed for callers that accept it.
   let packs: Bool
@@ -19,10 +19,10 @@ struct TileHandler: Sendable {
   func answer(_ call: ServerContext) async throws -> ServerResponse {
     let address = try TileAddress(call.names)
     let id = call.names["source"] ?? ""
-    guard let source = try await library.source(id) else { throw HTTPFailure.noSource(id) }
+    guard let source = try await tileFolder.source(id) else { throw HTTPFailure.noSource(id) }
     guard let place = source.locate(address.tile, as: address.format) else { throw Self.absent(address.tile) }
     let name = "\(id)/\(address.tile)/\(place.format?.rawValue ?? "")"
-    if let tag = library.tags.tag(name, place.stamp), let answer = try unchanged(call, tag, place.stamp) {
+    if let tag = tileFolder.tags.tag(name, place.stamp), let answer = try unchanged(call, tag, place.stamp) {
       return answer
     }
     guard let stored = try await source.read(address.tile, at: place) else {
@@ -30,9 +30,9 @@ struct TileHandler: Sendable {
     }
     // A file that was replaced meanwhile has another checksum than the cached one.
     let isSame = stored.stamp == place.stamp
-    let known = isSame ? library.tags.tag(name, place.stamp) : nil
+    let known = isSame ? tileFolder.tags.tag(name, place.stamp) : nil
     let tag = known ?? ETagCache.checksum(stored.data)
-    if isSame, known == nil { library.tags.remember(tag, name, place.stamp) }
+    if isSame, known == nil { tileFolder.tags.remember(tag, name, place.stamp) }
     if let answer = try unchanged(call, tag, place.stamp) { return answer }
     return try give(stored, tag, place.stamp, call)
   }

@@ -43,7 +43,7 @@ struct ChangeChain<Group: SettingsGroup> {
     let positions = shape.changes(from: last.state.values, to: state.values)
     let link = append(state, value)
     guard !positions.isEmpty else { return link }
-    let origin: SettingsOrigin =
+    let origin: SettingsChange<Group>.Origin =
       if state.generation == last.state.generation { .record } else if state.writer == WriterID.ofThisProcess
       {
         .thisProcess

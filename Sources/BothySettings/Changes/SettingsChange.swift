@@ -14,7 +14,7 @@ public struct SettingsChange<Group: SettingsGroup>: Sendable {
   /// The names of the fields that differ, as in `SettingsGroup.fields`. Empty after `republish`.
   public var changedKeys: Set<String>
   /// The source of the change, for example to leave out the process's own changes.
-  public var origin: SettingsOrigin
+  public var origin: Origin
 
   /// True if a property differs: `change.changed(\.timeFormat)`. Compares the two values in memory.
   public func changed<Value: Equatable>(_ property: KeyPath<Group, Value>) -> Bool {

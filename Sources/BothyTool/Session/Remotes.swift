@@ -53,7 +53,7 @@ struct RemoteConnection: Sendable {
   func isReachable() async -> Bool? {
     guard let address, let transport else { return nil }
     if let url = address.kintoURL { return await KintoRemote.isReachable(url: url, transport: transport) }
-    return await ServerHealth.check(url: address.url, transport: transport)
+    return await BothyRemote.Health.check(url: address.url, transport: transport)
   }
 
   /// Makes a transport for the platform.

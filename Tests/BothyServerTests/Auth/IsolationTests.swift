@@ -149,7 +149,7 @@ struct IsolationTests {
     under.configuration.access = try await issuer.access()
     under.configuration.feedGroup = "back-ends"
     under.configuration.blobs = FolderBlobStorage(at: vault.path, now: { 1000 })
-    under.configuration.tiles = try TileLibrary(folder: folder.path, maxAge: .seconds(60), isOpen: false)
+    under.configuration.tiles = try TileFolder(folder: folder.path, maxAge: .seconds(60), isOpen: false)
     return World(
       server: BothyServer(under.configuration), ann: try await issuer.hs256(),
       callers: [
