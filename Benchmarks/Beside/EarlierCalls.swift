@@ -23,3 +23,9 @@ enum Calls {
     _ = try await cache.value(key, mode: .cacheOnly)
   }
 }
+
+/// The names that this version has for stores, for the rest of the driver.
+enum DiskCache {
+  typealias Store = BlobStore
+  typealias Reader = BlobReader
+}

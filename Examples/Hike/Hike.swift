@@ -27,7 +27,7 @@ struct Hike {
       zooms: Self.zoom...Self.zoom, names: SourceNames(attribution: "Made up for this example"),
       allowsBulkDownload: true)
     cache = try ResourceCache(
-      sources: [source], disk: .files(in: folder.appending(path: "cache")), loader: loader)
+      sources: [source], disk: .folder(folder.appending(path: "cache")), loader: loader)
     regions = try OfflineRegions(cache: cache, folder: folder.appending(path: "regions"))
     places = try PlaceStore(path: folder.appending(path: "places.sqlite").path)
   }

@@ -37,11 +37,11 @@ package struct InspectorSubjects: Sendable {
   package struct Cache: Sendable {
     package var folder: String
     package var cache: ResourceCache
-    package var limits: BlobStoreLimits
+    package var limits: DiskCache.Limits
     package var regions: OfflineRegions?
 
     package init(
-      folder: String, cache: ResourceCache, limits: BlobStoreLimits = BlobStoreLimits(),
+      folder: String, cache: ResourceCache, limits: DiskCache.Limits = DiskCache.Limits(),
       regions: OfflineRegions? = nil
     ) {
       self.folder = folder

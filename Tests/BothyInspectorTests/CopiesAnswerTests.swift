@@ -17,7 +17,7 @@ struct CopiesAnswerTests {
     -> ResourceCache
   {
     let cache = try ResourceCache(
-      sources: [try source(.fixed(.seconds(3600)))], disk: .files(in: folder), loader: TileServer())
+      sources: [try source(.fixed(.seconds(3600)))], disk: .folder(folder), loader: TileServer())
     for x in fresh + stale { _ = try await cache.value(ResourceKey("hills", zoom: 3, x: x, y: 2)) }
     try await cache.pin([ResourceKey("hills", zoom: 3, x: 1, y: 2)], by: "app")
     return cache
@@ -37,10 +37,10 @@ struct CopiesAnswerTests {
     _ = try await used.value(ResourceKey("hills", zoom: 3, x: 1, y: 2))
     try await used.close()
     let cache = try ResourceCache(
-      sources: [try Self.source(.fixed(.seconds(3600)))], disk: .files(in: folder))
+      sources: [try Self.source(.fixed(.seconds(3600)))], disk: .folder(folder))
     let device = try InspectedDevice { subjects, _ in
       subjects.caches = [
-        InspectorSubjects.Cache(folder: "the cache", cache: cache, limits: BlobStoreLimits(bytes: 1 << 20))
+        InspectorSubjects.Cache(folder: "the cache", cache: cache, limits: DiskCache.Limits(bytes: 1 << 20))
       ]
     }
     let visitor = try await device.visitor()
@@ -62,7 +62,7 @@ struct CopiesAnswerTests {
   @Test("A cache without reads has no hit rates")
   func uncounted() async throws {
     let device = try InspectedDevice { subjects, folder in
-      let cache = try ResourceCache(disk: .files(in: folder.appending(path: "cache")))
+      let cache = try ResourceCache(disk: .folder(folder.appending(path: "cache")))
       subjects.caches = [InspectorSubjects.Cache(folder: "empty", cache: cache)]
     }
     let json = try await device.visitor().json("/api/caches")

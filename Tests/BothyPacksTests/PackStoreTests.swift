@@ -176,7 +176,7 @@ import Testing
       refusals.withLock { $0.append(refusal) }
     }
     let source = try ResourceSource("packs", template: "https://packs.example/times/", userAgent: "tests")
-    let cache = try ResourceCache(disk: .files(in: folder.url("cache")), loader: loader)
+    let cache = try ResourceCache(disk: .folder(folder.url("cache")), loader: loader)
     #expect(try await shelf.install(from: source, through: cache).fetched == 13)
     let seen = refusals.withLock { $0 }
     #expect(seen.count == 14 && seen.allSatisfy { $0 == .busy })
@@ -242,7 +242,7 @@ import Testing
     let first = try Times.build(folder, "a", version: "1", note: "old")
     let loader = FolderLoader(first)
     let source = try ResourceSource("packs", template: "https://packs.example/times/", userAgent: "tests")
-    let cache = try ResourceCache(disk: .files(in: folder.url("cache")), loader: loader)
+    let cache = try ResourceCache(disk: .folder(folder.url("cache")), loader: loader)
     let done = try await shelf.install(from: source, through: cache)
     #expect(done.fetched == 13 && loader.requests.count == 14)
     #expect(try note(shelf.pack()) == "old")

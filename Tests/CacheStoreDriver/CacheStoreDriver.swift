@@ -45,9 +45,9 @@ struct Driver {
   let isSQLite: Bool
   let folder: String
 
-  func open(limit: Int) throws -> any BlobStore {
-    let limits = BlobStoreLimits(bytes: limit == 0 ? nil : Int64(limit), largestEntry: 1 << 20)
-    let options = BlobStoreOptions(limits: limits, busyTimeout: .seconds(60)) { event in
+  func open(limit: Int) throws -> any DiskCache.Store {
+    let limits = DiskCache.Limits(bytes: limit == 0 ? nil : Int64(limit), largestEntry: 1 << 20)
+    let options = DiskCache.Options(limits: limits, busyTimeout: .seconds(60)) { event in
       FileHandle.standardError.write(Data("event: \(event)\n".utf8))
     }
     return isSQLite
@@ -109,7 +109,7 @@ struct Driver {
   }
 
   /// Stores an entry again as it was read, as a confirmation by the server does.
-  private func confirm(_ store: any BlobStore, _ number: Int) throws {
+  private func confirm(_ store: any DiskCache.Store, _ number: Int) throws {
     guard let known = try store.entry(key(number)) else { return }
     try store.store([(key(number), known)])
   }
@@ -180,7 +180,7 @@ struct Driver {
     say(String(decoding: json, as: UTF8.self))
   }
 
-  private func total(_ store: any BlobStore) throws -> (count: Int, bytes: Int64) {
+  private func total(_ store: any DiskCache.Store) throws -> (count: Int, bytes: Int64) {
     try store.totals().values.reduce((0, 0)) { ($0.0 + $1.count, $0.1 + $1.bytes) }
   }
 }

@@ -74,11 +74,11 @@ struct MemoryHits {
 /// Hits of tiles in both kinds of store.
 struct DiskHits {
   private let entries: Int
-  private let stores: [String: any BlobStore]
+  private let stores: [String: any DiskCache.Store]
 
   init(_ folder: String, _ entries: Int) throws {
     self.entries = entries
-    var stores: [String: any BlobStore] = [:]
+    var stores: [String: any DiskCache.Store] = [:]
     for kind in ["files", "database"] {
       let filled = try Calls.open(kind, folder + "/hits-" + kind)
       for start in stride(from: 0, to: entries, by: 64) {

@@ -6,10 +6,10 @@ import HTTPTypes
 /// ones.
 enum Calls {
   /// Opens a store of `files`, or of one SQLite file.
-  static func open(_ kind: String, _ folder: String) throws -> any BlobStore {
+  static func open(_ kind: String, _ folder: String) throws -> any DiskCache.Store {
     let folder = URL(filePath: folder)
-    let tier = kind == "files" ? DiskTier.files(in: folder) : .database(in: folder)
-    return try tier.open(limits: BlobStoreLimits(bytes: nil))
+    let tier = kind == "files" ? DiskCache.folder(folder) : .sqliteFile(in: folder)
+    return try tier.open(limits: DiskCache.Limits(bytes: nil))
   }
 
   /// Returns the metadata of a tile that is fresh for a week.

@@ -6,7 +6,7 @@ import HTTPTypes
 /// The tiles of hits: 15 KB of bytes that can't be compressed, with the fields that map servers send.
 ///
 /// A value is the tiles that an app ships, as a cache finds them.
-struct Entries: BlobReader {
+struct Entries: DiskCache.Reader {
   static let size = 15_360
   static let source: SourceID = "osm"
   /// A moment after the tiles were stored.

@@ -13,12 +13,12 @@ struct GigabyteRun {
     self.folder = folder + "/gigabyte"
   }
 
-  private func open(_ which: Int) throws -> any BlobStore {
+  private func open(_ which: Int) throws -> any DiskCache.Store {
     let tier =
       which == 0
-      ? DiskTier.files(in: URL(filePath: folder + "/files"))
-      : .database(in: URL(filePath: folder + "/database"))
-    return try tier.open(limits: BlobStoreLimits(bytes: nil))
+      ? DiskCache.folder(URL(filePath: folder + "/files"))
+      : .sqliteFile(in: URL(filePath: folder + "/database"))
+    return try tier.open(limits: DiskCache.Limits(bytes: nil))
   }
 
   func bars() throws -> [Bar] {
@@ -27,7 +27,7 @@ struct GigabyteRun {
     var openings: [[Double]] = [[], []]
     for round in 0..<9 {
       for which in [round % 2, 1 - round % 2] {
-        var opened: (any BlobStore)?
+        var opened: (any DiskCache.Store)?
         openings[which].append(
           try seconds {
             opened = try open(which)

@@ -8,17 +8,17 @@ import Foundation
 struct HitRun {
   private let options: Options
   private let bare: Floor
-  private let files: any BlobStore
-  private let database: any BlobStore
+  private let files: any DiskCache.Store
+  private let database: any DiskCache.Store
   private let order: [Int]
 
   init(_ folder: String, _ options: Options) throws {
     self.options = options
     let tiers = [
-      DiskTier.files(in: URL(filePath: folder + "/files")),
-      .database(in: URL(filePath: folder + "/database")),
+      DiskCache.folder(URL(filePath: folder + "/files")),
+      .sqliteFile(in: URL(filePath: folder + "/database")),
     ]
-    let limits = BlobStoreLimits(bytes: nil)
+    let limits = DiskCache.Limits(bytes: nil)
     bare = try Floor("\(folder)/tiledb", size: Tiles.size)
     try bare.fill(options.entries)
     let filled = try tiers.map { try $0.open(limits: limits) }
@@ -74,7 +74,7 @@ struct HitRun {
     ]
   }
 
-  private func hit(_ store: some BlobStore, _ number: Int) throws {
+  private func hit(_ store: some DiskCache.Store, _ number: Int) throws {
     guard let found = try store.entry(Tiles.key(number)), found.body.count == Tiles.size,
       found.metadata.validatedAt + Tiles.lifetime > Tiles.now
     else { throw BenchmarkError("tile \(number) is not there") }

@@ -9,7 +9,7 @@ struct ImportRun {
   private struct Way {
     let name: String
     let archive: String
-    let tier: DiskTier
+    let tier: DiskCache
     let folder: String
     /// The time divided by that of SQLite's copy, the seconds, and the limit of the former.
     var ratios: [Double] = []
@@ -30,11 +30,12 @@ struct ImportRun {
       let (files, database) = ("\(folder)/import-files", "\(folder)/import-database")
       ways.append(
         Way(
-          name: "\(name) into the file store", archive: path, tier: .files(in: URL(filePath: files)),
+          name: "\(name) into the file store", archive: path, tier: .folder(URL(filePath: files)),
           folder: files, limit: 4))
       ways.append(
         Way(
-          name: "\(name) into the SQLite store", archive: path, tier: .database(in: URL(filePath: database)),
+          name: "\(name) into the SQLite store", archive: path,
+          tier: .sqliteFile(in: URL(filePath: database)),
           folder: database, limit: 3))
     }
   }
@@ -63,7 +64,7 @@ struct ImportRun {
 
   private func importing(_ way: Way) async throws -> Double {
     try? FileManager.default.removeItem(atPath: way.folder)  // the first round has none
-    let store = try way.tier.open(limits: BlobStoreLimits(bytes: nil))
+    let store = try way.tier.open(limits: DiskCache.Limits(bytes: nil))
     let start = ContinuousClock.now
     let archive = try await TileArchives.open(path: way.archive)
     let time = Timestamp(milliseconds: Tiles.now)

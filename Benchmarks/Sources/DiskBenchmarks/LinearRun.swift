@@ -51,16 +51,16 @@ struct LinearRun {
     }
   }
 
-  private func open(_ isFiles: Bool, _ name: String, limit: Int) throws -> any BlobStore {
+  private func open(_ isFiles: Bool, _ name: String, limit: Int) throws -> any DiskCache.Store {
     let tier =
       isFiles
-      ? DiskTier.files(in: URL(filePath: "\(folder)/files-\(name)"))
-      : .database(in: URL(filePath: "\(folder)/database-\(name)"))
-    return try tier.open(limits: BlobStoreLimits(bytes: nil, count: limit))
+      ? DiskCache.folder(URL(filePath: "\(folder)/files-\(name)"))
+      : .sqliteFile(in: URL(filePath: "\(folder)/database-\(name)"))
+    return try tier.open(limits: DiskCache.Limits(bytes: nil, count: limit))
   }
 
   /// Stores 64 new entries in one batch, and reads as many that were stored a little earlier.
-  private func operate(_ store: any BlobStore, _ start: Int) throws {
+  private func operate(_ store: any DiskCache.Store, _ start: Int) throws {
     try store.store(
       (start..<start + 64).map { (key: Tiles.key($0), entry: Tiles.entry($0, size: Self.bodySize)) })
     for number in start..<start + 64 where number >= 1000 {

@@ -22,8 +22,8 @@ struct RefreshRun {
       Tiles.source, template: "https://tile.example/{z}/{x}/{y}", userAgent: "bench", allowsBulkDownload: true
     )
     let cache = try ResourceCache(
-      sources: [source], settings: CacheSettings(disk: BlobStoreLimits(bytes: nil)),
-      disk: .database(in: folder), loader: UnchangedServer())
+      sources: [source], settings: CacheSettings(disk: DiskCache.Limits(bytes: nil)),
+      disk: .sqliteFile(in: folder), loader: UnchangedServer())
     let regions = try OfflineRegions(cache: cache, folder: folder)
     var (highest, tiles) = (0, 1)
     while tiles < options.tiles { (highest, tiles) = (highest + 1, tiles * 4 + 1) }

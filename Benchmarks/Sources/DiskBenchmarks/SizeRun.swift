@@ -42,8 +42,8 @@ struct SizeRun {
     }
     for (place, region) in regions.enumerated() {
       let pages = try measure(
-        region, .database(in: URL(filePath: "\(folder)/pages-\(place)")), "pages-\(place)")
-      let files = try measure(region, .files(in: URL(filePath: "\(folder)/files-\(place)")), "files-\(place)")
+        region, .sqliteFile(in: URL(filePath: "\(folder)/pages-\(place)")), "pages-\(place)")
+      let files = try measure(region, .folder(URL(filePath: "\(folder)/files-\(place)")), "files-\(place)")
       let mbtiles = try mbtiles(region, "\(folder)/\(place).mbtiles")
       let ratios = [files.size, pages.size, mbtiles].map { (Double($0) / Double(region.bare)).short }
       print(
@@ -80,15 +80,15 @@ struct SizeRun {
   }
 
   /// Stores a region as a download does, in batches and pinned, and then confirms each tile once.
-  private func measure(_ region: Region, _ tier: DiskTier, _ name: String) throws -> Result {
-    var store = try tier.open(limits: BlobStoreLimits(bytes: nil))
+  private func measure(_ region: Region, _ tier: DiskCache, _ name: String) throws -> Result {
+    var store = try tier.open(limits: DiskCache.Limits(bytes: nil))
     try forEachBatch(of: region, at: Self.now) { batch in
       try store.pin(batch.map(\.key), by: "region")
       try store.store(batch)
     }
     try store.close()
     let size = try diskUse("\(folder)/\(name)")
-    store = try tier.open(limits: BlobStoreLimits(bytes: nil))
+    store = try tier.open(limits: DiskCache.Limits(bytes: nil))
     let before = Self.written()
     try forEachBatch(of: region, at: Self.now + 86_400_000) { batch in
       guard try store.store(batch).unchanged.count == batch.count else {

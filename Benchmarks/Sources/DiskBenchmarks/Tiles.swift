@@ -37,7 +37,7 @@ enum Tiles {
 }
 
 /// Tiles that an app ships, as a run's cache finds them. They are made on request.
-struct Shelf: BlobReader {
+struct Shelf: DiskCache.Reader {
   let size: Int
   func entry(_ key: ResourceKey) throws -> CacheEntry? { Tiles.entry(0, size: size) }
   func metadata(_ key: ResourceKey) throws -> EntryMetadata? { Tiles.entry(0, size: size).metadata }

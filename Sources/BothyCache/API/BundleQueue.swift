@@ -3,10 +3,10 @@ internal import HTTPTypes
 
 /// Reads the resources that came with the app, on a thread of the cache's own.
 final class BundleQueue: Sendable {
-  private let readers: [any BlobReader]
+  private let readers: [any DiskCache.Reader]
   private let reading = DispatchQueue(label: "bothy.cache.bundle", qos: .userInitiated)
 
-  init(_ readers: [any BlobReader]) { self.readers = readers }
+  init(_ readers: [any DiskCache.Reader]) { self.readers = readers }
 
   var isEmpty: Bool { readers.isEmpty }
 
@@ -30,7 +30,7 @@ final class BundleQueue: Sendable {
   ///
   /// - Parameter container: the reader of the source's own file, which is asked first and whose error is thrown.
   func answer(
-    _ key: ResourceKey, for request: HTTPFields, before container: (any BlobReader)? = nil
+    _ key: ResourceKey, for request: HTTPFields, before container: (any DiskCache.Reader)? = nil
   ) async throws -> VariantSearch.Found? {
     if readers.isEmpty, container == nil { return nil }
     return try await withCheckedThrowingContinuation { continuation in

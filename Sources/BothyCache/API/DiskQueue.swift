@@ -34,16 +34,16 @@ final class DiskQueue: Sendable {
     var nextReader = 0
   }
 
-  let store: any BlobStore
+  let store: any DiskCache.Store
   private let writing = DispatchQueue(label: "bothy.cache.write", qos: .utility)
   private let reading = (0..<2).map { DispatchQueue(label: "bothy.cache.read.\($0)", qos: .userInitiated) }
   private let copying = DispatchQueue(label: "bothy.cache.copy", qos: .utility)
   private let queue = Mutex(Queue())
 
-  init(_ store: any BlobStore) { self.store = store }
+  init(_ store: any DiskCache.Store) { self.store = store }
 
   /// Runs work that reads.
-  func read<Result: Sendable>(_ work: @escaping @Sendable (any BlobStore) throws -> Result) async throws
+  func read<Result: Sendable>(_ work: @escaping @Sendable (any DiskCache.Store) throws -> Result) async throws
     -> Result
   {
     let thread = queue.withLock { queue in
@@ -54,14 +54,14 @@ final class DiskQueue: Sendable {
   }
 
   /// Runs work that reads the whole store, after earlier work of this kind.
-  func copy<Result: Sendable>(_ work: @escaping @Sendable (any BlobStore) throws -> Result) async throws
+  func copy<Result: Sendable>(_ work: @escaping @Sendable (any DiskCache.Store) throws -> Result) async throws
     -> Result
   {
     try await run(work, on: copying)
   }
 
   private func run<Result: Sendable>(
-    _ work: @escaping @Sendable (any BlobStore) throws -> Result, on thread: DispatchQueue
+    _ work: @escaping @Sendable (any DiskCache.Store) throws -> Result, on thread: DispatchQueue
   ) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       thread.async { [store] in continuation.resume(with: Swift.Result { try work(store) }) }
@@ -69,7 +69,8 @@ final class DiskQueue: Sendable {
   }
 
   /// Runs work that writes, after all earlier writes.
-  func write<Result: Sendable>(_ work: @escaping @Sendable (any BlobStore) throws -> Result) async throws
+  func write<Result: Sendable>(_ work: @escaping @Sendable (any DiskCache.Store) throws -> Result)
+    async throws
     -> Result
   {
     try await withCheckedThrowingContinuation { continuation in

@@ -103,7 +103,7 @@ extension ResourceCache {
   /// those of its settings. Without a disk the call does nothing.
   ///
   /// - Throws: `BothyError`, such as `.busy` while another process writes.
-  public func setDiskLimits(_ limits: BlobStoreLimits) async throws {
+  public func setDiskLimits(_ limits: DiskCache.Limits) async throws {
     guard let disk else { return }
     noteEvictedFromDisk(try await disk.write { try $0.apply(limits) })
   }

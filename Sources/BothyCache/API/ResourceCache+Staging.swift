@@ -28,7 +28,7 @@ package struct EntryStage: Sendable, Hashable {
   }
 
   /// Returns the staged version of an entry, or `nil`. Of several, the newest.
-  func entry(for key: ResourceKey, in store: any BlobReader) throws -> CacheEntry? {
+  func entry(for key: ResourceKey, in store: any DiskCache.Reader) throws -> CacheEntry? {
     try self.key(for: key).variants.compactMap { try store.entry($0) }
       .max { $0.metadata.validatedAt < $1.metadata.validatedAt }
   }

@@ -10,7 +10,7 @@ internal import Synchronization
 /// `LocalStore`.
 ///
 /// ```swift
-/// let cache = try ResourceCache(sources: [tiles], disk: .files(in: folder), loader: .system)
+/// let cache = try ResourceCache(sources: [tiles], disk: .folder(folder), loader: .system)
 /// let key = try tiles.key(zoom: 16, x: 10472, y: 22982)
 /// if let now = cache.peek(key) { draw(now) }
 /// let answer = try await cache.value(key)
@@ -73,8 +73,8 @@ public final class ResourceCache: Sendable {
   /// - Throws: `BothyError` `sourceConflict` for two different sources of one id. `.readOnly`, or `.busy` if another
   ///   process holds the folder for 5 seconds.
   public convenience init(
-    sources: [ResourceSource] = [], settings: CacheSettings = CacheSettings(), disk: DiskTier? = nil,
-    bundled: [any BlobReader] = [], loader: (any ResourceLoader)? = nil, downloads: URL? = nil,
+    sources: [ResourceSource] = [], settings: CacheSettings = CacheSettings(), disk: DiskCache? = nil,
+    bundled: [any DiskCache.Reader] = [], loader: (any ResourceLoader)? = nil, downloads: URL? = nil,
     clock: LoadClock = LoadClock()
   ) throws {
     try self.init(
@@ -83,8 +83,8 @@ public final class ResourceCache: Sendable {
   }
 
   package init(
-    sources: [ResourceSource] = [], settings: CacheSettings = CacheSettings(), disk: DiskTier? = nil,
-    bundled: [any BlobReader] = [], loader: (any ResourceLoader)? = nil, downloads: URL? = nil,
+    sources: [ResourceSource] = [], settings: CacheSettings = CacheSettings(), disk: DiskCache? = nil,
+    bundled: [any DiskCache.Reader] = [], loader: (any ResourceLoader)? = nil, downloads: URL? = nil,
     clock: LoadClock = LoadClock(), pressure source: MemoryPressureSource
   ) throws {
     memory = MemoryTier(settings.memory)
@@ -98,7 +98,7 @@ public final class ResourceCache: Sendable {
     counterFile = disk?.counters
     let (hub, board, registry) = (hub, board, registry)
     self.disk = try disk.map { tier in
-      var options = BlobStoreOptions(limits: settings.disk) { event in
+      var options = DiskCache.Options(limits: settings.disk) { event in
         switch event {
         case .damaged(let key):
           board.count(key.source) { $0.corrupt += 1 }

@@ -14,7 +14,7 @@ struct VariantSearch: Sendable {
   private(set) var other: Found?
 
   /// Searches with one read if the resource does not vary, and with four at most.
-  init(_ key: ResourceKey, for request: HTTPFields, in reader: any BlobReader) throws {
+  init(_ key: ResourceKey, for request: HTTPFields, in reader: any DiskCache.Reader) throws {
     var similar: Found?
     for variant in 0..<ResourceKey.variantCount {
       let place = key.of(variant: variant)

@@ -1,8 +1,8 @@
 /// The limits of a cache, passed to it when it is opened.
 ///
 /// ```swift
-/// let settings = CacheSettings(memory: MemoryLimits(bytes: 32 << 20), disk: BlobStoreLimits(bytes: 200 << 20))
-/// let small = try ResourceCache(settings: settings, disk: .database(in: folder), loader: .system)
+/// let settings = CacheSettings(memory: MemoryLimits(bytes: 32 << 20), disk: DiskCache.Limits(bytes: 200 << 20))
+/// let small = try ResourceCache(settings: settings, disk: .sqliteFile(in: folder), loader: .system)
 /// ```
 ///
 /// They aren't stored. A lower limit on disk than at the last opening evicts entries while the cache is opened.
@@ -12,7 +12,7 @@ public struct CacheSettings: Sendable, Hashable {
   /// The largest estimated number of bytes of decoded values in memory. They have their own budget.
   package var decodedBytes: Int
   /// The limits on disk, not counting pinned entries. The default is 512 MiB.
-  package var disk: BlobStoreLimits
+  package var disk: DiskCache.Limits
 
   /// Creates settings.
   ///
@@ -24,7 +24,7 @@ public struct CacheSettings: Sendable, Hashable {
   ///   - disk: the limits on disk, by default 512 MiB. Pinned entries do not count.
   public init(
     memory: MemoryLimits = MemoryLimits(), decodedBytes: Int = 16 << 20,
-    disk: BlobStoreLimits = BlobStoreLimits()
+    disk: DiskCache.Limits = DiskCache.Limits()
   ) {
     self.memory = memory
     self.decodedBytes = max(0, decodedBytes)

@@ -7,7 +7,7 @@ extension CachedResource {
     package enum Kind: Sendable, Hashable {
       /// HTTP or the source's rule forbids it, such as `no-store` in the response.
       case forbidden(NotStoredReason)
-      /// The resource is larger than an entry may be. See `BlobStoreLimits.largestEntry`.
+      /// The resource is larger than an entry may be. See `DiskCache.Limits.largestEntry`.
       ///
       /// A pinned resource has no such limit.
       case tooLarge
@@ -33,7 +33,7 @@ extension CachedResource {
 
     /// The entry is larger than the store's limit for one entry.
     ///
-    /// Raise `BlobStoreLimits.largestEntry`, or pin the resource before it is loaded.
+    /// Raise `DiskCache.Limits.largestEntry`, or pin the resource before it is loaded.
     public static let tooLarge = CachedResource.StorageObstacle(kind: .tooLarge)
     /// The disk has no space, even after an eviction.
     ///

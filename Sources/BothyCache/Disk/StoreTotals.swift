@@ -8,7 +8,7 @@ public struct StoreTotals: Sendable, Hashable {
   public var count = 0
   /// The counted bytes: bodies, metadata, and the rounding of the disk.
   ///
-  /// Bytes that several entries share in a `database` count once.
+  /// Bytes that several entries share in a `DiskCache.sqliteFile` count once.
   public var bytes: Int64 = 0
   /// The number of pinned entries, which is included in `count`.
   package var pinnedCount = 0

@@ -16,7 +16,7 @@ public struct CacheEntry: Sendable, Hashable {
   /// ```swift
   /// let now = Int64(Date().timeIntervalSince1970 * 1000)
   /// let entry = CacheEntry(metadata: EntryMetadata(receivedAt: now), body: jpeg)
-  /// let files = try DiskTier.files(in: folder).open()
+  /// let files = try DiskCache.folder(folder).open()
   /// try files.store([(key: try api.key(path: "hut.jpeg"), entry: entry)])
   /// ```
   public init(metadata: EntryMetadata, body: Data) {

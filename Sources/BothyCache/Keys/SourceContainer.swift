@@ -4,7 +4,7 @@
 /// requests for single resources, whose responses are stored like any others.
 package protocol SourceContainer: Sendable {
   /// The reader of a file on this device, or `nil` for a file on a server.
-  var reader: (any BlobReader)? { get }
+  var reader: (any DiskCache.Reader)? { get }
 
   /// Returns true if an entry in memory is still that of the file. Looks at the file's attributes at most.
   func isCurrent(_ metadata: EntryMetadata) -> Bool

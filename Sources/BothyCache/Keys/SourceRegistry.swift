@@ -61,7 +61,7 @@ package final class RegisteredSource: Sendable {
   ///
   /// Another process or an earlier launch may have stored them. Once they are known to be those of this source, nothing
   /// is read.
-  func check(in store: any BlobStore) throws(BothyError) {
+  func check(in store: any DiskCache.Store) throws(BothyError) {
     guard let own = storedIdentity, !isChecked.load(ordering: .relaxed) else { return }
     // A store that can't be read fails the look-up itself. Entries of earlier versions have no identity.
     guard let found = (try? store.identities(source.id))?[source.id], let noted = found else { return }

@@ -31,7 +31,7 @@ extension TileArchive {
   /// Runs a transaction of the store for about every 4 MB of tiles. Throws the errors of the archive and of the store.
   /// Tiles that were stored before the error stay.
   public func copy(
-    into store: some BlobStore, as source: SourceID, at time: Timestamp,
+    into store: some DiskCache.Store, as source: SourceID, at time: Timestamp,
     freshFor: Duration = .seconds(604_800), in area: RegionArea? = nil, zooms: ZoomRange? = nil
   ) async throws -> (written: Int, left: [Tile]) {
     let freshness = FreshnessMetadata(lifetime: Int64(freshFor / .milliseconds(1)), origin: .rule)

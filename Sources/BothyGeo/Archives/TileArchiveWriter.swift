@@ -75,7 +75,7 @@ extension TileArchiveWriter {
   /// Tiles that are packed with Brotli or Zstandard stay so. An archive has one packing, so tiles of another one than the
   /// first that was found are left. On failure no file remains.
   package static func export(
-    _ tiles: some Sequence<Tile>, of source: SourceID, from store: some BlobReader, to path: String,
+    _ tiles: some Sequence<Tile>, of source: SourceID, from store: some DiskCache.Reader, to path: String,
     _ info: TileArchiveInfo
   ) async throws -> ArchiveTransferReport {
     try await write(to: path) { writer in

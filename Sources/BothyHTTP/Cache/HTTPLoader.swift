@@ -9,7 +9,7 @@ import Foundation
 /// ```swift
 /// import BothyCache
 ///
-/// let cache = try ResourceCache(disk: .database(in: folder), loader: HTTPLoader())
+/// let cache = try ResourceCache(disk: .sqliteFile(in: folder), loader: HTTPLoader())
 /// ```
 public struct HTTPLoader: ResourceLoader {
   private let transport: any HTTPTransport

@@ -21,7 +21,7 @@ extension ResourceCache {
     let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
     let folder = folder ?? (caches ?? FileManager.default.temporaryDirectory).appending(path: "Bothy")
     try self.init(
-      settings: CacheSettings(memory: MemoryLimits(bytes: memory), disk: BlobStoreLimits(bytes: disk)),
-      disk: .database(in: folder), loader: .system)
+      settings: CacheSettings(memory: MemoryLimits(bytes: memory), disk: DiskCache.Limits(bytes: disk)),
+      disk: .sqliteFile(in: folder), loader: .system)
   }
 }

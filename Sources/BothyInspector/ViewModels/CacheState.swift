@@ -5,7 +5,7 @@ import BothyStore
 /// The content of one cache: the totals of each source, the freshness of its entries, and its regions.
 struct CacheState {
   let folder: String
-  let limits: BlobStoreLimits
+  let limits: DiskCache.Limits
   let sources: [Source]
   let regions: [(region: Region, stored: StoreTotals)]
   /// The counters of all processes, or `nil` before the first read.

@@ -21,7 +21,7 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
   /// The limits in memory, or `nil` without a memory cache.
   package var memory: MemoryLimits?
   /// The limits on disk, or `nil` without a database cache.
-  package var disk: BlobStoreLimits?
+  package var disk: DiskCache.Limits?
   /// True if the list places the file in the folder for caches. False without a database cache.
   ///
   /// It is the key `useCachesDirectory`, and has no effect by itself. The app chooses the folder when it
@@ -86,19 +86,19 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
   /// Entries in memory also have the limit of 64 MiB, and entries on disk that of 512 MiB. Without a database
   /// cache the limit on disk is 512 MiB alone. Open the `ResourceCache` without a disk tier then.
   public var settings: CacheSettings {
-    CacheSettings(memory: memory ?? MemoryLimits(bytes: 0), disk: disk ?? BlobStoreLimits())
+    CacheSettings(memory: memory ?? MemoryLimits(bytes: 0), disk: disk ?? DiskCache.Limits())
   }
 
   private static func memory(count: Int) -> MemoryLimits {
     MemoryLimits(count: count, largestShare: 1, order: .leastRecentlyUsed)
   }
 
-  private mutating func disk(_ cache: [String: Any], place: String) -> BlobStoreLimits {
+  private mutating func disk(_ cache: [String: Any], place: String) -> DiskCache.Limits {
     var capacity = 1000
     if let given = number(cache, "capacity", place) {
       if given >= 0 { capacity = given } else { note("capacity", "\(given) is negative; it is 1000.", place) }
     }
-    var order = BlobStoreLimits.Order.firstIn
+    var order = DiskCache.Limits.Order.firstIn
     if let strategy = cache["strategy"] as? String {
       switch strategy.uppercased() {
       case "LRU": order = .leastRecentlyUsed
@@ -106,7 +106,7 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
       default: note("strategy", "\"\(strategy)\" is unknown; it is FIFO.", place)
       }
     }
-    if capacity == 0 { return BlobStoreLimits(order: order) }
+    if capacity == 0 { return DiskCache.Limits(order: order) }
     var purge = max(1, capacity / 10)
     if let given = number(cache, "minimalPurge", place) {
       if (1...capacity).contains(given) {
@@ -115,7 +115,7 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
         note("minimalPurge", "\(given) is not from 1 to \(capacity); it is \(purge).", place)
       }
     }
-    return BlobStoreLimits(count: capacity, order: order, slack: .minimalPurge(purge))
+    return DiskCache.Limits(count: capacity, order: order, slack: .minimalPurge(purge))
   }
 
   private mutating func number(_ cache: [String: Any], _ name: String, _ place: String) -> Int? {

@@ -24,7 +24,7 @@ struct AtOnceTests {
         userAgent: "Tests/1 (tests.example)", content: ContentExpectation(mediaTypes: ["image/png"]))
       let store = store
       cache = try ResourceCache(
-        sources: [source], disk: DiskTier { _ in store }, loader: loader,
+        sources: [source], disk: DiskCache { _ in store }, loader: loader,
         clock: LoadClock(clock, wall: time.reader()))
       key = try source.key(zoom: 3, x: 1, y: 2)
     }

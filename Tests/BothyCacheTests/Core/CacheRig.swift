@@ -16,7 +16,7 @@ struct CacheRig {
   /// - Parameter answer: returns the server's responses. The default is 200 with the address as the body.
   init(
     freshness: FreshnessRule = .fixed(.days(7)), settings: CacheSettings = CacheSettings(),
-    store: StoreDouble = StoreDouble(), bundled: [any BlobReader] = [],
+    store: StoreDouble = StoreDouble(), bundled: [any DiskCache.Reader] = [],
     _ answer: @escaping @Sendable (ResourceRequest) async throws -> ScriptedLoader.Answer = {
       .init(200, $0.url)
     }
@@ -25,7 +25,7 @@ struct CacheRig {
     loader = ScriptedLoader(answer)
     source = try Self.source("tiles", freshness: freshness)
     cache = try ResourceCache(
-      sources: [source], settings: settings, disk: DiskTier { _ in store }, bundled: bundled, loader: loader,
+      sources: [source], settings: settings, disk: DiskCache { _ in store }, bundled: bundled, loader: loader,
       clock: LoadClock(VirtualClock(), wall: time.reader()))
   }
 

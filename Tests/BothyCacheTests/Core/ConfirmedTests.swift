@@ -26,7 +26,7 @@ struct ConfirmedTests {
         "hills", template: "\(scheme)://hills.example/{z}/{x}/{y}", freshness: .fixed(.days(7)),
         userAgent: "Tests/1 (tests.example)", content: ContentExpectation())
       cache = try ResourceCache(
-        sources: [source], disk: DiskTier { _ in store }, loader: loader,
+        sources: [source], disk: DiskCache { _ in store }, loader: loader,
         clock: LoadClock(VirtualClock(), wall: time.reader()))
       keys = try (0..<4).map { try source.key(zoom: 4, x: $0, y: 1) }
     }

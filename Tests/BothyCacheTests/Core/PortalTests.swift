@@ -22,7 +22,7 @@ struct PortalTests {
       "s", template: template, freshness: .fixed(.days(7)), userAgent: "Tests/1 (tests.example)",
       content: content)
     let cache = try ResourceCache(
-      sources: [source], disk: DiskTier { _ in store }, loader: loader,
+      sources: [source], disk: DiskCache { _ in store }, loader: loader,
       clock: LoadClock(VirtualClock(), wall: time.reader()))
     return (loader, source, cache, store, time)
   }
@@ -156,7 +156,7 @@ struct PortalTests {
         "s", template: "https://t.example/{z}/{x}/{y}", userAgent: "Tests/1 (tests.example)")
       source.tileForm = form
       let cache = try ResourceCache(
-        sources: [source], disk: DiskTier { _ in store }, loader: FickleLoader(.answers(tile(body))))
+        sources: [source], disk: DiskCache { _ in store }, loader: FickleLoader(.answers(tile(body))))
       // The read of other content throws.
       _ = try? await cache.value(source.key(zoom: 1, x: 0, y: 0))
       #expect(store.keys.isEmpty != isTaken, "\(form) \(body.count)")

@@ -113,7 +113,7 @@ struct ReadingTests {
     let tiles = try CacheRig.source("tiles")
     let loader = ScriptedLoader { _ in .init(200, "x") }
     let cache = try ResourceCache(
-      sources: [tiles], disk: DiskTier { _ in store }, loader: loader, pressure: source)
+      sources: [tiles], disk: DiskCache { _ in store }, loader: loader, pressure: source)
     _ = try await cache.value(tiles.key(zoom: 1, x: 0, y: 0))
     report.withLock { $0 }?(.warning)
     #expect(cache.memoryUse.count == 0)

@@ -87,7 +87,7 @@ struct RemovalTests {
     _ = try await rig.cache.value(new)
     #expect(try await rig.cache.removeExpired() == 1)
     #expect(rig.store.keys == [pinned, new])
-    try await rig.cache.setDiskLimits(BlobStoreLimits(count: 2))
+    try await rig.cache.setDiskLimits(DiskCache.Limits(count: 2))
     for x in 10..<20 { _ = try await rig.cache.value(rig.tile(x)) }
     #expect(rig.store.keys.count == 2)
     #expect(rig.cache.counters["tiles"]?.evictedFromDisk == 10)
@@ -145,7 +145,7 @@ struct RemovalTests {
     let store = rig.store
     let loader = ScriptedLoader { _ in throw LoadFailure(.unreachable, "No network.") }
     let cache = try ResourceCache(
-      sources: [rig.source], disk: DiskTier { _ in store }, loader: loader,
+      sources: [rig.source], disk: DiskCache { _ in store }, loader: loader,
       clock: LoadClock(VirtualClock(), wall: rig.time.reader(skew: 4000 * 86_400_000)))
     let served = try await cache.value(tile)
     #expect(text(served) == "https://tiles.example/16/1/2.json" && served.origin == .disk)
@@ -155,7 +155,7 @@ struct RemovalTests {
     }
     #expect(error.code == .unreachable)
     let alone = try ResourceCache(
-      sources: [rig.source], disk: DiskTier { _ in store },
+      sources: [rig.source], disk: DiskCache { _ in store },
       clock: LoadClock(VirtualClock(), wall: rig.time.reader(skew: 4000 * 86_400_000)))
     #expect(try await alone.value(tile).freshness == .stale(.noNetwork))
   }

@@ -90,7 +90,7 @@ struct ReplacementTests {
       let store = store
       let time = time
       cache = try ResourceCache(
-        sources: [source], disk: DiskTier { _ in store }, loader: loader,
+        sources: [source], disk: DiskCache { _ in store }, loader: loader,
         clock: LoadClock(VirtualClock(), wall: time.reader()))
       key = try source.key(zoom: 4, x: 8, y: 6)
       _ = try await cache.value(key)

@@ -32,7 +32,7 @@ struct SourceIdentityTests {
   ) throws -> ResourceCache {
     let place = folder.url("store")
     return try ResourceCache(
-      sources: [source], disk: kind == .files ? .files(in: place) : .database(in: place), loader: loader,
+      sources: [source], disk: kind == .files ? .folder(place) : .sqliteFile(in: place), loader: loader,
       clock: LoadClock(VirtualClock(), wall: time.reader()))
   }
 

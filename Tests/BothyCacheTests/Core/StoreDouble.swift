@@ -3,7 +3,7 @@ import BothyStore
 import Synchronization
 
 /// A store of entries in memory that counts calls, and fails, refuses or waits as a test sets it.
-final class StoreDouble: BlobStore {
+final class StoreDouble: DiskCache.Store {
   struct State {
     var entries: [ResourceKey: CacheEntry] = [:]
     var uses: [ResourceKey: Int64] = [:]
@@ -12,7 +12,7 @@ final class StoreDouble: BlobStore {
     var writes = 0
     var refusal: CachedResource.StorageObstacle?
     var failure: BothyError?
-    var limits = BlobStoreLimits()
+    var limits = DiskCache.Limits()
     var isClosed = false
     /// Called once by the calling thread, with an entry that was read and not returned yet.
     var afterReading: (@Sendable () -> Void)?
@@ -107,7 +107,7 @@ final class StoreDouble: BlobStore {
     state.withLock { state in state.pins.values.contains { $0.contains(key) } }
   }
 
-  func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] {
+  func apply(_ limits: DiskCache.Limits) throws -> [ResourceKey] {
     state.withLock { $0.limits = limits }
     return []
   }

@@ -63,7 +63,7 @@ struct UpsetTests {
     let body = String(repeating: "hut ", count: 1000)
     let loader = ScriptedLoader { _ in .init(200, body) }
     let cache = try ResourceCache(
-      sources: [source], disk: .files(in: URL(filePath: folder.path)), loader: loader)
+      sources: [source], disk: .folder(URL(filePath: folder.path)), loader: loader)
     let listener = Listener(cache.events)
     let tiles = try (0..<2).map { try source.key(zoom: 16, x: $0, y: 2) }
     for tile in tiles { _ = try await cache.value(tile) }

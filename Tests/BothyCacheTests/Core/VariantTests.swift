@@ -203,8 +203,8 @@ struct VariantTests {
           request.fields[.acceptLanguage] ?? "none")
       }
       let cache = try ResourceCache(
-        sources: [source], settings: CacheSettings(disk: BlobStoreLimits(count: 2)),
-        disk: DiskTier { try kind.open(folder, $0) }, loader: loader)
+        sources: [source], settings: CacheSettings(disk: DiskCache.Limits(count: 2)),
+        disk: DiskCache { try kind.open(folder, $0) }, loader: loader)
       let (kept, other) = (try source.key(zoom: 16, x: 1, y: 2), try source.key(zoom: 16, x: 3, y: 4))
       _ = try await cache.value(kept, ResourceCache.Options(fields: [.acceptLanguage: "de"]))
       try await cache.pin([kept], by: "Oslo")

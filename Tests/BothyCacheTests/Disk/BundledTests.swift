@@ -37,14 +37,14 @@ struct BundledTests {
     let entries = (0..<30).map { (key: tile($0), entry: makeEntry($0, size: $0 == 5 ? 150_000 : 2000)) }
     let files = try DiskStore(folder: folder.path + "/files")
     let database = try DiskStore(path: folder.path + "/database.sqlite")
-    for store in [files, database] as [any BlobStore] { try store.store(entries) }
+    for store in [files, database] as [any DiskCache.Store] { try store.store(entries) }
     try FileManager.default.createDirectory(
       atPath: folder.path + "/shipped", withIntermediateDirectories: true)
     try database.export(to: folder.path + "/shipped/tiles #1?.sqlite")
     #expect(throws: (any Error).self) { try database.export(to: folder.path + "/shipped/tiles #1?.sqlite") }
-    for store in [files, database] as [any BlobStore] { try store.close() }
+    for store in [files, database] as [any DiskCache.Store] { try store.close() }
     let before = try folder.files()
-    let bundles: [any BlobReader] = [
+    let bundles: [any DiskCache.Reader] = [
       BundledFolder(folder.path + "/files"), try BundledFile(folder.path + "/shipped/tiles #1?.sqlite"),
     ]
     for bundle in bundles {

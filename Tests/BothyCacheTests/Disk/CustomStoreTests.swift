@@ -41,14 +41,14 @@ struct CustomStoreTests {
   @Test("A custom store gets the limits, and its damage becomes an event")
   func damage() async throws {
     let store = StoreDouble()
-    let received = Locked<BlobStoreLimits?>(nil)
+    let received = Locked<DiskCache.Limits?>(nil)
     let report = Locked<(@Sendable (ResourceKey) -> Void)?>(nil)
-    let tier = DiskTier { limits, damaged in
+    let tier = DiskCache { limits, damaged in
       received.change { $0 = limits }
       report.change { $0 = damaged }
       return store
     }
-    let cache = try ResourceCache(settings: CacheSettings(disk: BlobStoreLimits(bytes: 1000)), disk: tier)
+    let cache = try ResourceCache(settings: CacheSettings(disk: DiskCache.Limits(bytes: 1000)), disk: tier)
     let listener = Listener(cache.events)
     report.value?(tile(1))
     #expect(received.value?.bytes == 1000 && cache.counters["osm"]?.corrupt == 1)
@@ -80,7 +80,7 @@ struct CustomStoreTests {
   func export(_ isFiles: Bool) async throws {
     let folder = try TemporaryFolder()
     let place = URL(filePath: folder.path + "/cache")
-    let tier = isFiles ? DiskTier.files(in: place) : DiskTier.database(in: place)
+    let tier = isFiles ? DiskCache.folder(place) : DiskCache.sqliteFile(in: place)
     let entries = (0..<10).map { (key: tile($0), entry: makeEntry($0, size: $0 == 5 ? 150_000 : 2000)) }
     let store = try tier.open()
     try store.store(entries)
@@ -98,7 +98,7 @@ struct CustomStoreTests {
   func readsDuringExport() async throws {
     let folder = try TemporaryFolder()
     let path = folder.file("cache.sqlite")
-    let tier = DiskTier { options in
+    let tier = DiskCache { options in
       var options = options
       options.busyTimeout = .seconds(60)
       return try DiskStore(path: path, options: options)

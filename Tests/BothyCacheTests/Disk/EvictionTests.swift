@@ -8,8 +8,8 @@ struct EvictionTests {
   /// The folders of the test, which last as long as it.
   private let folders = Locked<[TemporaryFolder]>([])
 
-  private func filled(_ kind: StoreKind, _ limits: BlobStoreLimits, _ numbers: Range<Int>) throws
-    -> any BlobStore
+  private func filled(_ kind: StoreKind, _ limits: DiskCache.Limits, _ numbers: Range<Int>) throws
+    -> any DiskCache.Store
   {
     let folder = try TemporaryFolder()
     folders.change { $0.append(folder) }
@@ -23,7 +23,7 @@ struct EvictionTests {
     "The entry with the oldest use is evicted, and a replacement evicts none",
     arguments: StoreKind.allCases)
   func recency(_ kind: StoreKind) throws {
-    let store = try filled(kind, BlobStoreLimits(count: 3), 0..<3)
+    let store = try filled(kind, DiskCache.Limits(count: 3), 0..<3)
     #expect(try store.store(tile(1), makeEntry(11)).evicted.isEmpty)
     #expect(try store.total().count == 3)
     #expect(try store.entry(tile(1)) == makeEntry(11))
@@ -35,14 +35,14 @@ struct EvictionTests {
 
   @Test("The order firstIn evicts the oldest entry, even if it was used", arguments: StoreKind.allCases)
   func firstIn(_ kind: StoreKind) throws {
-    let store = try filled(kind, BlobStoreLimits(count: 3, order: .firstIn), 0..<3)
+    let store = try filled(kind, DiskCache.Limits(count: 3, order: .firstIn), 0..<3)
     try store.touch([(tile(0), 5000)])
     #expect(try store.store(tile(3), makeEntry(3)).evicted == [tile(0)])
   }
 
   @Test("Uses in a batch count by their times, and a key's latest wins", arguments: StoreKind.allCases)
   func uses(_ kind: StoreKind) throws {
-    let store = try filled(kind, BlobStoreLimits(count: 4, slack: .minimalPurge(3)), 0..<4)
+    let store = try filled(kind, DiskCache.Limits(count: 4, slack: .minimalPurge(3)), 0..<4)
     try store.touch([(tile(2), 30), (tile(0), 10), (tile(1), 20), (tile(0), 40), (tile(9), 50)])
     #expect(try store.store(tile(4), makeEntry(4)).evicted == [tile(3), tile(1), tile(2)])
     var used: Int64?
@@ -53,7 +53,7 @@ struct EvictionTests {
   /// Promises: R-28
   @Test("With a minimal purge of 100, the 1001st of a thousand leaves 901", arguments: StoreKind.allCases)
   func minimalPurge(_ kind: StoreKind) throws {
-    let limits = BlobStoreLimits(bytes: nil, count: 1000, slack: .minimalPurge(100))
+    let limits = DiskCache.Limits(bytes: nil, count: 1000, slack: .minimalPurge(100))
     let folder = try TemporaryFolder()
     let store = try kind.open(folder, limits: limits)
     try store.store((0..<1000).map { (tile($0), makeEntry($0, size: 50)) })
@@ -69,11 +69,11 @@ struct EvictionTests {
     "An eviction stops at the low mark or after 64 additional entries",
     arguments: StoreKind.allCases)
   func lowMark(_ kind: StoreKind) throws {
-    let few = try filled(kind, BlobStoreLimits(count: 100), 0..<100)
+    let few = try filled(kind, DiskCache.Limits(count: 100), 0..<100)
     #expect(try few.store(tile(100), makeEntry(100)).evicted.count == 11)
     #expect(try few.total().count == 90)
     let folder = try TemporaryFolder()
-    let many = try kind.open(folder, limits: BlobStoreLimits(bytes: nil, count: 2000))
+    let many = try kind.open(folder, limits: DiskCache.Limits(bytes: nil, count: 2000))
     try many.store((0..<2000).map { (tile($0), makeEntry($0, size: 50)) })
     #expect(try many.store(tile(2000), makeEntry(2000)).evicted.count == 65)
     #expect(try many.store(tile(2001), makeEntry(2001)).evicted.isEmpty)
@@ -85,7 +85,7 @@ struct EvictionTests {
   func pins(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
     let store = try kind.open(
-      folder, limits: BlobStoreLimits(count: 3, slack: .minimalPurge(1)))
+      folder, limits: DiskCache.Limits(count: 3, slack: .minimalPurge(1)))
     try store.pin((0..<5).map { tile($0) }, by: "Oslo")
     try store.pin([tile(0)], by: "Home")
     for number in 0..<10 { try store.store([(tile(number), makeEntry(number))]) }
@@ -105,7 +105,7 @@ struct EvictionTests {
 
   @Test("An entry that is too large is refused, and the earlier one stays", arguments: StoreKind.allCases)
   func tooLarge(_ kind: StoreKind) throws {
-    let limits = BlobStoreLimits(bytes: 10 << 20, largestEntry: 100_000)
+    let limits = DiskCache.Limits(bytes: 10 << 20, largestEntry: 100_000)
     let folder = try TemporaryFolder()
     let store = try kind.open(folder, limits: limits)
     try store.store([(tile(1), makeEntry(1))])
@@ -119,12 +119,12 @@ struct EvictionTests {
   @Test("Lower limits are enforced at once, even when opening a store", arguments: StoreKind.allCases)
   func lowerLimits(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
-    let store = try kind.open(folder, limits: BlobStoreLimits(bytes: nil))
+    let store = try kind.open(folder, limits: DiskCache.Limits(bytes: nil))
     try store.store((0..<3000).map { (tile($0), makeEntry($0, size: 400)) })
-    #expect(try store.apply(BlobStoreLimits(count: 1500, slack: .minimalPurge(1))).count == 1500)
+    #expect(try store.apply(DiskCache.Limits(count: 1500, slack: .minimalPurge(1))).count == 1500)
     #expect(try store.total().count == 1500)
     try store.close()
-    let again = try kind.open(folder, limits: BlobStoreLimits(count: 10, slack: .minimalPurge(1)))
+    let again = try kind.open(folder, limits: DiskCache.Limits(count: 10, slack: .minimalPurge(1)))
     #expect(try again.total().count == 10)
     #expect(try again.entry(tile(2999)) == makeEntry(2999, size: 400))
   }
@@ -136,7 +136,7 @@ struct EvictionTests {
   func budget(_ kind: StoreKind) throws {
     let limit: Int64 = 10 << 20
     let folder = try TemporaryFolder()
-    let store = try kind.open(folder, limits: BlobStoreLimits(bytes: limit))
+    let store = try kind.open(folder, limits: DiskCache.Limits(bytes: limit))
     let pinned = (0..<20).map { tile($0 + 100_000) }
     try store.pin(pinned, by: "region")
     try store.store(pinned.enumerated().map { ($1, makeEntry($0, size: 15_360)) })

@@ -18,8 +18,8 @@ struct IntegrityTests {
   @Test("A file with a flipped byte is never served, is removed and reported once")
   func flippedFiles() throws {
     let folder = try TemporaryFolder()
-    let log = Received<BlobStoreEvent>()
-    let store = try DiskStore(folder: folder.path, options: BlobStoreOptions(onEvent: log.append))
+    let log = Received<DiskCache.Event>()
+    let store = try DiskStore(folder: folder.path, options: DiskCache.Options(onEvent: log.append))
     let file = folder.path + "/tiledb/osm/16/0/1%t"
     try store.store([(tile(1), makeEntry(1, size: 200))])
     let size = try #require(folder.files()["tiledb/osm/16/0/1%t"])
@@ -63,8 +63,8 @@ struct IntegrityTests {
           in: 1...255, using: &generator)
       }
       try bytes.write(to: URL(fileURLWithPath: path))
-      let log = Received<BlobStoreEvent>()
-      let store = try DiskStore(path: path, options: BlobStoreOptions(onEvent: log.append))
+      let log = Received<DiskCache.Event>()
+      let store = try DiskStore(path: path, options: DiskCache.Options(onEvent: log.append))
       for (number, key) in keys.enumerated() {
         let entry = try store.entry(key)
         #expect(
@@ -107,8 +107,8 @@ struct IntegrityTests {
       }
       try FileManager.default.removeItem(atPath: path)
       if damage != "gone" { try bytes.write(to: URL(fileURLWithPath: path)) }
-      let log = Received<BlobStoreEvent>()
-      let again = try kind.open(folder, BlobStoreOptions(onEvent: log.append))
+      let log = Received<DiskCache.Event>()
+      let again = try kind.open(folder, DiskCache.Options(onEvent: log.append))
       let aside = try folder.files().keys.filter { $0.contains(".corrupt-") }
       #expect(aside.count == (damage == "gone" ? 0 : 1))
       if damage == "gone" {
@@ -134,9 +134,9 @@ struct IntegrityTests {
   @Test("A database that is damaged under an open store is recreated", arguments: StoreKind.allCases)
   func damagedWhileOpen(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
-    let log = Received<BlobStoreEvent>()
-    let store = try kind.open(folder, BlobStoreOptions(onEvent: log.append))
-    let other = try kind.open(folder, BlobStoreOptions(onEvent: log.append))
+    let log = Received<DiskCache.Event>()
+    let store = try kind.open(folder, DiskCache.Options(onEvent: log.append))
+    let other = try kind.open(folder, DiskCache.Options(onEvent: log.append))
     try store.store((0..<200).map { (tile($0), makeEntry($0, size: 5000)) })
     _ = try store.collectGarbage()
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: kind.index(in: folder)))
@@ -201,7 +201,7 @@ struct IntegrityTests {
       for first in 1...5 {
         let folder = try TemporaryFolder()
         let calls = Atomic<Int>(-1_000_000)
-        var options = BlobStoreOptions()
+        var options = DiskCache.Options()
         options.isDiskFull = { calls.add(1, ordering: .relaxed).newValue >= first }
         let store = try kind.open(folder, options)
         try store.store((0..<10).map { (tile($0), makeEntry($0, size: size)) })
@@ -233,7 +233,7 @@ struct IntegrityTests {
   func mixedWriters(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
     let stores = try (0..<4).map { _ in
-      try kind.open(folder, limits: BlobStoreLimits(bytes: 4 << 20, count: 20, largestEntry: 1 << 20))
+      try kind.open(folder, limits: DiskCache.Limits(bytes: 4 << 20, count: 20, largestEntry: 1 << 20))
     }
     try stores[0].pin([tile(1)], by: "test")
     let versions = (0..<8).map { makeEntry($0, size: 3000 + $0 * 17_000) }

@@ -9,12 +9,12 @@ import Testing
 @Suite("Indexes of a newer version", .timeLimit(.minutes(5)))
 struct NewerIndexTests {
   private let folder: TemporaryFolder
-  private let log = Received<BlobStoreEvent>()
+  private let log = Received<DiskCache.Event>()
 
   init() throws { folder = try TemporaryFolder() }
 
-  private func open(_ kind: StoreKind) throws -> any BlobStore {
-    try kind.open(folder, BlobStoreOptions(onEvent: log.append))
+  private func open(_ kind: StoreKind) throws -> any DiskCache.Store {
+    try kind.open(folder, DiskCache.Options(onEvent: log.append))
   }
 
   private func execute(_ sql: String, _ path: String) throws {
@@ -34,7 +34,7 @@ struct NewerIndexTests {
 
   private func entry(_ number: Int) -> CacheEntry { makeEntry(number, size: number == 7 ? 150_000 : 900) }
 
-  private func present(_ store: any BlobStore) throws -> Set<Int> {
+  private func present(_ store: any DiskCache.Store) throws -> Set<Int> {
     try Set(
       (0..<20).filter { number in
         let found = try store.entry(tile(number))
@@ -82,7 +82,7 @@ struct NewerIndexTests {
       try store.close()
       store = try open(kind)
     }
-    _ = try store.apply(BlobStoreLimits(count: 1))
+    _ = try store.apply(DiskCache.Limits(count: 1))
     #expect(try present(store).isSuperset(of: 0..<10) && present(store).count < 12)
     #expect(log.values.count == 1)
     if isInLog { try newer.close() }
@@ -118,7 +118,7 @@ struct NewerIndexTests {
     store = try open(kind)
     #expect(try present(store) == Set(0..<20).subtracting([2]), "it was removed in the meantime")
     #expect(try store.isPinned(tile(1)) && !store.isPinned(tile(3)) && !isAside(index))
-    _ = try store.apply(BlobStoreLimits(count: 1))
+    _ = try store.apply(DiskCache.Limits(count: 1))
     #expect(try present(store).isSuperset(of: Set(0..<10).subtracting([2, 3])))
     let total = try store.total()
     _ = try store.collectGarbage()

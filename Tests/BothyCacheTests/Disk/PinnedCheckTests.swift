@@ -25,7 +25,7 @@ struct PinnedCheckTests {
   ) throws -> ResourceCache {
     let place = folder.url("store")
     return try ResourceCache(
-      disk: kind == .files ? .files(in: place) : .database(in: place), clock: LoadClock(clock))
+      disk: kind == .files ? .folder(place) : .sqliteFile(in: place), clock: LoadClock(clock))
   }
 
   /// Lets the check run to its end. Returns the number of its pauses.

@@ -48,7 +48,7 @@ struct RowMetadataTests {
     let seed = UInt64.random(in: 0...UInt64(UInt32.max))
     var generator = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()
-    var store = try kind.open(folder, limits: BlobStoreLimits(bytes: nil))
+    var store = try kind.open(folder, limits: DiskCache.Limits(bytes: nil))
     let entries = (0..<600).map { number in
       (
         key: tile(number),
@@ -75,7 +75,7 @@ struct RowMetadataTests {
   @Test("Fields that differ for every entry are stored too, however many there are")
   func unlike() throws {
     let folder = try TemporaryFolder()
-    let store = try StoreKind.sqlite.open(folder, limits: BlobStoreLimits(bytes: nil))
+    let store = try StoreKind.sqlite.open(folder, limits: DiskCache.Limits(bytes: nil))
     let entries = (0..<2500).map { number in
       var entry = makeEntry(number % 5, size: 200)
       entry.metadata.fields[.cacheControl] = "max-age=\(number)"

@@ -24,7 +24,7 @@ struct SalvageTests {
   }
 
   /// Reads all entries twice, as the first read may find the damage, and returns those found.
-  private func found(_ store: any BlobStore, _ count: Int) throws -> [Int] {
+  private func found(_ store: any DiskCache.Store, _ count: Int) throws -> [Int] {
     for number in 0..<count { _ = try store.entry(tile(number)) }
     return try (0..<count).filter { number in
       let entry = try store.entry(tile(number))
@@ -45,7 +45,7 @@ struct SalvageTests {
     let kept = try found(again, 400)
     // A page of the database may have the beginnings of eight pages of bodies.
     #expect(kept.count > (kind == .files ? 399 : 280), "\(kept.count)")
-    _ = try again.apply(BlobStoreLimits(count: 1))
+    _ = try again.apply(DiskCache.Limits(count: 1))
     let held = try found(again, 400)
     #expect(held.count >= kept.filter { $0 < 200 }.count - 100, "\(held.count) of pinned ones")
     try again.close()
@@ -62,14 +62,14 @@ struct SalvageTests {
       try store.pin([tile(3), tile(7)], by: "region:a")
       try store.close()
       try execute("PRAGMA user_version = \(version)", kind.index(in: folder))
-      let log = Received<BlobStoreEvent>()
-      let again = try kind.open(folder, BlobStoreOptions(onEvent: log.append))
+      let log = Received<DiskCache.Event>()
+      let again = try kind.open(folder, DiskCache.Options(onEvent: log.append))
       #expect(log.values.count == 1)
       for number in 0..<20 {
         #expect(try again.entry(tile(number)) == makeEntry(number, size: number == 7 ? 150_000 : 900))
       }
       #expect(try again.isPinned(tile(3)) && again.isPinned(tile(7)) && !again.isPinned(tile(4)))
-      _ = try again.apply(BlobStoreLimits(count: 1))
+      _ = try again.apply(DiskCache.Limits(count: 1))
       #expect(try again.entry(tile(3)) != nil && again.entry(tile(7)) != nil)
       try again.close()
     }

@@ -11,7 +11,7 @@ struct SharedBodyTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  private func open(_ limits: BlobStoreLimits = BlobStoreLimits(bytes: nil)) throws -> any BlobStore {
+  private func open(_ limits: DiskCache.Limits = DiskCache.Limits(bytes: nil)) throws -> any DiskCache.Store {
     try StoreKind.sqlite.open(folder, limits: limits)
   }
 
@@ -52,7 +52,7 @@ struct SharedBodyTests {
   /// Promises: A-43
   @Test("An eviction or removal of one key keeps the bytes for others", arguments: [300, 40_000, 200_000])
   func kept(_ size: Int) throws {
-    let store = try open(BlobStoreLimits(bytes: nil, count: 3, slack: .minimalPurge(1)))
+    let store = try open(DiskCache.Limits(bytes: nil, count: 3, slack: .minimalPurge(1)))
     for number in 0..<3 { try store.store([(tile(number), entry(1, size: size, at: Int64(number)))]) }
     let total = try store.total().bytes
     #expect(try store.store(tile(3), entry(2, size: size, at: 3)).evicted == [tile(0)])
@@ -69,7 +69,7 @@ struct SharedBodyTests {
 
   @Test("A pin of one key holds bytes that others share", arguments: [300, 200_000])
   func pinned(_ size: Int) throws {
-    let store = try open(BlobStoreLimits(bytes: nil, count: 2, slack: .minimalPurge(1)))
+    let store = try open(DiskCache.Limits(bytes: nil, count: 2, slack: .minimalPurge(1)))
     try store.store([(tile(0), entry(1, size: size, at: 0))])
     try store.pin([tile(1)], by: "region")
     try store.store([(tile(1), entry(1, size: size, at: 1))])
@@ -84,7 +84,7 @@ struct SharedBodyTests {
   /// Promises: A-44, T-24
   @Test("A confirmation writes no bytes of the resource", arguments: [4000, 15_000])
   func confirmed(_ size: Int) throws {
-    let limits = BlobStoreLimits(bytes: nil)
+    let limits = DiskCache.Limits(bytes: nil)
     let entries = (0..<256).map { (key: tile($0), entry: entry($0, size: size, at: 5)) }
     var store = try open(limits)
     try store.store(entries)
@@ -128,7 +128,7 @@ struct SharedBodyTests {
 
   @Test("Pages whose bodies are gone are joined, and the file stays small")
   func joined() throws {
-    let store = try open(BlobStoreLimits(bytes: nil, count: 100, slack: .minimalPurge(1)))
+    let store = try open(DiskCache.Limits(bytes: nil, count: 100, slack: .minimalPurge(1)))
     for start in stride(from: 0, to: 6000, by: 20) {
       // One entry of each page stays.
       try store.pin([tile(start)], by: "region")
@@ -195,11 +195,11 @@ struct SharedBodyTests {
   @Test("A folder of files is taken over, and entries move when they are replaced")
   func takenOver() throws {
     let place = URL(filePath: folder.path)
-    let files = try DiskTier.files(in: place).open()
+    let files = try DiskCache.folder(place).open()
     try files.store((0..<20).map { (tile($0), makeEntry($0)) })
     try files.pin([tile(3)], by: "region")
     try files.close()
-    let store = try DiskTier.database(in: place).open()
+    let store = try DiskCache.sqliteFile(in: place).open()
     for number in 0..<20 { #expect(try store.entry(tile(number)) == makeEntry(number)) }
     #expect(try store.isPinned(tile(3)) && store.total().count == 20)
     #expect(try store.store(tile(4), makeEntry(4)).unchanged == [tile(4)])
@@ -207,7 +207,7 @@ struct SharedBodyTests {
     #expect(try store.entry(tile(4)) == makeEntry(4) && store.entry(tile(5)) == makeEntry(55))
     #expect(try folder.files().keys.filter { $0.contains("tiledb/") }.count == 18)
     try store.close()
-    let again = try DiskTier.files(in: place).open()
+    let again = try DiskCache.folder(place).open()
     for number in 0..<20 where number != 5 { #expect(try again.entry(tile(number)) == makeEntry(number)) }
     #expect(try again.entry(tile(5)) == makeEntry(55))
     #expect(try again.collectGarbage().removedFiles == 0 && again.total().count == 20)

@@ -125,7 +125,7 @@ struct StoreConformanceTests {
   func inspection(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
     let store = try kind.open(
-      folder, limits: BlobStoreLimits(count: 700, slack: .minimalPurge(1)))
+      folder, limits: DiskCache.Limits(count: 700, slack: .minimalPurge(1)))
     try store.store((0..<600).map { (tile($0), makeEntry($0, size: $0 == 7 ? 150_000 : 100)) })
     try store.store((0..<100).map { (ResourceKey("api", path: "item/\($0)"), makeEntry($0, size: 100)) })
     var seen: [ResourceKey: EntryMetadata] = [:]

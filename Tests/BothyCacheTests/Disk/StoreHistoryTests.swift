@@ -12,7 +12,7 @@ private struct History {
   private let place: Comment
   private let root: TemporaryFolder
   private var folder: TemporaryFolder
-  private var handles: [any BlobStore] = []
+  private var handles: [any DiskCache.Store] = []
   private let failing = Locked(0)
   private var limit = 12
   /// The entries, least recently used first.
@@ -34,7 +34,7 @@ private struct History {
   private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &generator) }
 
   private mutating func open() throws {
-    var options = BlobStoreOptions(limits: limits)
+    var options = DiskCache.Options(limits: limits)
     options.isDiskFull = { [failing] in
       failing.change { $0 -= 1 }
       return failing.value == 0
@@ -43,9 +43,9 @@ private struct History {
     for _ in 0..<2 { handles.append(try kind.open(folder, options)) }
   }
 
-  private var limits: BlobStoreLimits { BlobStoreLimits(bytes: nil, count: limit, slack: .minimalPurge(1)) }
+  private var limits: DiskCache.Limits { DiskCache.Limits(bytes: nil, count: limit, slack: .minimalPurge(1)) }
 
-  private mutating func pick() -> (key: ResourceKey, store: any BlobStore, holder: String) {
+  private mutating func pick() -> (key: ResourceKey, store: any DiskCache.Store, holder: String) {
     let key = keys[number(0...keys.count - 1)]
     return (key, handles[number(0...1)], Bool.random(using: &generator) ? "a" : "b")
   }
@@ -129,7 +129,7 @@ private struct History {
     }
   }
 
-  private mutating func put(_ store: any BlobStore, _ step: Int) throws {
+  private mutating func put(_ store: any DiskCache.Store, _ step: Int) throws {
     let count = number(1...min(4, limit))
     var batch: [(key: ResourceKey, entry: CacheEntry)] = []
     for place in 0..<count {
@@ -143,7 +143,7 @@ private struct History {
     trim(keeping: Set(batch.map(\.key)))
   }
 
-  private mutating func confirm(_ key: ResourceKey, _ store: any BlobStore, _ step: Int) throws {
+  private mutating func confirm(_ key: ResourceKey, _ store: any DiskCache.Store, _ step: Int) throws {
     guard var entry = entries.first(where: { $0.key == key })?.entry else { return }
     entry.metadata.validatedAt += 7
     #expect(try store.store(key, entry).unchanged == [key], place)
@@ -151,7 +151,7 @@ private struct History {
   }
 
   /// Stores a version under another source, pinned, and moves it to its key, as a refresh of a region does.
-  private mutating func stage(_ key: ResourceKey, _ store: any BlobStore, _ step: Int) throws {
+  private mutating func stage(_ key: ResourceKey, _ store: any DiskCache.Store, _ step: Int) throws {
     let stage = ResourceKey("stage:x", path: "staged \(step)")
     let entry = content(at: step * 10)
     try store.pin([stage], by: "stage:x")
@@ -166,7 +166,7 @@ private struct History {
   }
 
   /// Fails one commit or file for lack of space. What is found afterwards must be the old entry, the new one or none.
-  private mutating func failOnce(_ key: ResourceKey, _ store: any BlobStore, _ step: Int) throws {
+  private mutating func failOnce(_ key: ResourceKey, _ store: any DiskCache.Store, _ step: Int) throws {
     let entry = content(at: step * 10)
     let before = entries
     let call = number(1...4)

@@ -12,8 +12,8 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
   var testDescription: String { rawValue }
 
-  func open(_ folder: TemporaryFolder, _ options: BlobStoreOptions = BlobStoreOptions()) throws
-    -> any BlobStore
+  func open(_ folder: TemporaryFolder, _ options: DiskCache.Options = DiskCache.Options()) throws
+    -> any DiskCache.Store
   {
     switch self {
     case .files: try DiskStore(folder: folder.path + "/store", options: options)
@@ -21,8 +21,8 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  func open(_ folder: TemporaryFolder, limits: BlobStoreLimits) throws -> any BlobStore {
-    try open(folder, BlobStoreOptions(limits: limits))
+  func open(_ folder: TemporaryFolder, limits: DiskCache.Limits) throws -> any DiskCache.Store {
+    try open(folder, DiskCache.Options(limits: limits))
   }
 
   /// Returns the path of the store's database file.
@@ -73,7 +73,7 @@ func tile(_ number: Int, _ source: SourceID = "osm") -> ResourceKey {
   ResourceKey(source, zoom: 16, x: number / 256, y: number % 256)
 }
 
-extension BlobStore {
+extension DiskCache.Store {
   func store(_ key: ResourceKey, _ entry: CacheEntry) throws -> StoreReport { try store([(key, entry)]) }
 
   /// Returns the sum over all sources.

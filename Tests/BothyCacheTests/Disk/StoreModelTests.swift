@@ -42,7 +42,7 @@ struct StoreModelTests {
     var generator = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()
     var model = Model(limit: Int.random(in: 1...12, using: &generator))
-    var limits: BlobStoreLimits { BlobStoreLimits(count: model.limit, slack: .minimalPurge(1)) }
+    var limits: DiskCache.Limits { DiskCache.Limits(count: model.limit, slack: .minimalPurge(1)) }
     var store = try kind.open(folder, limits: limits)
     let keys = (0..<12).map { tile($0) } + (0..<12).map { ResourceKey("api", path: "item/\($0)") }
     for step in 0..<120 {
@@ -96,7 +96,7 @@ struct StoreModelTests {
     #expect(try store.total() == total, "seed \(seed)")
   }
 
-  private func checkTotals(of store: any BlobStore, _ model: Model, _ place: Comment) throws {
+  private func checkTotals(of store: any DiskCache.Store, _ model: Model, _ place: Comment) throws {
     let total = try store.total()
     try #require(total.count == model.entries.count, place)
     try #require(total.pinnedCount == model.entries.count { model.isPinned($0.key) }, place)

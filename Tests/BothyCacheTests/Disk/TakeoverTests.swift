@@ -127,7 +127,7 @@ struct TakeoverTests {
     return entry
   }
 
-  private func check(_ store: any BlobStore) throws {
+  private func check(_ store: any DiskCache.Store) throws {
     for number in 0..<400 { #expect(try store.entry(tile(number)) == entry(number), "\(number)") }
     #expect(try store.total().count == 400 && store.total().pinnedCount == 100)
     #expect(try store.pinCount(by: "region") == 100 && store.isPinned(tile(99)) && !store.isPinned(tile(100)))
@@ -136,8 +136,8 @@ struct TakeoverTests {
   /// Promises: A-45
   @Test("A file is taken over with its pins and its order of eviction")
   func takenOver() throws {
-    let log = Received<BlobStoreEvent>()
-    var options = BlobStoreOptions(limits: BlobStoreLimits(bytes: nil), onEvent: log.append)
+    let log = Received<DiskCache.Event>()
+    var options = DiskCache.Options(limits: DiskCache.Limits(bytes: nil), onEvent: log.append)
     var store = try StoreKind.sqlite.open(folder, options)
     try check(store)
     #expect(log.values.isEmpty)
@@ -146,7 +146,7 @@ struct TakeoverTests {
     store = try StoreKind.sqlite.open(folder, options)
     try check(store)
     try store.close()
-    options.limits = BlobStoreLimits(bytes: nil, count: 50, slack: .minimalPurge(1))
+    options.limits = DiskCache.Limits(bytes: nil, count: 50, slack: .minimalPurge(1))
     store = try StoreKind.sqlite.open(folder, options)
     for number in 100..<400 { #expect(try (store.entry(tile(number)) != nil) == (number >= 350)) }
     let total = try store.total()
@@ -157,13 +157,13 @@ struct TakeoverTests {
   @Test("A takeover that was interrupted is continued by the next opening", arguments: 1...6)
   func killed(_ step: Int) throws {
     let calls = Locked(0)
-    var options = BlobStoreOptions(limits: BlobStoreLimits(bytes: nil))
+    var options = DiskCache.Options(limits: DiskCache.Limits(bytes: nil))
     options.isTakeoverStopped = {
       calls.change { $0 += 1 }
       return calls.value == step
     }
     #expect(throws: (any Error).self) { try StoreKind.sqlite.open(folder, options) }
-    try check(try StoreKind.sqlite.open(folder, limits: BlobStoreLimits(bytes: nil)))
+    try check(try StoreKind.sqlite.open(folder, limits: DiskCache.Limits(bytes: nil)))
   }
 
   @Test("A shipped file is read as it is")

@@ -176,12 +176,12 @@ struct ArchiveRegionTests {
     let plan = OfflineRegions.Plan(
       name: "Box", source: "trails", area: .box(.world), zooms: try ZoomRange(0, 2))
     var id = ""
-    let launches: [(bundled: [any BlobReader], state: RegionState)] = [
+    let launches: [(bundled: [any DiskCache.Reader], state: RegionState)] = [
       ([shipped], .complete), ([], .damaged),
     ]
     for (bundled, state) in launches {
       let cache = try ResourceCache(
-        sources: [source], disk: .database(in: scratch.url("cache")), bundled: bundled, loader: server)
+        sources: [source], disk: .sqliteFile(in: scratch.url("cache")), bundled: bundled, loader: server)
       let regions = try OfflineRegions(cache: cache, folder: scratch.url("regions"))
       if id.isEmpty {
         id = try await regions.create(plan).id

@@ -128,7 +128,7 @@ struct ArchiveRig {
       "hills", archive: archive, freshness: freshness, userAgent: "Tests/1 (tests.test)", limits: limits,
       secrets: secrets, allowsBulkDownload: true)
     cache = try ResourceCache(
-      sources: [source], disk: .database(in: self.scratch.url("cache")), loader: loader,
+      sources: [source], disk: .sqliteFile(in: self.scratch.url("cache")), loader: loader,
       clock: LoadClock(HastyClock(), wall: time.reader()))
   }
 

@@ -47,7 +47,7 @@ struct ArchiveSourceTests {
     let server = RegionServer()
     let source = try RegionRig.source()
     let cache = try ResourceCache(
-      sources: [source], disk: .database(in: scratch.url("cache")),
+      sources: [source], disk: .sqliteFile(in: scratch.url("cache")),
       bundled: [TileArchives.tier(path: scratch.file("a"), as: "trails")], loader: server)
     let found = try await cache.value(source.key(tiles[3]))
     #expect(found.origin == .bundled && found.isFresh)

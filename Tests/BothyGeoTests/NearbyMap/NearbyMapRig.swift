@@ -111,7 +111,7 @@ struct NearbyMapRig: Sendable {
     let store = try DiskStore(path: scratch.file("cache.sqlite"))
     self.store = store
     cache = try ResourceCache(
-      sources: [source], disk: DiskTier { _ in store }, loader: server,
+      sources: [source], disk: DiskCache { _ in store }, loader: server,
       clock: loadClock)
     mine = SavedPlaces(
       try LocalStore(at: scratch.file("mine.sqlite"), schema: StoreSchema(types: SavedPlaces.types)))

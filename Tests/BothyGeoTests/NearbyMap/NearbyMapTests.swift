@@ -307,7 +307,7 @@ struct NearbyMapTests {
     let markers = try (5...7).map { try Tile(x: $0, y: 6, zoom: 16) }
     try await rig.atlas.require([markers[0], markers[1]], for: "markers")
     try await rig.atlas.update(rig.start)
-    try await rig.cache.setDiskLimits(BlobStoreLimits(count: 0))
+    try await rig.cache.setDiskLimits(DiskCache.Limits(count: 0))
     try await rig.atlas.require([markers[0], markers[2]], for: "markers")
     let (kept, gone) = try (rig.source.key(markers[0]), rig.source.key(markers[1]))
     #expect(try rig.store.metadata(kept) != nil && rig.store.metadata(gone) == nil)

@@ -16,7 +16,7 @@ struct TilePrefetcherTests {
       userAgent: "Tests/1 (tests.example)", allowsBulkDownload: allowsBulk)
     let store = try DiskStore(path: scratch.file("cache.sqlite"))
     return TileLayer(
-      source, in: try ResourceCache(sources: [source], disk: DiskTier { _ in store }, loader: server))
+      source, in: try ResourceCache(sources: [source], disk: DiskCache { _ in store }, loader: server))
   }
 
   /// Promises: R-24

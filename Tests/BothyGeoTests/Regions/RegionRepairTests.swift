@@ -55,7 +55,7 @@ struct RegionRepairTests {
     "A list that is noise is recovered from the pins, with all tiles",
     arguments: [(true, true), (true, false), (false, true), (false, false)])
   func noise(isDeleted: Bool, hasPlans: Bool) async throws {
-    var rig = try RegionRig(disk: BlobStoreLimits(count: 2))
+    var rig = try RegionRig(disk: DiskCache.Limits(count: 2))
     let oslo = try await loaded(rig, rig.plan())
     let fiji = try await loaded(
       rig, rig.plan("Fiji", box: GeoBox(west: 177, south: -19, east: -178, north: -16), zooms: 4...8))

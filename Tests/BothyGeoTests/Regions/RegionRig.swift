@@ -160,11 +160,11 @@ struct RegionRig {
   let cache: ResourceCache
   let regions: OfflineRegions
   private let inFiles: Bool
-  private let limitsOfDisk: BlobStoreLimits
+  private let limitsOfDisk: DiskCache.Limits
 
   init(
     _ server: RegionServer = RegionServer(), allowsBulk: Bool = true, limits: RegionLimits = RegionLimits(),
-    disk: BlobStoreLimits = BlobStoreLimits(), policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4),
+    disk: DiskCache.Limits = DiskCache.Limits(), policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4),
     inFiles: Bool = false, scheme: String = "https", clock: HastyClock = HastyClock()
   ) throws {
     try self.init(
@@ -174,7 +174,7 @@ struct RegionRig {
 
   private init(
     scratch: TemporaryFolder, time: VirtualTime, _ server: RegionServer, allowsBulk: Bool = true,
-    limits: RegionLimits = RegionLimits(), disk: BlobStoreLimits = BlobStoreLimits(),
+    limits: RegionLimits = RegionLimits(), disk: DiskCache.Limits = DiskCache.Limits(),
     policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4), inFiles: Bool = false,
     scheme: String = "https", clock: HastyClock = HastyClock()
   ) throws {
@@ -186,7 +186,7 @@ struct RegionRig {
     let folder = URL(filePath: scratch.path)
     cache = try ResourceCache(
       sources: [source], settings: CacheSettings(disk: disk),
-      disk: inFiles ? .files(in: folder) : .database(in: folder), loader: server,
+      disk: inFiles ? .folder(folder) : .sqliteFile(in: folder), loader: server,
       clock: LoadClock(clock, wall: time.reader()))
     regions = try OfflineRegions(cache: cache, folder: folder, limits: limits, policy: policy)
   }

@@ -232,12 +232,12 @@ struct RegionSafetyTests {
 
   @Test("Pins are restored when the cache recreates its index, and tiles outlast limits")
   func pinsBack() async throws {
-    var rig = try RegionRig(disk: BlobStoreLimits(count: 2), inFiles: true)
+    var rig = try RegionRig(disk: DiskCache.Limits(count: 2), inFiles: true)
     let region = try await rig.loaded()
     rig = try await rig.reopened(after: setFormat)
     #expect(try await rig.regions.all().map(\.state) == [.complete])
     #expect(try await rig.cache.pins(by: region.holder).count == region.tiles)
-    try await rig.cache.setDiskLimits(BlobStoreLimits(count: 1))
+    try await rig.cache.setDiskLimits(DiskCache.Limits(count: 1))
     #expect(try await rig.bodies(region) == old(region))
     rig = try await rig.reopened { index in
       try Data(repeating: 7, count: 40_000).write(to: URL(filePath: index))

@@ -114,7 +114,7 @@ struct RegionUpkeepTests {
   /// Promises: E-29, B-19c
   @Test("Deleting keeps tiles with other pins, and the rest counts against the limits")
   func deleting() async throws {
-    let rig = try RegionRig(disk: BlobStoreLimits(count: 5))
+    let rig = try RegionRig(disk: DiskCache.Limits(count: 5))
     let first = try await rig.regions.create(rig.plan("First", zooms: 0...12))
     let second = try await rig.regions.create(rig.plan("Second", zooms: 0...8))
     _ = try await rig.regions.resume(first.id)

@@ -72,7 +72,7 @@ struct TileLayerTests {
     let source = try provider().source(style: "day")
     let open = {
       let store = try DiskStore(path: scratch.file("tiles.sqlite"))
-      return try ResourceCache(sources: [source], disk: DiskTier { _ in store }, loader: server)
+      return try ResourceCache(sources: [source], disk: DiskCache { _ in store }, loader: server)
     }
     var cache = try open()
     var layer = TileLayer(source, in: cache)

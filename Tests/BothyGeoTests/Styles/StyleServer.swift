@@ -105,7 +105,7 @@ struct StyleRig {
       allowsBulkDownload: true)
     let folder = URL(filePath: scratch.path)
     cache = try ResourceCache(
-      sources: [bright, light], disk: .database(in: folder), loader: server,
+      sources: [bright, light], disk: .sqliteFile(in: folder), loader: server,
       clock: LoadClock(HastyClock(), wall: time.reader()))
     regions = try OfflineRegions(cache: cache, folder: folder)
   }

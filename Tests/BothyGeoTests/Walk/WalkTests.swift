@@ -47,7 +47,7 @@ struct WalkTests {
     let clock = LoadClock(VirtualClock(), wall: time.reader())
     let cache = try ResourceCache(
       sources: [source],
-      disk: DiskTier { try DiskStore(path: scratch.file("cache.sqlite"), options: $0) },
+      disk: DiskCache { try DiskStore(path: scratch.file("cache.sqlite"), options: $0) },
       loader: .system, clock: clock)
     let places = try PlaceStore(path: scratch.file("places.sqlite"))
     let atlas = NearbyMap(places: places, cache: cache, source: source, clock: clock)

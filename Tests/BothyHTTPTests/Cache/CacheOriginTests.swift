@@ -35,7 +35,7 @@ struct CacheOriginTests {
   ) throws -> ResourceCache {
     let folder = origin.folder.appending(path: "cache").path
     return try ResourceCache(
-      sources: [source], disk: DiskTier { try DiskStore(folder: folder, options: $0) },
+      sources: [source], disk: DiskCache { try DiskStore(folder: folder, options: $0) },
       loader: loader)
   }
 

@@ -1,10 +1,10 @@
 internal import BothyStore
 internal import GRDB
 
-/// Resources that came with the app in one file, as `BlobStore.export(to:)` writes it.
+/// Resources that came with the app in one file, as `DiskCache.Store.export(to:)` writes it.
 ///
 /// The file is never written. It needs no lock, no log and no file beside it, so its folder may be read-only.
-package final class BundledFile: BlobReader {
+package final class BundledFile: DiskCache.Reader {
   private let index: IndexFile
   private let files: EntryFolder
   private let sources: SourceBook

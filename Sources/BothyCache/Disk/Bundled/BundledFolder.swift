@@ -6,7 +6,7 @@ internal import HTTPTypes
 /// Entries that a `DiskStore` wrote into `{folder}/tiledb` are found as well, with their metadata. A plain file
 /// counts as a response with status 200. The time of its arrival is that of the file, or `receivedAt`. The source's
 /// rule decides on its lifetime.
-package struct BundledFolder: BlobReader {
+package struct BundledFolder: DiskCache.Reader {
   private let folder: String
   private let fileExtension: String
   private let receivedAt: Int64?

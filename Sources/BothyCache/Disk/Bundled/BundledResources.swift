@@ -9,7 +9,7 @@
 public enum BundledResources {
   /// Returns the plain files of a folder: `{folder}/{source}/{path}`.
   ///
-  /// Entries in a folder of `DiskTier.files` are found as well, with their metadata. A file counts as a response with
+  /// Entries in a folder of `DiskCache.folder` are found as well, with their metadata. A file counts as a response with
   /// status 200, which came at `receivedAt`. The source's rule decides on its lifetime. Under `FreshnessRule.http` it
   /// is stale at once. A read opens at most two files. Creating the reader opens none, so a missing folder has no
   /// resources.
@@ -20,7 +20,7 @@ public enum BundledResources {
   ///   - contentType: the value of the field `Content-Type` for the files.
   public static func folder(
     _ folder: String, fileExtension: String? = nil, receivedAt: Int64? = nil, contentType: String? = nil
-  ) -> any BlobReader {
+  ) -> any DiskCache.Reader {
     BundledFolder(folder, fileExtension: fileExtension, receivedAt: receivedAt, contentType: contentType)
   }
 
@@ -31,5 +31,5 @@ public enum BundledResources {
   ///
   /// - Throws: `BothyError`, with `.newerFile` or `notADatabase` if this version can't read the file, or `cannotOpen`
   ///   if it is missing.
-  public static func file(_ path: String) throws -> any BlobReader { try BundledFile(path) }
+  public static func file(_ path: String) throws -> any DiskCache.Reader { try BundledFile(path) }
 }

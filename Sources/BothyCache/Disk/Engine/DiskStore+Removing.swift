@@ -77,7 +77,7 @@ extension DiskStore {
   // MARK: limits and pins
 
   @discardableResult
-  package func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] {
+  package func apply(_ limits: DiskCache.Limits) throws -> [ResourceKey] {
     setLimits(limits)
     return try lock.writing {
       try maintain("PRAGMA wal_autocheckpoint = \(Self.logPages(limits, pageSize: pageSize))")

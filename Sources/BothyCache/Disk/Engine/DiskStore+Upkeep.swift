@@ -71,7 +71,7 @@ extension DiskStore {
   func collectGarbage() throws -> GarbageReport {
     var report = GarbageReport()
     try lock.writing {
-      for removed in [files.removeUnfinished(), removePutAway(), removeOldNewer()] {
+      for removed in [files.removeUnfinished(), removeQuarantined(), removeOldNewer()] {
         report.removedFiles += removed.files
         report.freedBytes += removed.bytes
       }

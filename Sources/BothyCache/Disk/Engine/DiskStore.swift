@@ -12,7 +12,7 @@ internal import Synchronization
 ///    is noted as unnamed before, and the next opening of the store deletes it. An entry's own file is deleted or gets
 ///    smaller before the commit that counts the change, and is created or grows after it. A crash therefore leaves too
 ///    high a count, never too low a one.
-package final class DiskStore: BlobStore {
+package final class DiskStore: DiskCache.Store {
   /// The largest body in a page. A few larger ones fill the log, and files are read equally fast.
   static let largestRow = 96 << 10
 
@@ -32,10 +32,10 @@ package final class DiskStore: BlobStore {
   let files: EntryFolder
   let lock: FolderLock
   let use: StoreUse
-  let options: BlobStoreOptions
+  let options: DiskCache.Options
   let layout: Layout
   let indexPath: String
-  private let currentLimits: Mutex<BlobStoreLimits>
+  private let currentLimits: Mutex<DiskCache.Limits>
   private let index = Mutex<IndexFile?>(nil)
   let pageSize: Int
   /// True if an index was quarantined since the store was opened.
@@ -50,7 +50,7 @@ package final class DiskStore: BlobStore {
   /// the pins and entries in it as far as they are readable. The cost does not depend on the number of entries, unless
   /// the limits are lower than before or the index is recreated. Throws `BothyError`.
   package convenience init(
-    folder: String, layout: Layout = .files, options: BlobStoreOptions = BlobStoreOptions()
+    folder: String, layout: Layout = .files, options: DiskCache.Options = DiskCache.Options()
   ) throws {
     try PrivateFolder.make(layout == .files ? folder + "/tiledb" : folder)
     try CacheFolder.mark(folder)
@@ -62,11 +62,11 @@ package final class DiskStore: BlobStore {
   /// Opens or creates a store in one SQLite file at `path`, and in files beside it (`{path}-large`).
   ///
   /// Creates the folder if needed. Costs and errors are those of `init(folder:layout:options:)`.
-  package convenience init(path: String, options: BlobStoreOptions = BlobStoreOptions()) throws {
+  package convenience init(path: String, options: DiskCache.Options = DiskCache.Options()) throws {
     try self.init(path: path, options: options, pageSize: 4096)
   }
 
-  package convenience init(path: String, options: BlobStoreOptions, pageSize: Int) throws {
+  package convenience init(path: String, options: DiskCache.Options, pageSize: Int) throws {
     let folder = (path as NSString).deletingLastPathComponent
     if !folder.isEmpty { try PrivateFolder.make(folder) }
     try self.init(
@@ -81,7 +81,7 @@ package final class DiskStore: BlobStore {
   ///   - pageSize: the size of the pages of a new index.
   private init(
     folder: String, indexPath: String, lockPath: String, _ layout: Layout, pageSize: Int,
-    _ options: BlobStoreOptions
+    _ options: DiskCache.Options
   ) throws {
     self.options = options
     self.layout = layout
@@ -109,9 +109,9 @@ package final class DiskStore: BlobStore {
     do { try apply(options.limits) } catch let error where DiskError.isDiskFull(error) { return }
   }
 
-  var limits: BlobStoreLimits { currentLimits.withLock { $0 } }
+  var limits: DiskCache.Limits { currentLimits.withLock { $0 } }
 
-  func setLimits(_ limits: BlobStoreLimits) { currentLimits.withLock { $0 = limits } }
+  func setLimits(_ limits: DiskCache.Limits) { currentLimits.withLock { $0 = limits } }
 
   func opened() throws -> IndexFile {
     guard let index = index.withLock({ $0 }) else {
@@ -286,7 +286,7 @@ package final class DiskStore: BlobStore {
       logPages: Self.logPages(limits, pageSize: pageSize))
   }
 
-  static func logPages(_ limits: BlobStoreLimits, pageSize: Int) -> Int {
+  static func logPages(_ limits: DiskCache.Limits, pageSize: Int) -> Int {
     let bytes = limits.bytes.map { IndexTransaction.reserve($0) / 4 } ?? (4 << 20)
     return max(16, Int(bytes) / pageSize)
   }
@@ -295,7 +295,7 @@ package final class DiskStore: BlobStore {
   private func quarantine(_ reason: String, isNewer: Bool = false) throws {
     let place =
       isNewer ? newerPlace : "\(indexPath).corrupt-\(Int64(Date().timeIntervalSince1970 * 1000))"
-    _ = removePutAway()
+    _ = removeQuarantined()
     if isNewer { removeNewer() }
     noteSalvage(of: place)
     guard rename(indexPath, place) == 0 else { throw DiskError.last(indexPath) }
@@ -307,7 +307,7 @@ package final class DiskStore: BlobStore {
   }
 
   /// Deletes quarantined files.
-  func removePutAway() -> (files: Int, bytes: Int64) {
+  func removeQuarantined() -> (files: Int, bytes: Int64) {
     let folder = (indexPath as NSString).deletingLastPathComponent
     let name = (indexPath as NSString).lastPathComponent
     var removed = (files: 0, bytes: Int64(0))
@@ -321,7 +321,7 @@ package final class DiskStore: BlobStore {
   }
 }
 
-extension BlobStoreOptions {
+extension DiskCache.Options {
   /// Throws the error of a full disk if the test kit simulates one.
   func checkDisk(_ path: String) throws {
     if let isDiskFull, isDiskFull() { throw DiskError.make(ENOSPC, path) }

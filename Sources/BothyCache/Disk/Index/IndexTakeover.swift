@@ -19,12 +19,12 @@ struct IndexTakeover {
   private let index: IndexFile
   private let sources: SourceBook
   private let files: EntryFolder
-  private let limits: BlobStoreLimits
+  private let limits: DiskCache.Limits
   private let hasBodies: Bool
   private let isStopped: @Sendable () -> Bool
 
   init(
-    _ index: IndexFile, _ sources: SourceBook, _ files: EntryFolder, _ options: BlobStoreOptions,
+    _ index: IndexFile, _ sources: SourceBook, _ files: EntryFolder, _ options: DiskCache.Options,
     hasBodies: Bool
   ) {
     self.index = index

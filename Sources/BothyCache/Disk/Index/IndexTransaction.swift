@@ -11,7 +11,7 @@ final class IndexTransaction {
   let database: Database
   let sources: SourceBook
   let files: EntryFolder
-  let limits: BlobStoreLimits
+  let limits: DiskCache.Limits
   /// True if bodies are in the index and its files, and false if each entry is in a file of its own.
   let hasBodies: Bool
   let frames: FrameBook
@@ -36,7 +36,7 @@ final class IndexTransaction {
   private var ids: [Int64: SourceID] = [:]
 
   init(
-    _ database: Database, _ sources: SourceBook, _ files: EntryFolder, _ limits: BlobStoreLimits,
+    _ database: Database, _ sources: SourceBook, _ files: EntryFolder, _ limits: DiskCache.Limits,
     hasBodies: Bool, _ frames: FrameBook
   ) throws {
     self.database = database

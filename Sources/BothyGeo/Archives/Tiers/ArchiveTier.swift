@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Opening costs the same for any number of tiles. A read costs a look at the file's attributes and one search, for
 /// PMTiles up to three more reads for directories.
-package final class ArchiveTier: BlobReader {
+package final class ArchiveTier: DiskCache.Reader {
   private let path: String
   private let source: SourceID
   /// True if a tile that the archive lacks doesn't exist, as the archive is all of the source.

@@ -7,7 +7,7 @@ final class LocalArchive: SourceContainer {
 
   init(_ tier: ArchiveTier) { self.tier = tier }
 
-  var reader: (any BlobReader)? { tier }
+  var reader: (any DiskCache.Reader)? { tier }
 
   func isCurrent(_ metadata: EntryMetadata) -> Bool { metadata.receivedAt == tier.time }
 

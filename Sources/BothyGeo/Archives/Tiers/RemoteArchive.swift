@@ -40,7 +40,7 @@ final class RemoteArchive: SourceContainer {
   private let state = Mutex(State())
   private let openings = RequestCoalescer<Bool, Result<Session, any Error>>()
 
-  var reader: (any BlobReader)? { nil }
+  var reader: (any DiskCache.Reader)? { nil }
 
   func isCurrent(_ metadata: EntryMetadata) -> Bool { true }
 

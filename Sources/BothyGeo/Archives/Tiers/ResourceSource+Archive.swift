@@ -62,7 +62,7 @@ extension TileArchives {
   /// thread. A file that is deleted later counts as one without tiles.
   ///
   /// - Throws: `BothyError`: `unavailable`, `notAnArchive` or `damagedArchive`.
-  public static func tier(path: String, as source: SourceID) throws(BothyError) -> any BlobReader {
+  public static func tier(path: String, as source: SourceID) throws(BothyError) -> any DiskCache.Reader {
     try ArchiveTier(path: path, as: source)
   }
 }

@@ -124,7 +124,7 @@ extension CacheCounters {
   }
 }
 
-extension BlobStoreLimits {
+extension DiskCache.Limits {
   fileprivate func write(to writer: inout JSONWriter) {
     writer.object("limits") { writer in
       writer.member("bytes", bytes)

@@ -22,12 +22,12 @@ struct CacheStoreOptions: ParsableArguments {
   }
 
   /// The place of the copies: as the folder has them already, or in a new one as the options say.
-  private var tier: DiskTier {
+  private var tier: DiskCache {
     let place = URL(filePath: folder)
     let isNew = !has("index.sqlite") && !has("tiledb")
     // The lock of a database stays if the database itself is lost.
     let isDatabase = has("cache.sqlite") || has("cache.sqlite-lock")
-    return isDatabase || isNew && inDatabase ? .database(in: place) : .files(in: place)
+    return isDatabase || isNew && inDatabase ? .sqliteFile(in: place) : .folder(place)
   }
 
   /// True if the folder has an index of copies.
@@ -78,7 +78,7 @@ struct CacheStoreOptions: ParsableArguments {
 
   /// Opens the disk store of the cache without the cache, runs `body` and closes the store.
   func withDisk<Result>(
-    _ list: SourceList, _ body: (any BlobStore) async throws -> Result
+    _ list: SourceList, _ body: (any DiskCache.Store) async throws -> Result
   ) async throws -> Result {
     let disk = try tier.open(limits: list.diskLimits)
     let result: Result

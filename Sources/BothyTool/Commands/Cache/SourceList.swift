@@ -15,9 +15,9 @@ struct SourceList: Codable {
   }
 
   /// The limits of the store on disk.
-  var diskLimits: BlobStoreLimits {
-    guard let limits else { return BlobStoreLimits() }
-    return BlobStoreLimits(bytes: limits.bytes, count: limits.entries)
+  var diskLimits: DiskCache.Limits {
+    guard let limits else { return DiskCache.Limits() }
+    return DiskCache.Limits(bytes: limits.bytes, count: limits.entries)
   }
 
   subscript(id: String) -> SourceRecord? { sources.first { $0.id == id } }

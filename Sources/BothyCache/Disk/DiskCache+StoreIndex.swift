@@ -1,5 +1,5 @@
 /// Work that an index does in one statement. For a store without one it is done entry by entry.
-extension BlobStore {
+extension DiskCache.Store {
   private var index: DiskStore? { self as? DiskStore }
 
   /// Removes all entries of a source, or all entries, pinned or not. Pins stay.
