@@ -25,15 +25,15 @@ extension CacheSettings {
   public static func reading(
     explicit: [any ConfigProvider] = [], stored: UserDefaults = .standard, propertyList: URL? = nil,
     registered: CacheSettings = CacheSettings()
-  ) -> (settings: CacheSettings, problems: [CacheSettingProblem]) {
-    var problems: [CacheSettingProblem] = []
+  ) -> (settings: CacheSettings, problems: [CacheSettings.Problem]) {
+    var problems: [CacheSettings.Problem] = []
     var providers = explicit + [UserDefaultsProvider(stored)]
     if let propertyList {
       do {
         providers.append(try PropertyListProvider(contentsOf: propertyList))
       } catch {
         problems.append(
-          CacheSettingProblem(
+          CacheSettings.Problem(
             key: "*", place: propertyList.lastPathComponent, reason: "It cannot be read: \(error)"))
       }
     }
@@ -42,9 +42,9 @@ extension CacheSettings {
   }
 
   package static func reading(
-    explicit: [CacheSettingKey: CacheSettingValue], stored: UserDefaults, propertyList: URL?,
+    explicit: [CacheSettings.Key: CacheSettings.Value], stored: UserDefaults, propertyList: URL?,
     registered: CacheSettings
-  ) -> (settings: CacheSettings, problems: [CacheSettingProblem]) {
+  ) -> (settings: CacheSettings, problems: [CacheSettings.Problem]) {
     reading(
       explicit: [PropertyListProvider("the code", explicit)], stored: stored, propertyList: propertyList,
       registered: registered)
@@ -55,19 +55,19 @@ extension CacheSettings {
   /// Providers can be the environment, the command line or files.
   public static func reading(
     from providers: [any ConfigProvider], over registered: CacheSettings = CacheSettings()
-  ) -> (settings: CacheSettings, problems: [CacheSettingProblem]) {
+  ) -> (settings: CacheSettings, problems: [CacheSettings.Problem]) {
     var settings = registered
-    var problems: [CacheSettingProblem] = []
-    for key in CacheSettingKey.allCases {
+    var problems: [CacheSettings.Problem] = []
+    for key in CacheSettings.Key.allCases {
       for provider in providers {
         do {
           guard let value = try provider.setting(key) else { continue }
           guard let reason = settings.set(key, to: value) else { break }
           problems.append(
-            CacheSettingProblem(key: key.rawValue, place: provider.providerName, reason: reason))
+            CacheSettings.Problem(key: key.rawValue, place: provider.providerName, reason: reason))
         } catch {
           problems.append(
-            CacheSettingProblem(key: key.rawValue, place: provider.providerName, reason: "\(error)"))
+            CacheSettings.Problem(key: key.rawValue, place: provider.providerName, reason: "\(error)"))
         }
       }
     }
@@ -77,7 +77,7 @@ extension CacheSettings {
 
 extension ConfigProvider {
   /// Returns a setting as it is stored: as a number if possible, else as a text.
-  fileprivate func setting(_ key: CacheSettingKey) throws -> CacheSettingValue? {
+  fileprivate func setting(_ key: CacheSettings.Key) throws -> CacheSettings.Value? {
     let name = AbsoluteConfigKey(key.rawValue.split(separator: ".").map(String.init))
     let isText = key == .memoryOrder || key == .diskOrder
     let found: LookupResult

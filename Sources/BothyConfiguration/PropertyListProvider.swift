@@ -22,7 +22,7 @@ package struct PropertyListProvider: PolledProvider, ConfigSnapshot {
     self.values = values
   }
 
-  init(_ name: String, _ settings: [CacheSettingKey: CacheSettingValue]) {
+  init(_ name: String, _ settings: [CacheSettings.Key: CacheSettings.Value]) {
     providerName = name
     var values: [String: ConfigContent] = [:]
     for (key, value) in settings {

@@ -27,9 +27,10 @@ struct CacheSettingsReadingTests {
   /// Promises: R-18
   @Test("Code wins over stored defaults, these over the property list, that over registered defaults")
   func precedence() throws {
-    let key = CacheSettingKey.memoryBytes
+    let key = CacheSettings.Key.memoryBytes
     let places = try PlaceStore([key.rawValue: 2000, "bothy": ["cache": ["disk": ["count": 7]]]])
-    func read(_ explicit: [CacheSettingKey: CacheSettingValue] = [:], list: Bool = true) -> CacheSettings {
+    func read(_ explicit: [CacheSettings.Key: CacheSettings.Value] = [:], list: Bool = true) -> CacheSettings
+    {
       CacheSettings.reading(
         explicit: explicit, stored: places.defaults, propertyList: list ? places.file : nil,
         registered: CacheSettings(memory: MemoryLimits(bytes: 1000))

@@ -18,7 +18,7 @@ extension ResourceCache {
   ///
   /// Sources without entries are missing, and sources that aren't registered have theirs. Pinned entries are included.
   /// Empty without a disk. Reads one row for each source.
-  public func totals() async throws -> [SourceID: StoreTotals] {
+  public func totals() async throws -> [SourceID: ResourceCache.Totals] {
     guard let disk else { return [:] }
     return try await disk.read { try $0.totals() }
   }

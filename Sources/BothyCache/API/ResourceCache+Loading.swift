@@ -167,17 +167,17 @@ extension ResourceCache {
     guard AnswerKind(status: answer.status) != .notModified else { return (nil, known, false) }
     var stored = known
     if stored == nil, !demand.isKnownMissing { stored = await storedForCondition(demand) }
-    var (isPinned, letsGo) = (false, false)
+    var (isPinned, evictsGone) = (false, false)
     if stored != nil, let disk, ReplacementRule.needsPin(answer) {
       let key = demand.key
       // If the disk can't say whether the entry is pinned, it counts as pinned.
       isPinned = (try? await disk.read { try $0.isPinned(key) }) ?? true
-      if isPinned, let holder = demand.options.letsGo {
-        letsGo = (try? await disk.read { try !$0.isPinned(key, besides: holder) }) ?? false  // likewise
+      if isPinned, let holder = demand.options.evictingHolder {
+        evictsGone = (try? await disk.read { try !$0.isPinned(key, besides: holder) }) ?? false  // likewise
       }
     }
     var rule = ReplacementRule(
-      demand.key, in: demand.source, stored: stored, isPinned: isPinned, letsGo: letsGo)
+      demand.key, in: demand.source, stored: stored, isPinned: isPinned, evictsGone: evictsGone)
     if rule.needsNeighbor(answer) { rule.neighbor = await storedNeighbor(of: demand.key) }
     return (rule.objection(to: answer, asked: demand.order([:]).urls), stored, isPinned)
   }

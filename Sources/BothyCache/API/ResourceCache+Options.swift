@@ -50,7 +50,7 @@ extension ResourceCache {
     package var stage: EntryStage?
     /// The holder of a pin that doesn't keep an entry when the server says that the resource is gone, or `nil`. The app
     /// has decided so for this holder. An entry that others have pinned stays.
-    package var letsGo: String?
+    package var evictingHolder: String?
 
     /// The options of a read that downloads the resource again, whole.
     ///

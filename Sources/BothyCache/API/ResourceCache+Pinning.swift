@@ -33,8 +33,8 @@ extension ResourceCache {
   /// Returns the totals of the holder's pinned entries on disk. Reads the record of each entry, but not its bytes.
   ///
   /// An unknown holder, and a cache without a disk, has totals of zero. Pins without a stored entry do not count.
-  public func totals(heldBy holder: String) async throws -> StoreTotals {
-    try await disk?.read { try $0.totals(heldBy: holder) } ?? StoreTotals()
+  public func totals(heldBy holder: String) async throws -> ResourceCache.Totals {
+    try await disk?.read { try $0.totals(heldBy: holder) } ?? ResourceCache.Totals()
   }
 
   /// Returns the metadata of each resource on disk, or `nil` where no entry exists. Doesn't count as use or send a

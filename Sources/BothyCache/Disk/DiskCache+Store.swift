@@ -17,7 +17,7 @@ extension DiskCache {
     /// written, and the report says so. A pinned entry is replaced and stays pinned. Takes one transaction for about a
     /// megabyte of entries.
     @discardableResult
-    func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> StoreReport
+    func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> DiskCache.Report
 
     /// Sets the times of last use of entries, in milliseconds since 1970.
     ///

@@ -31,11 +31,11 @@ extension DiskCache.Store {
   }
 
   /// Returns the totals of each source. With an index, the cost does not grow with the number of entries.
-  package func totals() throws -> [SourceID: StoreTotals] {
+  package func totals() throws -> [SourceID: ResourceCache.Totals] {
     if let index { return try index.totals() }
-    var totals: [SourceID: StoreTotals] = [:]
+    var totals: [SourceID: ResourceCache.Totals] = [:]
     try forEachSized(nil) { key, _, size in
-      totals[key.source, default: StoreTotals()].add(size)
+      totals[key.source, default: ResourceCache.Totals()].add(size)
     }
     return totals
   }
@@ -48,9 +48,9 @@ extension DiskCache.Store {
   }
 
   /// Returns the totals of the holder's pinned entries. Reads the row of each.
-  package func totals(heldBy holder: String) throws -> StoreTotals {
+  package func totals(heldBy holder: String) throws -> ResourceCache.Totals {
     if let index { return try index.totals(heldBy: holder) }
-    var totals = StoreTotals()
+    var totals = ResourceCache.Totals()
     try forEachPin(by: holder) { _, _, bytes in
       guard let bytes else { return }
       totals.count += 1

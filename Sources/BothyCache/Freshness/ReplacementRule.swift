@@ -7,7 +7,7 @@ internal import HTTPTypes
 /// tool.
 ///
 /// 1. A pinned entry is never replaced by a response that says that nothing exists, that is empty, or that must not be
-///    stored, unless the caller has decided so (`letsGo`).
+///    stored, unless the caller has decided so (`evictsGone`).
 /// 2. A tile must be content of its source, judged by its bytes. They are compared with the stored entry and with the
 ///    form that the source states, or else its address's extension. Without either, a stored neighbor decides.
 /// 3. A picture is only replaced by one of equal format and size. Beside square pictures, the first one is square too.
@@ -33,14 +33,14 @@ struct ReplacementRule: Sendable {
   /// True if the stored entry is pinned.
   let isPinned: Bool
   /// True if a pinned entry may be removed when the server says that the resource is gone.
-  let letsGo: Bool
+  let evictsGone: Bool
 
   init(
-    _ key: ResourceKey, in source: ResourceSource, stored: StoredEntry?, isPinned: Bool, letsGo: Bool
+    _ key: ResourceKey, in source: ResourceSource, stored: StoredEntry?, isPinned: Bool, evictsGone: Bool
   ) {
     self.key = key
     self.isPinned = isPinned
-    self.letsGo = letsGo
+    self.evictsGone = evictsGone
     expectation = source.content
     self.stored = stored.flatMap { $0.isAbsent || $0.entry.body.isEmpty ? nil : $0 }
     ending = Self.ending(of: source.publicURL(for: key))
@@ -67,7 +67,7 @@ struct ReplacementRule: Sendable {
   /// Returns the reason why a response may not replace the stored entry, or `nil` if it may.
   func objection(to answer: FetchedResponse, asked urls: [String]) -> ContentMismatch? {
     guard AnswerKind(status: answer.status) == .body else {
-      return stored != nil && isPinned && !letsGo ? .gone : nil
+      return stored != nil && isPinned && !evictsGone ? .gone : nil
     }
     if let mismatch = wrongContent(answer) { return mismatch }
     if answer.endsByClosing, isTile || stored != nil && isPinned, !isWhole(answer) { return .cut }
@@ -111,7 +111,7 @@ struct ReplacementRule: Sendable {
 
   /// Checks an empty body. It is valid for a vector tile without layers, and for resources that are not tiles.
   private func wrongEmptiness(_ answer: FetchedResponse) -> ContentMismatch? {
-    if stored != nil, isPinned, !letsGo { return .gone }
+    if stored != nil, isPinned, !evictsGone { return .gone }
     if takesAll { return nil }
     if stored != nil, let type = ContentKind.mediaType(answer.fields), ContentKind.pageTypes.contains(type) {
       return .mediaType(type)

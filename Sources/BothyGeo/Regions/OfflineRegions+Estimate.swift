@@ -31,7 +31,7 @@ extension OfflineRegions {
       bytesPerTile = tiles > 0 ? max(1, bytes / Int64(tiles)) : Self.assumedBytesPerTile
     }
 
-    init(tiles: Int, stored: StoreTotals) {
+    init(tiles: Int, stored: ResourceCache.Totals) {
       self.tiles = tiles
       sample = stored.count
       bytesPerTile =

@@ -107,11 +107,13 @@ public final class OfflineRegions: Sendable {
     var parts: [OfflineRegions.Estimate] = []
     if !keys.fixed.isEmpty {
       parts.append(
-        OfflineRegions.Estimate(tiles: keys.fixed.count, stored: stored[plan.source] ?? StoreTotals()))
+        OfflineRegions.Estimate(
+          tiles: keys.fixed.count, stored: stored[plan.source] ?? ResourceCache.Totals()))
     }
     for part in keys.parts {
       parts.append(
-        OfflineRegions.Estimate(tiles: try part.tiles.count(), stored: stored[part.source] ?? StoreTotals()))
+        OfflineRegions.Estimate(
+          tiles: try part.tiles.count(), stored: stored[part.source] ?? ResourceCache.Totals()))
     }
     return OfflineRegions.Estimate(adding: parts)
   }
@@ -175,7 +177,7 @@ public final class OfflineRegions: Sendable {
   /// Returns the number and bytes of a region's tiles on the disk. Costs a look-up of each.
   ///
   /// Tiles that other regions share are counted whole. Throws `BothyError` `unknownRegion`.
-  public func stored(_ id: Region.ID) async throws -> StoreTotals {
+  public func stored(_ id: Region.ID) async throws -> ResourceCache.Totals {
     try await cache.totals(heldBy: file.region(id).holder)
   }
 

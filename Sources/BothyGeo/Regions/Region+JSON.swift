@@ -4,7 +4,7 @@ import BothyStore
 /// The JSON form of a region for command-line tools.
 extension Region {
   /// Writes the members of a region, with the number and bytes of its stored tiles.
-  package func write(to writer: inout JSONWriter, stored: StoreTotals) {
+  package func write(to writer: inout JSONWriter, stored: ResourceCache.Totals) {
     writer.member("name", name)
     writer.member("id", id)
     writer.member("source", plan.source.name)

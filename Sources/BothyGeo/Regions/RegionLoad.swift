@@ -44,7 +44,7 @@ enum RegionLoad: Sendable {
     var attempts = 3
     var options = ResourceCache.Options(policy: .remote, priority: .background)
     options.admits = { await watch.admits($0) }
-    options.letsGo = watch.removesGone ? region.holder : nil
+    options.evictingHolder = watch.removesGone ? region.holder : nil
     options.stage = region.stage
     while true {
       do {

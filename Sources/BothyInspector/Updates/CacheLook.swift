@@ -6,7 +6,10 @@ import BothyStore
 actor CacheLook {
   private let cache: ResourceCache
   private var seen:
-    (entries: [ResourceCache.Inspected], totals: [SourceID: StoreTotals], at: ContinuousClock.Instant)?
+    (
+      entries: [ResourceCache.Inspected], totals: [SourceID: ResourceCache.Totals],
+      at: ContinuousClock.Instant
+    )?
   private var last: Task<[ResourceCache.Inspected], any Error>?
 
   init(_ cache: ResourceCache) { self.cache = cache }

@@ -86,7 +86,7 @@ final class Watch: Service {
   }
 
   private struct Stamps: Equatable {
-    var caches: [[SourceID: StoreTotals]] = []
+    var caches: [[SourceID: ResourceCache.Totals]] = []
     var places: [Date?] = []
     var packs: [Date?] = []
     /// The end of the last sync. A failed sync sends no notification.

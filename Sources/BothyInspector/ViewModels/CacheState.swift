@@ -7,13 +7,13 @@ struct CacheState {
   let folder: String
   let limits: DiskCache.Limits
   let sources: [Source]
-  let regions: [(region: Region, stored: StoreTotals)]
+  let regions: [(region: Region, stored: ResourceCache.Totals)]
   /// The counters of all processes, or `nil` before the first read.
   let counters: CacheCounters?
 
   struct Source: Equatable {
     var name: String
-    var totals: StoreTotals
+    var totals: ResourceCache.Totals
     var freshness: FreshnessCounts
     var holders: [String: Int]
   }
@@ -31,9 +31,9 @@ struct CacheState {
         name: id.name, totals: totals, freshness: counts[id] ?? FreshnessCounts(),
         holders: Dictionary(grouping: pins[id] ?? [], by: \.holder).mapValues(\.count))
     }.sorted { $0.name < $1.name }
-    var regions: [(region: Region, stored: StoreTotals)] = []
+    var regions: [(region: Region, stored: ResourceCache.Totals)] = []
     for region in try await subject.regions?.all() ?? [] {
-      regions.append((region, try await subject.regions?.stored(region.id) ?? StoreTotals()))
+      regions.append((region, try await subject.regions?.stored(region.id) ?? ResourceCache.Totals()))
     }
     self.regions = regions
   }

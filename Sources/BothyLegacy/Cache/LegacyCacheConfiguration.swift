@@ -30,7 +30,7 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
   /// The settings that were ignored, with the reasons, in the order of the list's caches.
   ///
   /// Empty if all settings were valid. Each has a `description` in one line, for logs.
-  public var problems: [CacheSettingProblem]
+  public var problems: [CacheSettings.Problem]
 
   /// Reads the configuration of a property list file.
   ///
@@ -127,6 +127,6 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
   }
 
   private mutating func note(_ key: String, _ reason: String, _ place: String = "the property list") {
-    problems.append(CacheSettingProblem(key: key, place: place, reason: reason))
+    problems.append(CacheSettings.Problem(key: key, place: place, reason: reason))
   }
 }

@@ -50,11 +50,11 @@ final class StoreDouble: DiskCache.Store {
 
   func metadata(_ key: ResourceKey) throws -> EntryMetadata? { state.withLock { $0.entries[key]?.metadata } }
 
-  func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> StoreReport {
+  func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> DiskCache.Report {
     try state.withLock { state in
       try check(state)
       state.writes += 1
-      var report = StoreReport()
+      var report = DiskCache.Report()
       for (key, entry) in entries {
         if let refusal = state.refusal {
           report.refused[key] = refusal

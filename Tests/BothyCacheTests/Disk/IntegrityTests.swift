@@ -122,7 +122,7 @@ struct IntegrityTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: place)) == bytes, "nothing is lost that was there")
       }
       let isReadable = kind == .files || damage == "another program's"
-      #expect(try again.total() == (isReadable ? total : StoreTotals()), "\(damage)")
+      #expect(try again.total() == (isReadable ? total : ResourceCache.Totals()), "\(damage)")
       #expect(try again.entry(tile(3)) == (isReadable ? makeEntry(3) : nil), "\(damage)")
       try again.store([(tile(3), makeEntry(4))])
       #expect(try again.entry(tile(3)) == makeEntry(4))

@@ -87,7 +87,7 @@ struct SalvageTests {
     try store.close()
     try FileManager.default.removeItem(atPath: kind.index(in: folder))
     store = try kind.open(folder)
-    #expect(try store.total() == StoreTotals())
+    #expect(try store.total() == ResourceCache.Totals())
     #expect(try store.entry(tile(3)) == nil)
   }
 }

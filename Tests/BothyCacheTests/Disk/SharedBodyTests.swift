@@ -64,7 +64,7 @@ struct SharedBodyTests {
     try store.remove([tile(3)])
     #expect(try store.total().count == 1 && store.total().bytes < total)
     try store.remove([tile(2)])
-    #expect(try store.total() == StoreTotals() && bodies.isEmpty)
+    #expect(try store.total() == ResourceCache.Totals() && bodies.isEmpty)
   }
 
   @Test("A pin of one key holds bytes that others share", arguments: [300, 200_000])

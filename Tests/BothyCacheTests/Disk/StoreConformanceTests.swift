@@ -94,7 +94,7 @@ struct StoreConformanceTests {
     #expect(try store.entry(tile(5, "topo")) == makeEntry(5, size: 150_000))
     #expect(try store.totals()["topo"]?.count == 600)
     try store.removeAll(nil)
-    #expect(try store.total() == StoreTotals())
+    #expect(try store.total() == ResourceCache.Totals())
     try store.removeAll(nil)
     #expect(try folder.files().keys.filter { $0.contains("osm") || $0.contains("topo") }.isEmpty)
   }

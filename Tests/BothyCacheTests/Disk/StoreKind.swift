@@ -74,11 +74,11 @@ func tile(_ number: Int, _ source: SourceID = "osm") -> ResourceKey {
 }
 
 extension DiskCache.Store {
-  func store(_ key: ResourceKey, _ entry: CacheEntry) throws -> StoreReport { try store([(key, entry)]) }
+  func store(_ key: ResourceKey, _ entry: CacheEntry) throws -> DiskCache.Report { try store([(key, entry)]) }
 
   /// Returns the sum over all sources.
-  func total() throws -> StoreTotals {
-    try totals().values.reduce(into: StoreTotals()) { sum, one in
+  func total() throws -> ResourceCache.Totals {
+    try totals().values.reduce(into: ResourceCache.Totals()) { sum, one in
       sum.count += one.count
       sum.bytes += one.bytes
       sum.pinnedCount += one.pinnedCount

@@ -52,14 +52,14 @@ extension DiskStore {
     }
   }
 
-  func totals() throws -> [SourceID: StoreTotals] {
+  func totals() throws -> [SourceID: ResourceCache.Totals] {
     try read { database in
       let select = try PreparedStatement(
         "SELECT name, count, bytes, pinnedCount, pinnedBytes FROM source WHERE count > 0", in: database)
       defer { select.reset() }
-      var totals: [SourceID: StoreTotals] = [:]
+      var totals: [SourceID: ResourceCache.Totals] = [:]
       while try select.step() {
-        var one = StoreTotals()
+        var one = ResourceCache.Totals()
         one.count = Int(select.int(at: 1))
         one.bytes = select.int(at: 2)
         one.pinnedCount = Int(select.int(at: 3))

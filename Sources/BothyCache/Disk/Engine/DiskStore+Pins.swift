@@ -75,7 +75,7 @@ extension DiskStore {
     return try sum.step() ? sum.optionalInt(at: 0) : nil
   }
 
-  func totals(heldBy holder: String) throws -> StoreTotals {
+  func totals(heldBy holder: String) throws -> ResourceCache.Totals {
     try read { database in
       let select = try PreparedStatement(
         """
@@ -85,13 +85,13 @@ extension DiskStore {
         """, in: database)
       select.bind(holder, at: 1)
       defer { select.reset() }
-      var totals = StoreTotals()
+      var totals = ResourceCache.Totals()
       guard try select.step() else { return totals }
       totals.count = Int(select.int(at: 0))
       totals.bytes = select.int(at: 1)
       (totals.pinnedCount, totals.pinnedBytes) = (totals.count, totals.bytes)
       return totals
-    } ?? StoreTotals()
+    } ?? ResourceCache.Totals()
   }
 
   func pinHolders() throws -> [String] {

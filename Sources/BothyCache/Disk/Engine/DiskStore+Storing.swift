@@ -36,7 +36,7 @@ extension DiskStore {
   }
 
   @discardableResult
-  package func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> StoreReport {
+  package func store(_ entries: [(key: ResourceKey, entry: CacheEntry)]) throws -> DiskCache.Report {
     try store(entries, packed: [:])
   }
 
@@ -46,8 +46,8 @@ extension DiskStore {
   @discardableResult
   package func store(
     _ entries: [(key: ResourceKey, entry: CacheEntry)], packed: [ResourceKey: Data]
-  ) throws -> StoreReport {
-    var report = StoreReport()
+  ) throws -> DiskCache.Report {
+    var report = DiskCache.Report()
     var prepared: [Prepared] = []
     var places: [Int64: Int] = [:]
     for (key, entry) in entries {
@@ -111,7 +111,7 @@ extension DiskStore {
     return chunks
   }
 
-  private func store(_ entries: ArraySlice<Prepared>, _ report: inout StoreReport) throws {
+  private func store(_ entries: ArraySlice<Prepared>, _ report: inout DiskCache.Report) throws {
     var outcome = Outcome()
     let bytes = entries.reduce(0) { $0 + $1.bytes }
     do {

@@ -31,7 +31,7 @@ final class IndexTransaction {
   var leavesFiles = false
   /// True for sources whose entries may be stored, of those that were looked up.
   var admitted: [SourceID: Bool] = [:]
-  private var changes: [Int64: StoreTotals] = [:]
+  private var changes: [Int64: ResourceCache.Totals] = [:]
   private var numbers: [SourceID: Int64] = [:]
   private var ids: [Int64: SourceID] = [:]
 
@@ -198,7 +198,7 @@ final class IndexTransaction {
 
   /// Adds a row to the totals, or subtracts it.
   func tally(_ row: EntryRow, _ sign: Int64) {
-    var change = changes[row.source] ?? StoreTotals()
+    var change = changes[row.source] ?? ResourceCache.Totals()
     change.count += Int(sign)
     change.bytes += sign * row.bytes
     if row.isPinned {

@@ -24,7 +24,7 @@ struct CacheStatCommand: AsyncParsableCommand {
       (try await cache.totals(), cache.allCounters, list)
     }
     let rows = totals.filter { $0.value.count > 0 }.sorted { $0.key.name < $1.key.name }
-    let sum = rows.reduce(into: StoreTotals()) { sum, row in
+    let sum = rows.reduce(into: ResourceCache.Totals()) { sum, row in
       sum.count += row.value.count
       sum.bytes += row.value.bytes
       sum.pinnedCount += row.value.pinnedCount
@@ -105,7 +105,7 @@ struct CacheLimitsCommand: AsyncParsableCommand {
   }
 }
 
-extension StoreTotals {
+extension ResourceCache.Totals {
   fileprivate var cells: [String] { ["\(count)", "\(bytes)", "\(pinnedCount)", "\(pinnedBytes)"] }
 
   fileprivate func write(to writer: inout JSONWriter) {

@@ -24,7 +24,7 @@ struct RegionListCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await store.withRegions(mayAsk: false) { regions in
-      var rows: [(region: Region, stored: StoreTotals)] = []
+      var rows: [(region: Region, stored: ResourceCache.Totals)] = []
       for region in try await regions.all() { rows.append((region, try await regions.stored(region.id))) }
       try output.print {
         var table = TextTable(["name", "source", "zooms", "state", "tiles", "stored", "bytes"])

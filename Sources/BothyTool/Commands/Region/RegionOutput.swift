@@ -5,7 +5,7 @@ import BothySync
 import Foundation
 
 extension Region {
-  func text(stored: StoreTotals) -> String {
+  func text(stored: ResourceCache.Totals) -> String {
     var text = "\(name): \(state.rawValue), \(progress.text), \(stored.bytes) bytes stored"
     if let reason { text += "\n\(reason)" }
     return text
@@ -44,7 +44,7 @@ extension OfflineRegions.Estimate {
 /// The printed result of loading a region.
 struct RegionResult {
   let region: Region
-  let stored: StoreTotals
+  let stored: ResourceCache.Totals
   let failures: [RegionFailure]
   var estimate: OfflineRegions.Estimate?
 
