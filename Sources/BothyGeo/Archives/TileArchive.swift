@@ -53,7 +53,7 @@ extension TileArchive {
     guard area != nil || zooms != nil else { return try await forEachTile(body) }
     let known = info.zooms ?? .all
     guard let wanted = (zooms ?? known).common(with: known) else { return }
-    let tiles = try RegionTiles(area ?? .box(info.bounds), zooms: wanted)
+    let tiles = try OfflineRegions.Tiles(area ?? .box(info.bounds), zooms: wanted)
     guard try tiles.count(limit: Self.tilesOfArea) <= Self.tilesOfArea else {
       throw BothyError(
         .tooManyTiles,

@@ -106,7 +106,7 @@ extension OfflineRegions {
 
   /// Returns the tiles to write, and their source.
   private static func part(of plan: OfflineRegions.Plan, _ name: String?) throws(BothyError) -> (
-    source: SourceID, tiles: RegionTiles
+    source: SourceID, tiles: OfflineRegions.Tiles
   ) {
     let parts = try plan.keys().parts
     guard let map = plan.map else { return parts[0] }

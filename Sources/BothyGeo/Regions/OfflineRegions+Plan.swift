@@ -43,7 +43,9 @@ extension OfflineRegions {
     }
 
     /// Returns the tiles of a region of one source, coarse ones first. Throws `BothyError` for an invalid area.
-    package func tiles() throws(BothyError) -> RegionTiles { try RegionTiles(area, zooms: zooms) }
+    package func tiles() throws(BothyError) -> OfflineRegions.Tiles {
+      try OfflineRegions.Tiles(area, zooms: zooms)
+    }
 
     /// The keys of the style and its TileJSON documents, at the beginning of `keys()`.
     var documentKeys: [ResourceKey] { map.map { $0.keys($0.requestedDocuments, of: source) } ?? [] }

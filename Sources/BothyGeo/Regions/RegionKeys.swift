@@ -7,21 +7,21 @@ package struct RegionKeys: Sequence, Sendable {
   /// The keys that don't depend on the part of the map.
   let fixed: [ResourceKey]
   /// The tiles of each source.
-  let parts: [(source: SourceID, tiles: RegionTiles)]
+  let parts: [(source: SourceID, tiles: OfflineRegions.Tiles)]
 
   /// Creates the keys of a plan. Throws `BothyError` for an invalid area.
   init(_ plan: OfflineRegions.Plan) throws(BothyError) {
     guard let map = plan.map else {
       fixed = []
-      parts = [(plan.source, try RegionTiles(plan.area, zooms: plan.zooms))]
+      parts = [(plan.source, try OfflineRegions.Tiles(plan.area, zooms: plan.zooms))]
       return
     }
     var seen: Set<ResourceKey> = []
     fixed = map.keys(map.addresses, of: plan.source).filter { seen.insert($0).inserted }
-    var parts: [(source: SourceID, tiles: RegionTiles)] = []
+    var parts: [(source: SourceID, tiles: OfflineRegions.Tiles)] = []
     for part in map.tiles where !(part.template.map(StyleArchive.isFile) ?? false) {
       guard let zooms = part.zooms(of: plan.zooms), let area = part.area(in: plan.area) else { continue }
-      parts.append((map.id(part, of: plan.source), try RegionTiles(area, zooms: zooms)))
+      parts.append((map.id(part, of: plan.source), try OfflineRegions.Tiles(area, zooms: zooms)))
     }
     self.parts = parts
   }
@@ -38,8 +38,8 @@ package struct RegionKeys: Sequence, Sendable {
 
   package struct Iterator: IteratorProtocol {
     private var fixed: IndexingIterator<[ResourceKey]>
-    private var parts: IndexingIterator<[(source: SourceID, tiles: RegionTiles)]>
-    private var open: (source: SourceID, tiles: RegionTiles.Iterator)?
+    private var parts: IndexingIterator<[(source: SourceID, tiles: OfflineRegions.Tiles)]>
+    private var open: (source: SourceID, tiles: OfflineRegions.Tiles.Iterator)?
 
     fileprivate init(_ keys: RegionKeys) {
       fixed = keys.fixed.makeIterator()

@@ -45,7 +45,7 @@ struct ArchiveRegionTests {
     let archive = try await TileArchives.open(url: "https://maps.test/a.pmtiles", loader: server)
     let scratch = try TemporaryFolder()
     let zooms = try ZoomRange(0, 20)
-    let expected = Set(try RegionTiles(.box(Self.box), zooms: ZoomRange(0, 7)))
+    let expected = Set(try OfflineRegions.Tiles(.box(Self.box), zooms: ZoomRange(0, 7)))
     for (name, isPMTiles) in [("a.pmtiles", true), ("a.mbtiles", false)] {
       server.forget()
       let count =

@@ -19,7 +19,7 @@ struct RegionTilesTests {
         east: .random(in: -180...180, using: &generator), north: min(south + 5, 90))
       let lowest = Int.random(in: 0...3, using: &generator)
       let zooms = try ZoomRange(lowest, lowest + Int.random(in: 0...2, using: &generator))
-      let tiles = try RegionTiles(.box(box), zooms: zooms)
+      let tiles = try OfflineRegions.Tiles(.box(box), zooms: zooms)
       let list = Array(tiles)
       let expected = try (zooms.lowest...zooms.highest).flatMap {
         try TileGrid(covering: box, zoom: $0).tiles()
@@ -29,7 +29,7 @@ struct RegionTilesTests {
       #expect(try tiles.count() == list.count)
     }
     let edge = RegionArea.box(GeoBox(west: 179.99, south: -17, east: -179.99, north: -16.5))
-    let columns = Set(try RegionTiles(edge, zooms: ZoomRange(8, 8)).map(\.x))
+    let columns = Set(try OfflineRegions.Tiles(edge, zooms: ZoomRange(8, 8)).map(\.x))
     #expect(columns == [255, 0])
   }
 
@@ -47,7 +47,7 @@ struct RegionTilesTests {
       }
       let polygon = GeoPolygon(exterior: ring(reach), holes: [ring(reach / 2)])
       let zooms = try ZoomRange(2, 7)
-      let tiles = try RegionTiles(.polygons([polygon]), zooms: zooms)
+      let tiles = try OfflineRegions.Tiles(.polygons([polygon]), zooms: zooms)
       var expected: [Tile] = []
       for zoom in 2...7 { expected += try AreaCover(polygon).tiles(zoom: zoom) }
       let list = Array(tiles)
@@ -58,11 +58,11 @@ struct RegionTilesTests {
 
   @Test("A million tiles are counted and iterated without being listed")
   func lazily() throws {
-    let world = try RegionTiles(.box(.world), zooms: ZoomRange(0, 29))
+    let world = try OfflineRegions.Tiles(.box(.world), zooms: ZoomRange(0, 29))
     #expect(try world.count(limit: 1_000_000) == 1_000_001)
     #expect(
       Array(world.prefix(6)).map(\.description) == ["0/0/0", "1/0/0", "1/1/0", "1/0/1", "1/1/1", "2/0/0"])
-    let half = try RegionTiles(
+    let half = try OfflineRegions.Tiles(
       .polygons([GeoPolygon(GeoBox(west: -100, south: -60, east: 80, north: 60))]), zooms: ZoomRange(3, 20))
     #expect(try half.count(limit: 100_000) == 100_001)
     var walked = 0
