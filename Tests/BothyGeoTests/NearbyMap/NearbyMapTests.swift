@@ -46,7 +46,7 @@ struct NearbyMapTests {
   /// Promises: T-23
   @Test("A tile whose bytes the cache lost is asked for by its tag")
   func lostBytes() async throws {
-    let rig = try AtlasRig()
+    let rig = try NearbyMapRig()
     try await rig.atlas.update(rig.start)
     let tiles = rig.cover.sorted()
     for version in [1, 1, 2] {

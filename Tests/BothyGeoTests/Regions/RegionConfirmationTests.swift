@@ -1,5 +1,6 @@
 import BothyCache
 import BothyGeo
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import GRDB
