@@ -5,11 +5,22 @@ import Foundation
 import GRDB
 import Testing
 
-/// An index of format 2, as the version before this one wrote it.
+/// An index of format 1 or 2, as earlier versions wrote them.
 private struct EarlierIndex {
   private let queue: DatabaseQueue
+  private let version: Int
   private var count: Int64 = 0
 
+  /// The pins of format 1, which have their sources and names in the rows of entries.
+  private static let firstPins = """
+    CREATE TABLE pin (entry INTEGER NOT NULL, holder INTEGER NOT NULL, PRIMARY KEY (entry, holder)) WITHOUT ROWID, STRICT;
+    """
+  private static let pins = """
+    CREATE TABLE pin (
+      entry INTEGER NOT NULL, holder INTEGER NOT NULL, source INTEGER NOT NULL, name ANY NOT NULL,
+      PRIMARY KEY (entry, holder)
+    ) WITHOUT ROWID, STRICT;
+    """
   private static let tables = """
     CREATE TABLE state (
       id INTEGER PRIMARY KEY CHECK (id = 0), rank INTEGER NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
@@ -31,21 +42,20 @@ private struct EarlierIndex {
     CREATE INDEX body_checksum ON body (checksum) WHERE size <= 4096;
     CREATE TABLE shared (body INTEGER PRIMARY KEY, uses INTEGER NOT NULL) STRICT;
     CREATE TABLE holder (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
-    CREATE TABLE pin (
-      entry INTEGER NOT NULL, holder INTEGER NOT NULL, source INTEGER NOT NULL, name ANY NOT NULL,
-      PRIMARY KEY (entry, holder)
-    ) WITHOUT ROWID, STRICT;
-    CREATE INDEX pin_holder ON pin (holder);
     CREATE TABLE loose (id INTEGER PRIMARY KEY, source INTEGER NOT NULL, name ANY NOT NULL) STRICT;
     INSERT INTO source VALUES (1, 'osm', 0, 0, 0, 0);
     INSERT INTO holder VALUES (1, 'region');
     PRAGMA application_id = \(0x4274_7931);
-    PRAGMA user_version = 2;
     """
 
-  init(_ path: String) throws {
+  init(_ path: String, version: Int = 2) throws {
+    self.version = version
     queue = try DatabaseQueue(path: path)
-    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA page_size = 8192; \(Self.tables)") }
+    let tables = """
+      PRAGMA page_size = 8192; \(Self.tables) \(version == 1 ? Self.firstPins : Self.pins)
+      CREATE INDEX pin_holder ON pin (holder); PRAGMA user_version = \(version);
+      """
+    try queue.writeWithoutTransaction { try $0.execute(sql: tables) }
   }
 
   private static func source() -> UInt64 { XXH64.hash(Array("osm".utf8)) }
@@ -54,9 +64,10 @@ private struct EarlierIndex {
     16 << 58 | UInt64(number / 256) << 29 | UInt64(number % 256)
   }
 
-  private static func number(_ bits: UInt64) -> Int64 {
-    let hash = withUnsafeBytes(of: bits.littleEndian) { XXH64.hash($0, seed: source()) }
-    return Int64(bitPattern: hash & ~3)
+  /// Returns the number of an entry. From format 2 on, its lowest bits are the variant.
+  private func number(_ bits: UInt64) -> Int64 {
+    let hash = withUnsafeBytes(of: bits.littleEndian) { XXH64.hash($0, seed: Self.source()) }
+    return Int64(bitPattern: version == 1 ? hash : hash & ~3)
   }
 
   /// Writes the entry of `tile(number)`, with the row of an equal body if another entry has it.
@@ -72,6 +83,7 @@ private struct EarlierIndex {
     withUnsafeBytes(of: sum.littleEndian) { metadata.append(contentsOf: $0) }
     let (bits, rank) = (Int64(bitPattern: Self.bits(number)), count)
     let row = body ?? rank
+    let (key, isFirst) = (self.number(Self.bits(number)), version == 1)
     try queue.write { database in
       if body == nil {
         try database.execute(
@@ -85,13 +97,12 @@ private struct EarlierIndex {
       try database.execute(
         sql: "INSERT INTO entry VALUES (?, 1, ?, 500, ?, 7, 5, ?, ?, ?, ?, ?)",
         arguments: [
-          Self.number(Self.bits(number)), bits, rank, isPinned, entry.body.count, Int64(bitPattern: checksum),
-          row,
-          Data(metadata),
+          key, bits, rank, isPinned, entry.body.count, Int64(bitPattern: checksum), row, Data(metadata),
         ])
       if isPinned {
         try database.execute(
-          sql: "INSERT INTO pin VALUES (?, 1, 1, ?)", arguments: [Self.number(Self.bits(number)), bits])
+          sql: isFirst ? "INSERT INTO pin VALUES (?, 1)" : "INSERT INTO pin VALUES (?, 1, 1, ?)",
+          arguments: StatementArguments(isFirst ? [key] : [key, bits]))
       }
       try database.execute(sql: "UPDATE state SET rank = ?", arguments: [rank])
     }
@@ -110,7 +121,12 @@ struct TakeoverTests {
     folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
       atPath: folder.path + "/store", withIntermediateDirectories: true)
-    var earlier = try EarlierIndex(folder.path + "/store/cache.sqlite")
+    try write(version: 2)
+  }
+
+  /// Writes the file of an earlier format.
+  private func write(version: Int) throws {
+    var earlier = try EarlierIndex(path, version: version)
     var shared: Int64?
     for number in 0..<400 {
       let isShared = number % 10 == 0
@@ -152,6 +168,18 @@ struct TakeoverTests {
     let total = try store.total()
     _ = try store.collectGarbage()
     #expect(try store.total() == total && total.count == 150)
+  }
+
+  @Test("A file of the first format, whose pins have no names, is taken over with its pins")
+  func first() throws {
+    try FileManager.default.removeItem(atPath: path)
+    try write(version: 1)
+    let log = Received<BlobStoreEvent>()
+    let options = BlobStoreOptions(limits: BlobStoreLimits(bytes: nil), onEvent: log.append)
+    let store = try StoreKind.sqlite.open(folder, options)
+    try check(store)
+    #expect(log.values.isEmpty)
+    try store.close()
   }
 
   @Test("A takeover that was interrupted is continued by the next opening", arguments: 1...6)

@@ -50,7 +50,7 @@ struct IndexTakeover {
       return try Int64.fetchOne(database, sql: "SELECT version FROM taken_format") ?? 0
     }
     while try move({ try moveLoose($0) }) {}
-    while try move({ try movePins($0) }) {}
+    while try move({ try movePins($0, version) }) {}
     while try move({ try moveEntries($0, hasVariants: version >= 2) }) {}
     try index.write { database in
       let tables = try String.fetchAll(
@@ -111,13 +111,15 @@ struct IndexTakeover {
     return !rows.isEmpty
   }
 
-  private func movePins(_ transaction: IndexTransaction) throws -> Bool {
+  private func movePins(_ transaction: IndexTransaction, _ version: Int64) throws -> Bool {
     let database = transaction.database
+    // A pin of format 1 has its source and name in the row of its entry. One without an entry is lost.
+    let (key, entry) = version >= 2 ? ("p", "") : ("e", "JOIN taken_entry e ON e.id = p.entry")
     let rows = try Row.fetchAll(
       database,
       sql: """
-        SELECT p.entry, p.holder, s.name AS source, p.name, h.name AS held FROM taken_pin p
-        JOIN taken_holder h ON h.id = p.holder JOIN taken_source s ON s.id = p.source
+        SELECT p.entry, p.holder, s.name AS source, \(key).name, h.name AS held FROM taken_pin p \(entry)
+        JOIN taken_holder h ON h.id = p.holder JOIN taken_source s ON s.id = \(key).source
         LIMIT \(Self.movedAtOnce)
         """)
     for row in rows {
