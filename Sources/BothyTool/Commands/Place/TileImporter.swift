@@ -123,12 +123,9 @@ struct TileImporter {
       func begin() throws {
         guard let tile = rest.next() else { return }
         let key = try source.key(tile)
-        // A stored tile is validated, even if it is fresh in the cache.
-        var options = ResourceCache.Options(policy: held[tile] == nil ? .localElseRemote : .remoteElseLocal)
-        options.waitsForEnd = true
-        let chosen = options
+        let options = Self.options(for: tile, isHeld: held[tile] != nil, places)
         group.addTask {
-          do { return (tile, .success(try await cache.value(key, chosen))) } catch {
+          do { return (tile, .success(try await cache.value(key, options))) } catch {
             return (tile, .failure(error))
           }
         }
@@ -142,6 +139,19 @@ struct TileImporter {
         try begin()
       }
     }
+  }
+
+  /// Returns the options for a tile. A stored one is validated, even if it is fresh in the cache.
+  ///
+  /// Content that isn't a tile is never kept in the cache, so that the next attempt asks the server again.
+  private static func options(
+    for tile: Tile, isHeld: Bool, _ places: PlaceStore
+  ) -> ResourceCache.Options {
+    // A stored tile is validated, even if it is fresh in the cache.
+    var options = ResourceCache.Options(policy: isHeld ? .remoteElseLocal : .localElseRemote)
+    options.waitsForEnd = true
+    options.admits = { $0.isNegative || places.isTile($0.body, of: tile) }
+    return options
   }
 
   private mutating func take(_ tile: Tile, _ result: Result<CachedResource, any Error>) throws {
