@@ -10,14 +10,21 @@ enum PlaceDatabase {
 
   /// Opens the file, or creates it and its folder. An older version takes its steps to the present one.
   ///
-  /// A file that is damaged or of a newer version is replaced. `repair` says so, as sentences, and is `nil` otherwise.
+  /// A file that is damaged or of a newer version is replaced. `repair` says so, as sentences, and is `nil` otherwise. On
+  /// a full or read-only disk, the file is read as it lies.
   static func open(_ path: String) throws(BothyError) -> (database: ClosableDatabase, repair: String?) {
     do {
       do {
         let database = try attempt(path)
         return (database, takeTiles(of: path, into: database, because: "an earlier repair was interrupted"))
       } catch let error where isDamage(error) { return try replaced(path, because: error) }
-    } catch { throw failure(error, path) }
+    } catch {
+      let kept = ClosableDatabase.asItLies(path, after: error, label: "bothy.places") { database in
+        try Int.fetchOne(database, sql: "PRAGMA user_version") == version
+      }
+      if let kept { return (kept, nil) }
+      throw failure(error, path)
+    }
   }
 
   /// Quarantines a file, creates a new one and copies the readable tiles.

@@ -53,7 +53,10 @@ final class RegionDatabase: Sendable {
       queue = try Self.opened(path)
       repair = nil
     } catch {
-      if let kept = Self.asItLies(path, error) {
+      let kept = ClosableDatabase.asItLies(path, after: error, label: "bothy.regions") { database in
+        try Int.fetchOne(database, sql: "SELECT count(*) FROM region") != nil
+      }
+      if let kept {
         (queue, repair) = (kept, nil)
         return
       }
@@ -96,26 +99,6 @@ final class RegionDatabase: Sendable {
       throw BothyError(.newerFile, "\(path) was made by a newer version.")
     }
     return queue
-  }
-
-  /// Opens the list as immutable. On a full or read-only disk, SQLite can't create the files that it needs beside the
-  /// database.
-  ///
-  /// Returns `nil` if the list doesn't exist or failed for another reason.
-  private static func asItLies(_ path: String, _ error: any Error) -> ClosableDatabase? {
-    let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY]
-    guard let failure = error as? DatabaseError, codes.contains(failure.resultCode) else { return nil }
-    var configuration = Configuration()
-    configuration.readonly = true
-    configuration.label = "bothy.regions"
-    var allowed = CharacterSet.urlPathAllowed
-    allowed.remove(charactersIn: "?#%")
-    let address = "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
-    // If this fails too, the first error is the one to report.
-    guard let queue = try? DatabaseQueue(path: address, configuration: configuration),
-      (try? queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM region") }) != nil
-    else { return nil }
-    return ClosableDatabase(queue)
   }
 
   func close() throws(BothyError) { do { try queue.close() } catch { throw Self.failure(error, path) } }

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 package import GRDB
 import Synchronization
 
@@ -11,6 +12,32 @@ package final class ClosableDatabase: Sendable {
   private let pendingCalls = PendingCalls()
 
   package init(_ database: any DatabaseWriter) { self.database = database }
+
+  /// Opens a file as immutable, without its log and locks, or returns `nil`.
+  ///
+  /// On a full or read-only disk, SQLite can't create the files that it needs beside the database. Returns `nil` if the
+  /// file failed with another error, or if it isn't usable.
+  ///
+  /// - Parameters:
+  ///   - error: the error of the file's usual opening.
+  ///   - isUsable: returns false for a file that isn't of this version.
+  package static func asItLies(
+    _ path: String, after error: any Error, label: String, _ isUsable: (Database) throws -> Bool
+  ) -> ClosableDatabase? {
+    let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY]
+    guard let failure = error as? DatabaseError, codes.contains(failure.resultCode) else { return nil }
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.label = label
+    var allowed = CharacterSet.urlPathAllowed
+    allowed.remove(charactersIn: "?#%")
+    let address = "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
+    // If this fails too, the first error is the one to report.
+    guard let queue = try? DatabaseQueue(path: address, configuration: configuration),
+      (try? queue.read(isUsable)) == true
+    else { return nil }
+    return ClosableDatabase(queue)
+  }
 
   package func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
     let pass = try pendingCalls.pass()

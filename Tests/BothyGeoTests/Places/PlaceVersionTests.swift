@@ -39,6 +39,26 @@ struct PlaceVersionTests {
     #expect(try places.replace(held) == .unchanged)
   }
 
+  @Test("A file without room for its log is read as it lies")
+  func withoutLog() throws {
+    let path = scratch.file("places.sqlite")
+    let tile = try Tile(containing: Coordinate(latitude: 43.462, longitude: -80.52), zoom: 16)
+    let cafe = TileDocument.feature(
+      "amenity", "cafe", ids: "[1]", properties: #"{"amenity": "cafe", "name": "Alpha"}"#)
+    let held = PlaceTile(tile, payload: Data(TileDocument.tile(cafe).utf8), receivedAt: 5)
+    var places = try PlaceStore(path: path)
+    try places.replace(held)
+    try places.close()
+    // As on a full disk, SQLite can't make the log.
+    try FileManager.default.createDirectory(atPath: path + "-wal", withIntermediateDirectories: false)
+    places = try PlaceStore(path: path)
+    #expect(try places.search("alpha").map(\.name) == ["Alpha"])
+    #expect(throws: BothyError.self) { try places.remove([tile]) }
+    try places.close()
+    try FileManager.default.removeItem(atPath: path + "-wal")
+    #expect(try PlaceStore(path: path).tile(tile) == held)
+  }
+
   @Test("A newer file's tile is kept if the cache has its bytes")
   func elsewhere() throws {
     let path = scratch.file("places.sqlite")
