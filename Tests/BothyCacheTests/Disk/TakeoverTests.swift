@@ -174,8 +174,8 @@ struct TakeoverTests {
   func first() throws {
     try FileManager.default.removeItem(atPath: path)
     try write(version: 1)
-    let log = Received<BlobStoreEvent>()
-    let options = BlobStoreOptions(limits: BlobStoreLimits(bytes: nil), onEvent: log.append)
+    let log = Received<DiskCache.Event>()
+    let options = DiskCache.Options(limits: DiskCache.Limits(bytes: nil), onEvent: log.append)
     let store = try StoreKind.sqlite.open(folder, options)
     try check(store)
     #expect(log.values.isEmpty)
