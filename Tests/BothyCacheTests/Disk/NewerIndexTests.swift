@@ -125,6 +125,26 @@ struct NewerIndexTests {
     #expect(try store.total() == total)
   }
 
+  @Test("Pins that were given up don't come back beside unreadable ones")
+  func givenUp() throws {
+    let index = try filled(.sqlite)
+    var store = try open(.sqlite)
+    try store.pin([tile(1)], by: "region:b")
+    try store.close()
+    let unreadable = "WHERE holder = (SELECT id FROM holder WHERE name = 'region:b')"
+    try execute("UPDATE pin SET name = name + 8 \(unreadable); PRAGMA user_version = 99", index)
+    store = try open(.sqlite)
+    #expect(try store.pinCount(by: "region:a") == 11 && store.pinCount(by: "region:b") == 0)
+    #expect(isAside(index))
+    try store.unpin(nil, by: "region:a")
+    try store.close()
+    // From here on, the newer version has the folder again.
+    try execute("UPDATE pin SET name = name - 8 \(unreadable); PRAGMA user_version = 4", index + ".newer")
+    store = try open(.sqlite)
+    #expect(try store.pinCount(by: "region:a") == 0 && store.pinCount(by: "region:b") == 1)
+    #expect(try store.isPinned(tile(1)) && !store.isPinned(tile(3)) && !isAside(index))
+  }
+
   @Test("A newer index with unknown tables stays aside for 30 days", arguments: [29.0, 31])
   func bound(_ days: Double) throws {
     let index = try filled(.sqlite)

@@ -19,7 +19,7 @@ extension DiskStore {
     guard salvaged.origin == .newer else { return }
     guard !salvaged.isWhole else { return removeNewer() }
     if let old = QuarantinedIndex(newerPlace, sources) {
-      old.forget(salvaged.rows, withPins: salvaged.hasAllPins)
+      old.forget(salvaged.rows, pins: salvaged.pins)
       old.close()
     }
     // Its days aside begin now. With an earlier date it goes earlier.
@@ -89,6 +89,8 @@ struct Salvaged {
   var origin: Origin
   /// The rows of the entries that were read.
   var rows: [Int64] = []
+  /// The rows of the pins that were read.
+  var pins: [QuarantinedIndex.PinRow] = []
   /// The entries in files of their own among these.
   var inFiles: [(key: ResourceKey, number: Int64, isPinned: Bool)] = []
   /// The number of listed entries that could not be read.

@@ -62,6 +62,7 @@ extension DiskStore {
         }
       }
     }
+    salvaged.pins = pins.rows
     salvaged.hasAllPins = pins.isWhole
     salvaged.hasAllRows = listed.isWhole && salvaged.unread == 0
     salvaged.knowsTables = old.hasKnownTables
@@ -184,12 +185,16 @@ final class QuarantinedIndex {
     return definitions.map { IndexSchema.isWhole($0) } ?? false
   }
 
-  /// Returns the pins up to the first damaged page. `isWhole` is true if these are all.
-  func pins() -> (found: [(key: ResourceKey, holder: String)], isWhole: Bool) {
+  /// The identity of a row of pins.
+  typealias PinRow = (block: Int64, holder: Int64)
+
+  /// Returns the pins up to the first damaged page, and the rows that were read whole. `isWhole` is true if these are all.
+  func pins() -> (found: [(key: ResourceKey, holder: String)], rows: [PinRow], isWhole: Bool) {
     var found: [(key: ResourceKey, holder: String)] = []
+    var rows: [PinRow] = []
     var isWhole = true
-    let columns = version >= 3 ? "p.mask, p.block" : "1, NULL"
-    let isRead = scan(
+    let columns = version >= 3 ? "p.mask, p.block, p.holder" : "1, NULL, NULL"
+    let isAll = scan(
       """
       SELECT s.name, p.name, h.name, \(columns) FROM pin p JOIN holder h ON h.id = p.holder
       JOIN source s ON s.id = p.source
@@ -202,17 +207,20 @@ final class QuarantinedIndex {
       let source = sources.source(SourceID(text))
       let name = version >= 3 ? select.name(at: 1) : select.earlierName(at: 1)
       let block = select.optionalInt(at: 4)
+      var isRead = true
       for place in KnownSource.places(of: select.int(at: 3)) {
         let key = ResourceKey(source.id, KnownSource.name(name, at: place))
         // A name of another form would be read as that of another resource.
         if let block, block | Int64(place) << 2 != source.number(of: key) {
-          isWhole = false
+          isRead = false
         } else {
           found.append((key, holder))
         }
       }
+      if let block, isRead { rows.append((block, select.int(at: 5))) }
+      isWhole = isWhole && isRead
     }
-    return (found, isRead && isWhole)
+    return (found, rows, isAll && isWhole)
   }
 
   /// Returns the identities of sources, as far as they are readable.
@@ -240,15 +248,20 @@ final class QuarantinedIndex {
     return (ranks.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key), isWhole)
   }
 
-  /// Deletes the rows of entries, and all pins if `withPins` is true. If this fails, all of them stay.
-  func forget(_ rows: [Int64], withPins: Bool) {
+  /// Deletes rows of entries and of pins. If this fails, all of them stay.
+  func forget(_ rows: [Int64], pins: [PinRow]) {
     try? queue.write { database in
       let delete = try PreparedStatement("DELETE FROM entry WHERE id = ?1", in: database)
       for row in rows {
         delete.bind(row, at: 1)
         try delete.run()
       }
-      if withPins { try database.execute(sql: "DELETE FROM pin") }
+      let release = try PreparedStatement("DELETE FROM pin WHERE block = ?1 AND holder = ?2", in: database)
+      for pin in pins {
+        release.bind(pin.block, at: 1)
+        release.bind(pin.holder, at: 2)
+        try release.run()
+      }
     }
   }
 
