@@ -1,3 +1,4 @@
+import BothyCore
 internal import Foundation
 
 /// The format of a picture by its bytes, and its size if its head has it.
@@ -46,10 +47,15 @@ struct PictureForm: Sendable, Hashable {
 
   /// True if the picture has so few bytes for its size that it hardly shows more than one color, as one of the sea.
   ///
-  /// Deflate makes equal bytes 1032 times as short at best, and a pixel has up to four bytes.
+  /// Deflate makes equal bytes 1032 times as short at best, and a pixel has up to four bytes. JPEG repeats up to 14 bits
+  /// for each square of 64 pixels of one color, so such bytes count as packed.
   func isBlank(_ body: Data) -> Bool {
     let pixels = size.map { $0.width * $0.height } ?? 0
-    return format != .svg && body.count <= Self.blankBytes + pixels / 256
+    let most = Self.blankBytes + pixels / 256
+    if body.count <= most { return format != .svg }
+    guard format == .jpeg, body.count <= Self.blankBytes + pixels / 32, let packed = try? Gzip.pack(body)
+    else { return false }
+    return packed.count <= most
   }
 
   /// The bytes that a picture of one color may have besides its pixels.

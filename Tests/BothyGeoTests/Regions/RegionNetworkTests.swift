@@ -11,10 +11,31 @@ struct RegionNetworkTests {
   private static let logo = RegionServer.picture("Hotel")
   private static let features = Data(#"{"type": "FeatureCollection", "features": []}"#.utf8)
 
+  /// Returns a JPEG picture of 256 pixels with the usual tables, and the coded squares of its pixels.
+  private static func jpeg(_ squares: [UInt8]) -> Data {
+    let levels: [UInt8] = [0xFF, 0xD8, 0xFF, 0xDB, 0, 132] + (0..<130).map { UInt8($0) }
+    let size: [UInt8] = [0xFF, 0xC0, 0, 17, 8, 1, 0, 1, 0, 3] + [UInt8](repeating: 1, count: 9)
+    let codes: [UInt8] = [0xFF, 0xC4, 1, 162] + (0..<416).map { UInt8($0 % 251) }
+    let scan: [UInt8] = [0xFF, 0xDA, 0, 12] + [UInt8](repeating: 0, count: 10)
+    return Data(levels) + Data(size) + Data(codes) + Data(scan) + Data(squares) + Data([0xFF, 0xD9])
+  }
+
+  /// A JPEG picture of one color: the same 32 bits for each square of 256 pixels.
+  private static let plainJPEG = Self.jpeg((0..<1024).map { [0x28, 0xA2, 0x8A, 0x00][$0 % 4] })
+  /// A JPEG picture that shows something in not many more bytes.
+  private static let photo: Data = {
+    var state: UInt32 = 1
+    return Self.jpeg(
+      (0..<2000).map { _ in
+        state = state &* 1_664_525 &+ 1_013_904_223
+        return UInt8(state >> 24)
+      })
+  }()
+
   /// Promises: E-19
   @Test(
     "Of a network that answers all tiles alike nothing is kept",
-    arguments: [Self.logo, Data([0, 1, 2, 3])], ["http", "https"])
+    arguments: [Self.logo, Self.photo, Data([0, 1, 2, 3])], ["http", "https"])
   func alike(content: Data, scheme: String) async throws {
     let rig = try RegionRig(scheme: scheme)
     let region = try await rig.regions.create(rig.plan())
@@ -59,6 +80,7 @@ struct RegionNetworkTests {
 
   static let seas = [
     Sea(testDescription: "one color everywhere", more: 0) { _ in RegionServer.picture("sea", bytes: 100) },
+    Sea(testDescription: "one color as JPEG", more: 0) { _ in Self.plainJPEG },
     Sea(testDescription: "a pattern, and land at the coarsest zoom", more: 1) { path in
       path == "0/0/0" ? RegionServer.picture(path) : RegionServer.picture("waves")
     },
