@@ -53,7 +53,7 @@ public final class PlaceStore: Sendable {
   ///
   /// Derives the features of tiles again if their version of `categories`, of the schema, of the decoder or of the parser
   /// differs. This is one transaction for each such tile. Tiles whose bytes are in a cache keep their features until a
-  /// `NearbyMap` reads them there.
+  /// `NearbyMap` reads them there. Others keep theirs if the decoder can't read them, or if the disk is full.
   ///
   /// - Parameters:
   ///   - categories: the table from tags to categories.
@@ -72,9 +72,12 @@ public final class PlaceStore: Sendable {
     parser = reader.identity << 8 | Self.parserVersion
     let (pool, repair) = try PlaceDatabase.open(path)
     state = Mutex(State(pool: pool, categories: categories, repairs: repair.map { [$0] } ?? []))
-    do throws(BothyError) { try deriveAnew() } catch {
+    do { try derive(in: pool) } catch {
+      // Without room, tiles keep the features of another version. A later opening derives them.
+      if ClosableDatabase.isUnwritable(error) { return }
+      let failure = recovered(error, pool)
       // The file was replaced, with its readable tiles.
-      guard error.code == .damagedPlaces else { throw error }
+      guard failure.code == .damagedPlaces else { throw failure }
     }
   }
 
@@ -159,7 +162,8 @@ public final class PlaceStore: Sendable {
 
   /// Replaces the file if the error reports damage, and returns the error to throw.
   private func recovered(_ error: any Error, _ pool: ClosableDatabase) -> BothyError {
-    guard PlaceDatabase.isDamage(error) || error is FeatureDamage else {
+    // A file that is read without its log may only appear damaged.
+    guard !pool.isReadOnly, PlaceDatabase.isDamage(error) || error is FeatureDamage else {
       return PlaceDatabase.failure(error, path)
     }
     // Waits for the calls that still run. SQLite then removes the log by its name, which the new file needs.
@@ -217,8 +221,9 @@ public final class PlaceStore: Sendable {
           try writer.replace(morton, features)
           try PlaceTileRow.note(versions, of: morton, database)
         } catch let error as BothyError where error.code == .notATile {
-          // Another version accepted these bytes. The tile is deleted, so it counts as missing and is fetched again.
-          try writer.remove(morton)
+          // Another decoder accepted these bytes, as that of an app whose file the tool reads. The tile stays, with its
+          // features, and counts as old.
+          return
         }
       }
     }

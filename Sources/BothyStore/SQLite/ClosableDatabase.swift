@@ -24,8 +24,7 @@ package final class ClosableDatabase: Sendable {
   package static func asItLies(
     _ path: String, after error: any Error, label: String, _ isUsable: (Database) throws -> Bool
   ) -> ClosableDatabase? {
-    let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY]
-    guard let failure = error as? DatabaseError, codes.contains(failure.resultCode) else { return nil }
+    guard isUnwritable(error) else { return nil }
     var configuration = Configuration()
     configuration.readonly = true
     configuration.label = label
@@ -38,6 +37,15 @@ package final class ClosableDatabase: Sendable {
     else { return nil }
     return ClosableDatabase(queue)
   }
+
+  /// True for the errors that SQLite reports on a full or read-only disk.
+  package static func isUnwritable(_ error: any Error) -> Bool {
+    let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY]
+    return (error as? DatabaseError).map { codes.contains($0.resultCode) } ?? false
+  }
+
+  /// True if the file is only read, as it lies.
+  package var isReadOnly: Bool { database.configuration.readonly }
 
   package func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
     let pass = try pendingCalls.pass()

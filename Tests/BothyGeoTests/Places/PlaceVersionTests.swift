@@ -39,24 +39,62 @@ struct PlaceVersionTests {
     #expect(try places.replace(held) == .unchanged)
   }
 
-  @Test("A file without room for its log is read as it lies")
-  func withoutLog() throws {
-    let path = scratch.file("places.sqlite")
+  private var path: String { scratch.file("places.sqlite") }
+
+  /// Makes a file with a tile of one café, changes it, and leaves no room for a log as a full disk does.
+  private func withoutRoom(after change: String = "") throws -> PlaceTile {
     let tile = try Tile(containing: Coordinate(latitude: 43.462, longitude: -80.52), zoom: 16)
     let cafe = TileDocument.feature(
       "amenity", "cafe", ids: "[1]", properties: #"{"amenity": "cafe", "name": "Alpha"}"#)
     let held = PlaceTile(tile, payload: Data(TileDocument.tile(cafe).utf8), receivedAt: 5)
-    var places = try PlaceStore(path: path)
+    let places = try PlaceStore(path: path)
     try places.replace(held)
     try places.close()
-    // As on a full disk, SQLite can't make the log.
+    if !change.isEmpty {
+      let queue = try DatabaseQueue(path: path)
+      try queue.writeWithoutTransaction { try $0.execute(sql: change) }
+      try queue.close()
+    }
     try FileManager.default.createDirectory(atPath: path + "-wal", withIntermediateDirectories: false)
-    places = try PlaceStore(path: path)
+    return held
+  }
+
+  private func makeRoom() throws { try FileManager.default.removeItem(atPath: path + "-wal") }
+
+  @Test("A file without room for its log is read as it lies")
+  func withoutLog() throws {
+    let held = try withoutRoom()
+    let places = try PlaceStore(path: path)
     #expect(try places.search("alpha").map(\.name) == ["Alpha"])
-    #expect(throws: BothyError.self) { try places.remove([tile]) }
+    #expect(throws: BothyError.self) { try places.remove([held.tile]) }
     try places.close()
-    try FileManager.default.removeItem(atPath: path + "-wal")
-    #expect(try PlaceStore(path: path).tile(tile) == held)
+    try makeRoom()
+    #expect(try PlaceStore(path: path).tile(held.tile) == held)
+  }
+
+  @Test("Without room, places of another version are read, and derived later")
+  func withoutRoomForFeatures() throws {
+    let held = try withoutRoom(after: "UPDATE tile SET parser = 1")
+    let places = try PlaceStore(path: path)
+    #expect(try places.search("alpha").map(\.name) == ["Alpha"])
+    #expect(try places.held([held.tile]) == [held.tile: PlaceTile.never])
+    try places.close()
+    try makeRoom()
+    #expect(try PlaceStore(path: path).held([held.tile]) == [held.tile: 5])
+  }
+
+  @Test("A file that is read as it lies isn't replaced when it seems damaged")
+  func withoutRoomForRepair() throws {
+    let held = try withoutRoom(after: "UPDATE version SET body = x''")
+    let places = try PlaceStore(path: path)
+    let error = #expect(throws: BothyError.self) { try places.search("alpha") }
+    #expect(error?.code == .unavailable && places.repairs.isEmpty)
+    try places.close()
+    try makeRoom()
+    let later = try PlaceStore(path: path)
+    #expect(try later.tile(held.tile) == held)
+    #expect(throws: BothyError.self) { try later.search("alpha") }
+    #expect(try later.search("alpha").map(\.name) == ["Alpha"] && later.repairs.count == 1)
   }
 
   @Test("A newer file's tile is kept if the cache has its bytes")
