@@ -78,6 +78,63 @@ struct PinnedCheckTests {
     try await cache.close()
   }
 
+  /// Makes the check due, as a kill does, of a store that was closed.
+  private func makeDue(_ index: String) throws {
+    try Data("\(Int64.min)".utf8).write(to: URL(filePath: index + "-use"))
+  }
+
+  @Test("It waits while the index is read without its log", arguments: StoreKind.allCases)
+  func withoutLog(_ kind: StoreKind) async throws {
+    let folder = try TemporaryFolder()
+    let store = try kind.open(folder)
+    try store.pin(Self.keys, by: "region")
+    try store.store(Self.keys.enumerated().map { ($1, makeEntry($0, size: 90_000)) })
+    try store.close()
+    let index = kind.index(in: folder)
+    try makeDue(index)
+    // As on a full disk, SQLite can't make the log.
+    try FileManager.default.createDirectory(atPath: index + "-wal", withIntermediateDirectories: false)
+    let clock = VirtualClock()
+    for expected in [0, 4] {
+      let cache = try cache(kind, folder, clock)
+      #expect(try await pauses(cache, clock) == expected)
+      try await cache.close()
+      if expected == 0 { try FileManager.default.removeItem(atPath: index + "-wal") }
+    }
+  }
+
+  @Test("A damaged index doesn't end it")
+  func damagedIndex() async throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreKind.files.open(folder)
+    let keys = (0..<400).map { tile($0) }
+    try store.pin(keys, by: "region")
+    try store.store(keys.enumerated().map { ($1, makeEntry($0, size: 3000)) })
+    var last: ResourceKey?
+    try store.forEach(nil) { key, _, _ in last = key }
+    try store.close()
+    let index = StoreKind.files.index(in: folder)
+    try makeDue(index)
+    var pages = try Data(contentsOf: URL(filePath: index))
+    let leaves = stride(from: 4096, to: pages.count, by: 4096).filter { pages[$0] == 0x0D }
+    let leaf = try #require(leaves.last)
+    pages.replaceSubrange(leaf..<leaf + 4096, with: Data(repeating: 0xA5, count: 4096))
+    try pages.write(to: URL(filePath: index))
+    let content = makeEntry(try #require(keys.firstIndex { $0 == last }), size: 3000).body
+    for name in try folder.files().keys where name.contains("/tiledb/") {
+      let file = URL(filePath: folder.path + "/" + name)
+      var bytes = try Data(contentsOf: file)
+      guard bytes.starts(with: content) else { continue }
+      bytes[500] ^= 0x10
+      try bytes.write(to: file)
+    }
+    let clock = VirtualClock()
+    let cache = try cache(.files, folder, clock)
+    _ = try await pauses(cache, clock)
+    #expect(cache.counters["osm"]?.corrupt == 1)
+    try await cache.close()
+  }
+
   @Test("A store that another process uses, or that was closed, isn't checked", arguments: StoreKind.allCases)
   func unneeded(_ kind: StoreKind) async throws {
     let folder = try TemporaryFolder()

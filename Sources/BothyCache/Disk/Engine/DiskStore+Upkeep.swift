@@ -36,8 +36,11 @@ extension DiskStore {
   /// Checks the next pinned entries, in the order of their numbers. Returns the bytes that were read, or `nil` at the
   /// end.
   func checkNext() throws -> Int64? {
-    guard let last = use.next else { return nil }
-    let page = try page(after: last, nil)
+    // An index that is read without its log may lack entries, and can't lose any. The next opening continues.
+    guard let last = use.next, try !opened().isReadOnly else { return nil }
+    var page = try self.page(after: last, nil)
+    // The first read may find a damaged index, and the second one reads its replacement.
+    if page.isEmpty { page = try self.page(after: last, nil) }
     guard let end = page.last else {
       use.advance(to: nil)
       return nil
