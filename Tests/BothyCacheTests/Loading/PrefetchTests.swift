@@ -107,6 +107,35 @@ struct PrefetchTests {
     try await cache.close()
   }
 
+  @Test("A refresh of an old copy counts as running until its end")
+  func unhurried() async throws {
+    let (clock, time, gate) = (VirtualClock(), VirtualTime(), Latch())
+    let log = Received<String>()
+    let loader = ScriptedLoader { request in
+      if log.values.contains(request.url) { await gate.pass() }
+      log.append(request.url)
+      return .init(200, request.url)
+    }
+    var source = try CacheRig.source("tiles")
+    source.allowsBulkDownload = true
+    let cache = try ResourceCache(
+      sources: [source], loader: loader, clock: LoadClock(clock, wall: time.reader()))
+    let (old, new) = (try source.key(zoom: 16, x: 1, y: 1), try source.key(zoom: 16, x: 2, y: 1))
+    _ = try await cache.value(old)
+    time.advance(by: 8 * 86_400_000)
+    let ahead = ResourcePrefetcher(cache, policy: PrefetchPolicy(concurrentLoads: 1))
+    ahead.want([old, new])
+    await gate.reached()
+    try await until { clock.sleepers.contains(.seconds(20)) }
+    clock.advance(by: .seconds(3))
+    // A load that began now would be noted before the refresh.
+    for _ in 0..<100 { await Task.yield() }
+    gate.open()
+    await ahead.idle()
+    #expect(log.values.map { $0.suffix(8) } == ["1/1.json", "1/1.json", "2/1.json"])
+    try await cache.close()
+  }
+
   @Test("A cancelled item that is wanted again is loaded after its old load")
   func wantedAgain() async throws {
     let gate = Latch()

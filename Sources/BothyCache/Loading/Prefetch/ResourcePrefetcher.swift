@@ -23,8 +23,11 @@ public final class ResourcePrefetcher: Sendable {
     prefetcher = Prefetcher(policy) {
       cache.allowsBulk($0)
     } load: { key in
+      var options = ResourceCache.Options(priority: .prefetch)
+      // No user waits. A load that went on behind a copy would count as ended, and could not be cancelled.
+      options.waitsForEnd = true
       // A failed prefetch is left to the next reader. The cache has counted it.
-      if !cache.isNetworkSuspended { _ = try? await cache.value(key, priority: .prefetch) }
+      if !cache.isNetworkSuspended { _ = try? await cache.value(key, options) }
     }
     self.cache = cache
     let network = cache.network
