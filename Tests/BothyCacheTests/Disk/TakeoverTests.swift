@@ -170,7 +170,7 @@ struct TakeoverTests {
     #expect(try store.total() == total && total.count == 150)
   }
 
-  @Test("A file of the first format, whose pins have no names, is taken over with its pins")
+  @Test("A file of the first format is taken over with its pins, which have no names")
   func first() throws {
     try FileManager.default.removeItem(atPath: path)
     try write(version: 1)
