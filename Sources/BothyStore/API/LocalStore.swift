@@ -110,7 +110,7 @@ public final class LocalStore: Sendable {
         let (known, hasConcealed) = try Migrator(database: database, recorder: recorder, secrets: secrets)
           .migrate(to: named, steps: migrations, path: path ?? ":memory:")
         try tables?.note()
-        let lead = try tables == nil ? 0 : DeviceTime.lead(in: database)
+        let lead = try tables.map { try DeviceTime.lead(in: database, $0.recorder) } ?? 0
         let isCheckDue = try fileCheck != nil && FileCheck.claim(in: database) && !isNew
         return (known, hasConcealed, isCheckDue, recorder, lead)
       }

@@ -61,16 +61,19 @@ extension DeviceTime {
   private static let key = "time"
 
   /// Returns the nanoseconds by which the times of a file are ahead of those of this process. Called when the file is
-  /// opened.
-  static func lead(in database: Database) throws -> Int64 {
+  /// opened. Reads all pending changes at the first opening in a run of the machine.
+  static func lead(in database: Database, _ recorder: any ChangeRecorder) throws -> Int64 {
     let noted = try Format.noted(key, in: database)
-    let file = try own.ofFile(noting: noted, latest: latest(in: database), at: Uptime.nanoseconds)
+    let file = try own.ofFile(
+      noting: noted, latest: latest(in: database, recorder), at: Uptime.nanoseconds)
     if file.text != noted { try Format.note(file.text, as: key, in: database) }
     return file.start.subtractingClamped(own.start)
   }
 
-  private static func latest(in database: Database) throws -> Int64 {
-    guard try database.tableExists(ReplacedFields.table) else { return 0 }
-    return try Int64.fetchOne(database, sql: "SELECT max(noted) FROM \(ReplacedFields.table)") ?? 0
+  private static func latest(in database: Database, _ recorder: any ChangeRecorder) throws -> Int64 {
+    let pending = try recorder.latestTime(in: database)
+    guard try database.tableExists(ReplacedFields.table) else { return pending }
+    let ended = try Int64.fetchOne(database, sql: "SELECT max(noted) FROM \(ReplacedFields.table)")
+    return max(pending, ended ?? 0)
   }
 }

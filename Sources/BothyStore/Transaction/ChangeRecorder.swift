@@ -23,6 +23,8 @@ package protocol ChangeRecorder: Sendable {
   ) throws -> FieldValue
   /// Returns the values that the recorded changes of a record replaced.
   func former(of id: RecordID, in transaction: ReadTransaction) throws -> [FormerValues]
+  /// Returns the latest time of the `FormerValues` of all recorded changes, or 0 without any.
+  func latestTime(in database: Database) throws -> Int64
   /// Applies a declared migration step to the recorded changes.
   func migrate(_ step: Migration.Step, in database: Database) throws
   /// Converts a field in the recorded changes to its new kind. Null denotes a field without a value.
@@ -39,6 +41,8 @@ extension ChangeRecorder {
 
   /// Accepts every file.
   package func admit(_ database: Database) throws {}
+
+  package func latestTime(in database: Database) throws -> Int64 { 0 }
 }
 
 /// The origin of a change.

@@ -223,8 +223,9 @@ struct PendingDocument {
   private func insert(in transaction: WriteTransaction) throws {
     let known = try Set(transaction.database.columns(in: "bothy_outbox").map(\.name))
     for entry in entries {
-      let columns = entry.columns.map { (key: OutboxTables.presentName($0.key), value: $0.value) }
-        .sorted { $0.key < $1.key }
+      // The times of `former` are those of another file, and no value of this one was read before.
+      let columns = entry.columns.filter { $0.key != "former" }
+        .map { (key: OutboxTables.presentName($0.key), value: $0.value) }.sorted { $0.key < $1.key }
       if let stray = columns.first(where: { !known.contains($0.key) }) {
         throw BothyError(
           .badDocument,

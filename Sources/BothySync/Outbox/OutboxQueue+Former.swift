@@ -1,4 +1,5 @@
 import BothyStore
+import GRDB
 
 /// The values that pending changes replaced, for the saves of other processes of the device. Each entry has those of its
 /// own changes, and `ReplacedFields` those of entries that have ended.
@@ -10,6 +11,18 @@ extension OutboxQueue {
       UNION ALL SELECT former FROM bothy_later WHERE type = ?1 AND id = ?2 AND former IS NOT NULL
       """, id
     ) { try FormerValues($0.bytes(at: 0)) }
+  }
+
+  func latestTime(in database: Database) throws -> Int64 {
+    let time = try Int64.fetchOne(
+      database,
+      sql: """
+        SELECT max(json_extract(change.value, '$[1]'))
+        FROM (SELECT former FROM bothy_outbox WHERE json_valid(former)
+            UNION ALL SELECT former FROM bothy_later WHERE json_valid(former)) AS kept,
+          json_each(kept.former) AS field, json_each(field.value) AS change
+        """)
+    return time ?? 0
   }
 
   /// Adds what a row had before it showed a hidden save to the save's entry.

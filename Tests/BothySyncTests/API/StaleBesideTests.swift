@@ -11,7 +11,7 @@ struct StaleBesideTests {
   /// Device A of a pair, and a second process on its file.
   private struct Scene {
     let pair: Pair
-    let other: SyncedStore
+    private(set) var other: SyncedStore
 
     /// - Parameter lead: the nanoseconds by which the first process that opened the file had another clock.
     init(lead: Int64? = nil) async throws {
@@ -28,6 +28,20 @@ struct StaleBesideTests {
         }
         try pair.a.restart()
       }
+      other = try pair.a.openBeside()
+    }
+
+    /// Opens the file in both processes again, as in another run of the machine than the one that it notes.
+    mutating func reboot() async throws {
+      try await pair.a.store.store.write(origin: .remote) { transaction in
+        try PreparedStatement(
+          """
+          UPDATE bothy_meta SET value = 'before' || substr(value, instr(value, ' ')) WHERE key = 'time'
+          """, in: transaction.database
+        ).run()
+      }
+      try other.close()
+      try pair.a.restart()
       other = try pair.a.openBeside()
     }
 
@@ -145,6 +159,41 @@ struct StaleBesideTests {
     note.title = "mine"
     try await scene.pair.a.store.save(note, options: .saving(.local))
     try await scene.verify(["title": "mine", "note": "theirs", "a": 1, "score": 0])
+  }
+
+  // The second process made its first edit before the reading, and the other one after it.
+  @Test(
+    "A field set back stays so after a reboot that changed the clock", arguments: [-day, day])
+  func reboot(lead: Int64) async throws {
+    var scene = try await Scene(lead: lead)
+    try await scene.beside { $0.own[0] = 1 }
+    try await scene.reboot()
+    var note = try scene.read()
+    try await scene.beside { $0.note = "theirs" }
+    note.own[0] = nil
+    try await scene.pair.a.store.save(note, options: .saving(.local))
+    try await scene.verify(["title": "start", "note": "theirs", "score": 0])
+  }
+
+  @Test("A field set back in a restored file stays so, whatever the document's clock")
+  func restored() async throws {
+    let scene = try await Scene(lead: Self.day)
+    try await scene.beside { $0.own[0] = 1 }
+    try scene.other.close()
+    let device = scene.pair.a
+    let (document, path) = (device.path + ".pending", device.path + "-again")
+    try await device.store.signOut(.export(to: document))
+    #expect(try SyncedStore.restorePending(from: document, into: path, schema: .notes))
+    let open = { try SyncedStore(at: path, schema: .notes, remote: device.remote, configuration: .quiet) }
+    let (store, other) = (try open(), try open())
+    var note = try #require(try await store.store.fetch(Note.self, id: "T1"))
+    try await other.store.write { _ = try $0.update(Note.self, id: "T1") { $0.note = "theirs" } }
+    note.own[0] = nil
+    try await store.save(note, options: .saving(.local))
+    let saved = try #require(try await store.store.fetch(Note.self, id: "T1"))
+    #expect(saved.note == "theirs" && saved.own[0] == nil)
+    try other.close()
+    try store.close()
   }
 
   @Test("A value created before another process's pull reverts nothing by any clock", arguments: [-day, day])
