@@ -170,7 +170,7 @@ struct TakeoverTests {
     #expect(try store.total() == total && total.count == 150)
   }
 
-  @Test("A file of the first format is taken over with its pins, which have no names")
+  @Test("A file of format 1, whose pins have no names, keeps its pins")
   func first() throws {
     try FileManager.default.removeItem(atPath: path)
     try write(version: 1)
