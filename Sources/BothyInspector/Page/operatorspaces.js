@@ -123,13 +123,13 @@ function devices(context, data) {
 
 function people(data) {
   return [
-    h("section", { "aria-labelledby": "principals" },
-      h("h2", { id: "principals" }, "Principals"),
+    h("section", { "aria-labelledby": "users" },
+      h("h2", { id: "users" }, "Users"),
       data.principals.length
-        ? [table(`Principals of ${data.space}`, ["Principal", { text: "Owned records", class: "num" }, { text: "Lists", class: "num" }],
+        ? [table(`Users of ${data.space}`, ["User", { text: "Owned records", class: "num" }, { text: "Lists", class: "num" }],
           data.principals.map((entry) => h("tr", { key: entry.principal }, h("th", { scope: "row" }, entry.principal),
             h("td", { class: "num" }, number(entry.records)), h("td", { class: "num" }, number(entry.lists))))),
-        data.principalCount > data.principals.length ? h("p", { class: "dim" }, `The first of ${plural(data.principalCount, "principal")}.`) : null]
+        data.principalCount > data.principals.length ? h("p", { class: "dim" }, `The first of ${plural(data.principalCount, "user")}.`) : null]
         : empty("Nobody.", "No record has an owner, and no list has a member.")),
     h("section", { "aria-labelledby": "containers" },
       h("h2", { id: "containers" }, "Containers"),

@@ -19,7 +19,7 @@ struct ShareCommand: AsyncParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @Argument(help: "The type of the record.") var type: String
   @Argument(help: "The id of the record.") var id: String
-  @Option(parsing: .upToNextOption, help: ArgumentHelp("Names of users.", valueName: "principal"))
+  @Option(parsing: .upToNextOption, help: ArgumentHelp("Names of users.", valueName: "user"))
   var with: [String] = []
   @Option(
     parsing: .upToNextOption,

@@ -51,7 +51,7 @@ struct SaveListCommand: AsyncParsableCommand {
   @Argument(help: "The list's name.") var name: String
   @Option(help: ArgumentHelp("The list's id; by default found by the name, else new.", valueName: "id"))
   var id: String?
-  @Option(parsing: .upToNextOption, help: ArgumentHelp("Names of users.", valueName: "principal"))
+  @Option(parsing: .upToNextOption, help: ArgumentHelp("Names of users.", valueName: "user"))
   var members: [String] = []
   @OptionGroup var output: OutputOptions
 
