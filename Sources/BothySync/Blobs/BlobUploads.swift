@@ -17,6 +17,8 @@ struct BlobUploads {
   private var uploads: [String: BlobUpload] = [:]
   private var refused: [String: Rejection] = [:]
   private var uploadedBytes: Int64 = 0
+  /// The bytes of all waits that are left to upload, so that progress costs no look at each wait.
+  private var bytesLeft: Int64 = 0
   /// The reason why blobs can't be uploaded now, kept until the records of the uploaded ones are sent.
   private var failure: (any Error)?
 
@@ -53,8 +55,11 @@ struct BlobUploads {
     if batch.blobs.isEmpty { return }
     for need in batch.blobs {
       let name = need.blob.sha256
-      if waits[name] == nil { queue.append(name) }
+      let isNew = waits[name] == nil
       waits[name, default: Wait(need)].add(need)
+      guard isNew else { continue }
+      queue.append(name)
+      bytesLeft = bytesLeft.addingClamped(left(of: name))
     }
     // Blobs that failed before don't delay the others.
     let known = waits
@@ -83,7 +88,7 @@ struct BlobUploads {
     {
       try runner.checkMayGoOn(request)
       let before = uploads[name]?.offset ?? 0
-      let done = report.uploadedBlobs
+      let (done, rest) = (report.uploadedBlobs, left(of: name))
       let isDecided: Bool
       do {
         if name != current, try await !isNeeded(name) {
@@ -99,6 +104,7 @@ struct BlobUploads {
       current = name
       finished += report.uploadedBlobs - done
       bytes += max(0, (uploads[name]?.offset ?? 0) - before)
+      bytesLeft = bytesLeft.subtractingClamped(rest).addingClamped(left(of: name))
       tell(report)
       if isDecided { end(name) }
     }
@@ -108,6 +114,7 @@ struct BlobUploads {
   /// Ends the waits for the first blob of the queue.
   private mutating func end(_ name: String) {
     queue.removeFirst()
+    bytesLeft = bytesLeft.subtractingClamped(left(of: name))
     for record in waits.removeValue(forKey: name)?.needs.map(\.record) ?? [] {
       arrived.insert(record)
       arrived.formUnion(followers.end(record))
@@ -164,11 +171,14 @@ struct BlobUploads {
     var progress = SyncStatus.Progress(
       pushed: report.pushed, pulled: report.pulled, requests: report.requests)
     progress.uploadedBytes = uploadedBytes
-    for (name, wait) in waits where refused[name] == nil && uploads[name]?.isDone != true {
-      let left = Int64(clamping: wait.blob.size).subtractingClamped(uploads[name]?.offset ?? 0)
-      progress.bytesToUpload = progress.bytesToUpload.addingClamped(left)
-    }
+    progress.bytesToUpload = bytesLeft
     runner.progress(progress)
+  }
+
+  /// Returns the bytes of a wait that are left to upload.
+  private func left(of name: String) -> Int64 {
+    guard let wait = waits[name], refused[name] == nil, uploads[name]?.isDone != true else { return 0 }
+    return Int64(clamping: wait.blob.size).subtractingClamped(uploads[name]?.offset ?? 0)
   }
 
   /// Marks the records as rejected, unless they were changed since. Returns true.

@@ -229,6 +229,22 @@ struct UploadStories {
     #expect(try pair.a.store.blobs.backlog() == BlobStorage.Backlog(count: 1, bytes: 45, sent: 30))
   }
 
+  @Test("The status counts the bytes that all waiting blobs have left")
+  func progressOfAll() async throws {
+    let pair = try SnapPair()
+    await pair.a.store.sync()
+    for id in 1...2 { try await pair.a.snap("\(id)", picture(15, UInt8(id))) }
+    let store = pair.a.store
+    let seen = Mutex<[Int64]>([])
+    pair.a.remote.setAfterBlobs { _ in
+      guard case .syncing(let progress) = store.status.phase, progress.uploadedBytes > 0 else { return }
+      seen.withLock { $0 += [progress.uploadedBytes, progress.bytesToUpload] }
+    }
+    #expect(await store.sync().uploadedBlobs == 2)
+    let all = seen.withLock { $0 }
+    #expect(all.prefix(2) == [10, 20] && all.suffix(2) == [20, 5])
+  }
+
   @Test("A transaction is sent whole, once the blobs of all its records have arrived")
   func together() async throws {
     let pair = try SnapPair()
