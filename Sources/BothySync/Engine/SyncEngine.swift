@@ -179,12 +179,14 @@ final class SyncEngine: Sendable {
     finish(pass.report, number, joined)
   }
 
-  /// True if entries are ready that the sync has not tried.
+  /// True if entries are ready that the sync has not tried. This sync has ended its own waits for blobs, so one that waits
+  /// is left by another sync.
   private func hasNewWork(_ request: SyncRunner.Request, _ report: SyncReport) async -> Bool {
     guard request.scope != .pull else { return false }
     let tried = Set(report.rejected.map(\.record)).union(report.blocked.map(\.record))
     let ready = try? await runner.store.read {
-      try OutboxQueue.entries(where: "state = 0 AND retry_at <= 1", in: $0)
+      try OutboxQueue.entries(
+        where: "state = 0 AND (retry_at <= 1 OR retry_at = \(OutboxQueue.waitingForBlobs))", in: $0)
     }
     return ready?.contains { !tried.contains($0.id) && !request.heldTypes.contains($0.id.type) }
       ?? false  // unreadable: the next sync reports why
