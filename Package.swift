@@ -235,8 +235,7 @@ if isDevelopment {
       name: "CacheStoreDriver", dependencies: ["BothyCache", httpTypes], path: "Tests/CacheStoreDriver",
       swiftSettings: strict),
     .executableTarget(
-      name: "VectorTileDriver", dependencies: ["BothyGeo"], path: "Tests/VectorTileDriver",
-      swiftSettings: strict),
+      name: "TileDriver", dependencies: ["BothyGeo"], path: "Tests/TileDriver", swiftSettings: strict),
     .executableTarget(
       name: "SettingsDriver", dependencies: ["BothyStore", "BothySettings"], path: "Tests/SettingsDriver",
       swiftSettings: strict),

@@ -1,4 +1,4 @@
-// Decodes vector tiles with vtzero in rounds, as `Tests/VectorTileDriver` does with Bothy's decoder.
+// Decodes vector tiles with vtzero in rounds, as `Tests/TileDriver` does with Bothy's decoder.
 //
 // Its argument is a file of tiles, each behind its length in four bytes, the lowest first. A line of the standard input is
 // a number of passes over all tiles. The answer is the seconds of the passes, then the sums of one pass: features,

@@ -13,7 +13,7 @@ struct BesideRun {
     self.options = options
     self.folder = folder + "/beside"
     try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
-    var archives = try Coast(options.tiles).write(in: self.folder)
+    var archives = try Coast(options.tiles).write(in: self.folder, by: ArchiveProgram(options))
     if let path = options.archive {
       archives.append((name: URL(filePath: path).lastPathComponent, path: path))
     }

@@ -30,18 +30,14 @@ struct Coast {
   }
 
   /// Writes an archive of each kind with the tiles, numbered as in `Tiles.key`. Returns their names and paths.
-  func write(in folder: String) throws -> [(name: String, path: String)] {
-    let kinds: [(name: String, container: TileArchiveInfo.Container)] = [
-      ("MBTiles", .mbtiles), ("PMTiles", .pmtiles),
-    ]
-    return try kinds.map { kind in
-      let path = "\(folder)/coast.\(kind.container)"
-      let writer = try TileArchives.writer(to: path, as: kind.container)
-      for (number, body) in bodies.enumerated() {
-        try writer.add(try Tile(x: number / 256, y: number % 256, zoom: 16), body)
+  func write(in folder: String, by program: ArchiveProgram) throws -> [(name: String, path: String)] {
+    try ["MBTiles", "PMTiles"].map { name in
+      let kind = name.lowercased()
+      let path = "\(folder)/coast.\(kind)"
+      try program.write(bodies.count, to: path, as: kind, named: "Coast") { number in
+        (tile: try Tile(x: number / 256, y: number % 256, zoom: 16), body: bodies[number])
       }
-      try writer.finish(TileArchiveInfo(container: kind.container, name: "Coast", tileFormat: "png"))
-      return (name: kind.name, path: path)
+      return (name: name, path: path)
     }
   }
 }

@@ -60,6 +60,8 @@ struct Options: BenchmarkOptions {
   var tiles = 20_000
   /// A PMTiles archive whose tiles are stored too.
   var archive: String?
+  /// The program that writes archives of tiles.
+  var tilesDriver: String?
   /// The drivers of this version and of an earlier one.
   var now: String?
   var then: String?
@@ -76,6 +78,7 @@ struct Options: BenchmarkOptions {
   mutating func take(_ argument: String, _ value: () throws -> String) throws -> Bool {
     switch argument {
     case "--archive": archive = try value()
+    case "--tiles-driver": tilesDriver = try value()
     case "--now": now = try value()
     case "--then": then = try value()
     default: return false

@@ -26,7 +26,7 @@ struct ImportRun {
     self.options = options
     self.folder = folder
     mbtiles = folder + "/coast.mbtiles"
-    for (name, path) in try Coast(options.tiles).write(in: folder) {
+    for (name, path) in try Coast(options.tiles).write(in: folder, by: ArchiveProgram(options)) {
       let (files, database) = ("\(folder)/import-files", "\(folder)/import-database")
       ways.append(
         Way(

@@ -29,7 +29,7 @@ struct VectorsRun {
     guard let decoder = options.decoder else {
       throw BenchmarkError("this part is for scripts/bench-geo, which builds the decoders")
     }
-    let ours = try RoundProgram(decoder, [file])
+    let ours = try RoundProgram(decoder, ["decode", file])
     defer { ours.end() }
     guard let path = options.vtzero else {
       let times = try (0...options.rounds).map { _ in try ours.round("1")[0] }
