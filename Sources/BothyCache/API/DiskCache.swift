@@ -71,8 +71,8 @@ public struct DiskCache: Sendable {
   ///
   /// A damaged file, or one of a newer version, is renamed and replaced. Its readable entries and pins are copied, and
   /// `CacheEvent.storeReplaced` reports it. What can't be read of a newer file stays beside the new one for 30 days,
-  /// for a version that can. Processes of both versions can't use the folder at a time. Opening throws
-  /// `BothyError`.
+  /// for a version that can. Processes of both versions can't use the folder at a time. If pins were lost, limits evict
+  /// nothing that was stored before until a holder has pinned again, or for 30 days. Opening throws `BothyError`.
   public static func sqliteFile(in folder: URL) -> DiskCache {
     var cache = DiskCache(partials: folder.appending(path: "partial")) { options in
       let path = folder.appending(path: "cache.sqlite").path

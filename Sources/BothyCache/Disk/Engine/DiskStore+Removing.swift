@@ -16,10 +16,12 @@ extension DiskStore {
         try write { transaction in
           for (number, time) in part {
             let update = try PreparedStatement(
-              "UPDATE entry SET rank = ?2, used = ?3 WHERE id = ?1", in: transaction.database)
+              "UPDATE entry SET rank = CASE WHEN rank > ?4 THEN ?2 ELSE rank END, used = ?3 WHERE id = ?1",
+              in: transaction.database)
             update.bind(number, at: 1)
             update.bind(transaction.nextRank(), at: 2)
             update.bind(time, at: 3)
+            update.bind(transaction.keptRank, at: 4)
             try update.run()
           }
         }
@@ -107,6 +109,7 @@ extension DiskStore {
           for key in part { try transaction.pin(key, holder) }
         }
       }
+      if !keys.isEmpty { endLoss() }
     }
   }
 

@@ -9,7 +9,7 @@ extension DiskStore {
 
   /// Copies the readable pins and entries of the last quarantined file. Call it with the lock held.
   ///
-  /// Entries in files of their own aren't copied. No limit is enforced, as holders have yet to pin again.
+  /// Entries in files of their own aren't copied. No limit is enforced.
   func salvage(into index: IndexFile) throws -> Salvaged {
     guard let place = lastPutAway() else { return Salvaged(origin: .damaged) }
     let origin: Salvaged.Origin = place == newerPlace ? .newer : .damaged

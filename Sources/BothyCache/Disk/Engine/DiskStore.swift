@@ -38,8 +38,8 @@ package final class DiskStore: DiskCache.Store {
   private let currentLimits: Mutex<DiskCache.Limits>
   private let index = Mutex<IndexFile?>(nil)
   let pageSize: Int
-  /// True if an index was quarantined since the store was opened.
-  private let wasReplaced = Atomic(false)
+  /// The highest rank that the limits don't evict. See `noteLoss(_:in:)`.
+  private let keptRank = Atomic(Int64.min)
   /// True if entries have their bytes in pages, also those of another layout.
   private let usesPages = Atomic(false)
 
@@ -102,10 +102,8 @@ package final class DiskStore: DiskCache.Store {
       }
       if try isNoted == true && !opened().isReadOnly { try sweepIfPossible() }
     }
-    // After a loss, holders have time to pin again, and on a full disk nothing can be counted. The limits are enforced
-    // from the next write on.
-    if wasReplaced.load(ordering: .relaxed) { return }
     if try opened().isReadOnly { return }
+    // On a full disk nothing can be counted. The limits are enforced from the next write on.
     do { try apply(options.limits) } catch let error where DiskError.isDiskFull(error) { return }
   }
 
@@ -180,6 +178,7 @@ package final class DiskStore: DiskCache.Store {
       return try index.write { database in
         let transaction = try IndexTransaction(
           database, sources, files, limits, hasBodies: layout == .pages, index.frames)
+        transaction.keptRank = keptRank.load(ordering: .relaxed)
         let result = try body(transaction)
         try transaction.finish()
         try options.checkDisk(indexPath)
@@ -272,6 +271,7 @@ package final class DiskStore: DiskCache.Store {
     }
     try fill(fresh)
     try takeBack(into: fresh)
+    keptRank.store(rankAtLoss(), ordering: .relaxed)
     let hasPages = try fresh.read { try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM body)") }
     usesPages.store(layout == .pages || hasPages == true, ordering: .relaxed)
     return fresh
@@ -302,7 +302,6 @@ package final class DiskStore: DiskCache.Store {
     // The log has the last writes, so it is moved with its file.
     if rename(indexPath + "-wal", place + "-wal") != 0 { unlink(indexPath + "-wal") }
     unlink(indexPath + "-shm")
-    wasReplaced.store(true, ordering: .relaxed)
     options.onEvent?(.recreated(file: indexPath, movedTo: place, reason: reason))
   }
 

@@ -46,7 +46,9 @@ extension IndexTransaction {
     let kept = Set(accepted.map(\.entry.number))
     outcome.evicted = try makeRoom(bytes: bytes + largest, count: count, keeping: kept)
     // Rows are written in their order, so that their pages become fuller. They are used in the order of the call.
-    let ranked = accepted.map { (entry: $0.entry, isPinned: $0.isPinned, rank: nextRank()) }
+    let ranked = accepted.map {
+      (entry: $0.entry, isPinned: $0.isPinned, rank: nextRank(replacing: $0.old?.rank))
+    }
     for (entry, isPinned, rank) in ranked.sorted(by: { $0.entry.number < $1.entry.number }) {
       try put(entry, row(entry.number), isPinned, rank, &outcome)
     }
@@ -225,7 +227,8 @@ extension IndexTransaction {
   func adopt(_ file: EntryFolder.Description, pinned: Set<Int64> = []) throws {
     let source = sources.source(file.key.source)
     let number = source.number(of: file.key)
-    if let old = try row(number) {
+    let old = try row(number)
+    if let old {
       if old.body != nil, try metadata(of: old)?.receivedAt ?? 0 > file.metadata.receivedAt { return }
       try delete(old, keepingFile: true)
     }
@@ -234,7 +237,7 @@ extension IndexTransaction {
       isPinned: try pinned.contains(number) || isWanted(number), own: DiskStore.fileBytes(file.fileSize),
       size: Int64(file.bodyCount), checksum: file.bodyChecksum)
     let note = FileNote(size: row.size, checksum: row.checksum, receivedAt: file.metadata.receivedAt)
-    try insert(row, note.bytes)
+    try insert(row, note.bytes, rank: nextRank(replacing: old?.rank))
   }
 
   /// Returns the metadata of an entry whose body has a row, or `nil` if it is damaged.

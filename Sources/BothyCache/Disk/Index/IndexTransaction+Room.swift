@@ -96,8 +96,10 @@ extension IndexTransaction {
   }
 
   /// Offers entries that are not pinned, in the order of eviction, and removes each accepted one, until one is refused.
+  ///
+  /// After a loss of pins, those that were stored before it aren't offered.
   private func evict(keeping kept: Set<Int64>, _ takes: (EntryRow) throws -> Bool) throws {
-    var last: Int64 = .min
+    var last = keptRank
     while true {
       let select = try PreparedStatement(
         "SELECT id, rank FROM entry WHERE pinned = 0 AND rank > ?1 ORDER BY rank LIMIT 64",

@@ -17,6 +17,8 @@ final class IndexTransaction {
   let frames: FrameBook
 
   private(set) var rank: Int64 = 0
+  /// The highest rank that the limits don't evict.
+  var keptRank = Int64.min
   private(set) var count: Int64 = 0
   private(set) var bytes: Int64 = 0
   var folders: Int64 = 0
@@ -89,6 +91,12 @@ final class IndexTransaction {
   func nextRank() -> Int64 {
     rank += 1
     return rank
+  }
+
+  /// Returns the rank of an entry that replaces one of rank `old`: the next one, unless the limits don't evict `old`.
+  func nextRank(replacing old: Int64?) -> Int64 {
+    if let old, old <= keptRank { return old }
+    return nextRank()
   }
 
   /// Continues the order of eviction of another index.
