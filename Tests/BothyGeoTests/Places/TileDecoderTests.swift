@@ -47,7 +47,7 @@ struct TileDecoderTests {
       try places.replace(tile, payload: payload, receivedAt: 1)
       #expect(try places.search("corrour").map(\.value) == ["wilderness_hut"])
       let error = #expect(throws: BothyError.self) {
-        try places.replace(tile, payload: Data("<html> sign in".utf8), receivedAt: 2)
+        try places.replace(tile, payload: Data("<html>sign in".utf8), receivedAt: 2)
       }
       #expect(error?.code == .notATile && error?.underlying is HutLines.NoHut)
       #expect(error?.message.contains("HutLines") == true)
