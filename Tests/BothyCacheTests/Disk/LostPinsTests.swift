@@ -51,6 +51,24 @@ struct LostPinsTests {
     try store.close()
   }
 
+  @Test("They stay although an older index aside has readable pins")
+  func beside() throws {
+    var store = try StoreKind.files.open(folder)
+    try store.store((0..<20).map { (tile($0), makeEntry($0)) })
+    try store.close()
+    var older = try Data(contentsOf: URL(filePath: index))
+    older[63] = 99
+    store = try StoreKind.files.open(folder)
+    try store.pin((0..<20).map { tile($0) }, by: "region:a")
+    try store.close()
+    try FileManager.default.removeItem(atPath: index)
+    try older.write(to: URL(filePath: index + ".newer"))
+    try StoreKind.files.open(folder, limits: few).close()
+    store = try StoreKind.files.open(folder, limits: few)
+    #expect(try present(store) == Array(0..<20) && isNoted)
+    try store.close()
+  }
+
   @Test("Without a pin they stay for 30 days", arguments: [29.0, 31])
   func bound(_ days: Double) throws {
     try lose()

@@ -17,7 +17,8 @@ extension DiskStore {
   /// An index that is filled before holders have pinned again gets the new rank.
   func noteLoss(_ salvaged: Salvaged, in index: IndexFile) throws {
     let rank = try index.read { try Int64.fetchOne($0, sql: "SELECT rank FROM state") } ?? 0
-    guard rank > 0, !salvaged.hasAllPins || FileBytes.size(lossMark) != nil else { return endLoss() }
+    let hasPins = salvaged.isLast && salvaged.hasAllPins
+    guard rank > 0, !hasPins || FileBytes.size(lossMark) != nil else { return endLoss() }
     do { try Data("\(rank)".utf8).write(to: URL(filePath: lossMark)) } catch {
       // The index stays incomplete, and the next opening fills it again.
       throw DatabaseError(resultCode: .SQLITE_IOERR, message: "\(lossMark) can't be written: \(error)")

@@ -87,6 +87,8 @@ struct Salvaged {
   }
 
   var origin: Origin
+  /// True if this index was the store's until now, so that its pins are the last ones. Without it, the last index is lost.
+  var isLast = false
   /// The rows of the entries that were read.
   var rows: [Int64] = []
   /// The rows of the pins that were read.

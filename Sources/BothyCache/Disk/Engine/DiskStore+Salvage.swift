@@ -15,7 +15,9 @@ extension DiskStore {
     let origin: Salvaged.Origin = place == newerPlace ? .newer : .damaged
     guard let old = QuarantinedIndex(place, sources) else { return Salvaged(origin: origin) }
     defer { old.close() }
-    return try copy(old, origin, into: index)
+    var salvaged = try copy(old, origin, into: index)
+    salvaged.isLast = FileBytes.size(salvageMark) != nil
+    return salvaged
   }
 
   /// Copies the readable pins and entries of an index, except entries in files of their own and those of a source whose
