@@ -28,9 +28,10 @@ extension ResourceKey {
 
   /// The tile of the zoom above, then those to the sides. Columns wrap around the world.
   fileprivate var neighbors: [ResourceKey] {
-    guard case .tile(let bits) = name, bits >> 58 <= UInt64(Self.lastZoom) else { return [] }
-    let mask: UInt64 = (1 << 29) - 1
-    let (zoom, x, y) = (Int(bits >> 58), Int(bits >> 29 & mask), Int(bits & mask))
+    guard case .tile(let bits) = name else { return [] }
+    let numbers = Self.tile(of: bits)
+    let (zoom, x, y) = (Int(numbers.zoom), Int(numbers.x), Int(numbers.y))
+    guard zoom <= Self.lastZoom else { return [] }
     let side = 1 << zoom
     let above = zoom > 0 ? [ResourceKey(source, zoom: zoom - 1, x: x / 2, y: y / 2)] : []
     let beside = [(x + 1, y), (x + side - 1, y), (x, y + 1), (x, y - 1)].filter { (0..<side).contains($0.1) }

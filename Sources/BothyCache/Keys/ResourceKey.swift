@@ -48,6 +48,12 @@ public struct ResourceKey: Hashable, Sendable, Codable {
           | (UInt64(truncatingIfNeeded: y) & mask)))
   }
 
+  /// Returns the numbers of a tile's name. They may be those of no tile.
+  package static func tile(of bits: UInt64) -> (zoom: UInt64, x: UInt64, y: UInt64) {
+    let mask: UInt64 = (1 << 29) - 1
+    return (bits >> 58, bits >> 29 & mask, bits & mask)
+  }
+
   package init(_ source: SourceID, _ name: Name, variant: UInt8 = 0) {
     self.source = source
     self.name = name
@@ -59,8 +65,8 @@ public struct ResourceKey: Hashable, Sendable, Codable {
     switch name {
     case .path(let path): return path
     case .tile(let bits):
-      let mask: UInt64 = (1 << 29) - 1
-      return "\(bits >> 58)/\((bits >> 29) & mask)/\(bits & mask)"
+      let (zoom, x, y) = Self.tile(of: bits)
+      return "\(zoom)/\(x)/\(y)"
     }
   }
 }

@@ -68,9 +68,8 @@ extension ResourceSource {
     let name = hosts.isEmpty ? "" : hosts[Int(UInt(bitPattern: host) % UInt(hosts.count))]
     switch (address.form, key.name) {
     case (.tiles(let template), .tile(let bits)):
-      let mask: UInt64 = (1 << 29) - 1
-      let text = template.address(
-        zoom: Int(bits >> 58), x: Int((bits >> 29) & mask), y: Int(bits & mask), host: name)
+      let (zoom, x, y) = ResourceKey.tile(of: bits)
+      let text = template.address(zoom: Int(zoom), x: Int(x), y: Int(y), host: name)
       return template.namesHost || name.isEmpty ? text : replacingHost(of: text, with: name)
     case (.tiles(let template), .path(let path)):
       let root = AbsoluteAddress(template.text.replacing("{s}", with: name.isEmpty ? "s" : name))

@@ -19,11 +19,9 @@ extension Tile {
   /// Keys of the same tile at several sources give equal tiles.
   public init?(_ key: ResourceKey) {
     guard case .tile(let bits) = key.name else { return nil }
-    let mask: UInt64 = (1 << 29) - 1
+    let (zoom, x, y) = ResourceKey.tile(of: bits)
     // A key can have any numbers. Numbers of no tile return `nil`.
-    guard
-      let tile = try? Tile(x: Int(bits >> 29 & mask), y: Int(bits & mask), zoom: Int(bits >> 58))
-    else { return nil }
+    guard let tile = try? Tile(x: Int(x), y: Int(y), zoom: Int(zoom)) else { return nil }
     self = tile
   }
 }

@@ -27,12 +27,12 @@ package enum PathEncoding {
   static func append(_ name: ResourceKey.Name, to output: inout [UInt8]) {
     switch name {
     case .tile(let bits):
-      let mask: UInt64 = (1 << 29) - 1
-      append(number: bits >> 58, to: &output)
+      let (zoom, x, y) = ResourceKey.tile(of: bits)
+      append(number: zoom, to: &output)
       output.append(slash)
-      append(number: (bits >> 29) & mask, to: &output)
+      append(number: x, to: &output)
       output.append(slash)
-      append(number: bits & mask, to: &output)
+      append(number: y, to: &output)
       output.append(percent)
       output.append(UInt8(ascii: "t"))
     case .path(let path):

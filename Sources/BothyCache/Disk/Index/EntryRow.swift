@@ -131,7 +131,7 @@ enum TilePlace {
 
   /// Returns the place of a tile, or `nil` if its zoom has no such tile.
   static func number(_ bits: UInt64) -> Int64? {
-    let (zoom, x, y) = (bits >> 58, bits >> 29 & mask, bits & mask)
+    let (zoom, x, y) = ResourceKey.tile(of: bits)
     guard zoom <= 29, x >> zoom == 0, y >> zoom == 0 else { return nil }
     return Int64(first(zoom) + x << zoom + y)
   }
