@@ -93,7 +93,7 @@ struct DiskHits {
   }
 
   func round(_ kind: String, _ first: Int, _ count: Int) throws -> Double {
-    guard let store = stores[kind] else { throw BenchmarkError("there is no store of \(kind)") }
+    guard let store = stores[kind] else { throw BenchmarkError("the store \(kind) isn't open") }
     return try seconds {
       for number in first..<first + count {
         guard try store.entry(Entries.key(number &* 7919 % entries))?.body.count == Entries.size else {
@@ -110,7 +110,7 @@ struct Imports {
   let archives: [String]
 
   func round(_ kind: String, _ number: Int) async throws -> [Double] {
-    guard archives.indices.contains(number) else { throw BenchmarkError("there is no archive \(number)") }
+    guard archives.indices.contains(number) else { throw BenchmarkError("archive \(number) wasn't written") }
     let path = folder + "/import-" + kind
     try? FileManager.default.removeItem(atPath: path)  // the first round has none
     let store = try Calls.open(kind, path)

@@ -55,7 +55,7 @@ extension PlaceStore {
       if let generation, generation != self.generation { return .discarded }
       let held = try PlaceTileRow.summary(number, database)
       var tile = tile
-      // A tile without features is no loss, whatever its time was.
+      // A tile without features may be replaced by an older one.
       if let held, held.versions.parser != PlaceTileRow.underived, held.receivedAt > tile.receivedAt,
         now.map({ held.receivedAt <= $0 }) ?? true
       {

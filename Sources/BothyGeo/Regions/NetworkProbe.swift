@@ -24,7 +24,7 @@ struct NetworkProbe: Sendable {
       let answer = try await cache.send(.get, to: other)
       return AnswerKind(status: answer.status) == .body && StoredDigest(of: answer.body) == content
     } catch {
-      // A server that doesn't respond is no proof.
+      // A missing response proves nothing.
       return error.code == .unexpectedContent
     }
   }

@@ -9,7 +9,7 @@ const decisions = [
     note: "Send it again with the next sync, as it is here now." },
   { name: "keepLocal", text: "Keep local", done: "It stays as it is here, and is not sent.",
     note: "Keep the record as it is here and stop sending it. The next pull brings the server's again.",
-    ask: "What is here stays and counts as synced. The change is no longer sent. The next full pull puts the server's state in its place." },
+    ask: "The record stays as it is here and counts as synced. The change is no longer sent. The next full pull puts the server's state in its place." },
   { name: "revert", text: "Revert", done: "It is what the server has.",
     note: "Undo the change: the record becomes what the server last sent. One that was made here is removed.",
     ask: "The change made here is undone: the record becomes what the server last sent. One that was made on this device is removed. The journal keeps the change for a while, and can restore it." },

@@ -259,7 +259,7 @@ extension DiskStore {
     try noteLoss(salvaged, in: index)
     try index.write { try $0.execute(sql: "UPDATE state SET complete = 1, folders = \(folders)") }
     endSalvage(salvaged)
-    // What this version can't read of a newer index may name the other bodies.
+    // Unreadable entries of a newer index may name the other bodies.
     if hasNewer { return }
     try change(index) { transaction in
       try files.forEachBody { path, name in
