@@ -13,20 +13,25 @@ struct TableUpgrade {
   func run() throws {
     guard try noted() != state() else { return }
     let (statements, former) = (recorder.tables, recorder.formerColumns)
-    let present = Set(
-      try String.fetchAll(database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'"))
-    let model = try DatabaseQueue()
-    let wanted = try model.write { model in
-      for statement in statements { try model.execute(sql: statement) }
-      let names = try String.fetchAll(model, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
-      return try names.filter { present.contains($0) }.map { ($0, try Self.columns(of: $0, in: model)) }
-    }
-    for (table, columns) in wanted {
+    for (table, columns) in try wanted(by: statements) {
       try rename(former, in: table, to: columns)
       let stored = try Self.columns(of: table, in: database)
       if stored != columns { try upgrade(table, from: stored, to: columns) }
     }
     for statement in statements { try database.execute(sql: statement) }
+  }
+
+  /// Returns the columns that the statements give those tables that exist. They run in a database in memory, unless the
+  /// file is new.
+  private func wanted(by statements: [String]) throws -> [(table: String, columns: [Column])] {
+    let tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    let present = Set(try String.fetchAll(database, sql: tables))
+    guard !present.isEmpty else { return [] }
+    return try DatabaseQueue().write { model in
+      for statement in statements { try model.execute(sql: statement) }
+      return try String.fetchAll(model, sql: tables).filter { present.contains($0) }
+        .map { ($0, try Self.columns(of: $0, in: model)) }
+    }
   }
 
   /// Notes the state that `run` need not look at again. Called after the last change of the file's tables.

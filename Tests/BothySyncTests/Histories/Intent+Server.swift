@@ -136,7 +136,7 @@ extension Intent.State {
   /// Returns the texts that the writer of a text saw in its place, with those written there before on the same device.
   /// An empty text means that the field had no value. The device's own earlier texts count even if they weren't seen, and
   /// so does what the server returned for an earlier save.
-  private func chain(of field: String, from number: Int) -> Set<String> {
+  func chain(of field: String, from number: Int) -> Set<String> {
     let first = deeds[number]
     let answers = answers["\(first.device) \(first.record)"] ?? []
     var found = Set(answers.filter { $0.deeds <= number }.map { $0.texts[field] ?? "" })

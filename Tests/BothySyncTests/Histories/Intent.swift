@@ -288,6 +288,8 @@ extension Intent.State {
       if text.isEmpty, isCleared(field, of: deed.record) || reported.contains("\(deed.number) \(field)") {
         continue
       }
+      // The server never had what the person saw there, so another's text isn't what they cleared.
+      if text.isEmpty, chain(of: field, from: deed.number).isDisjoint(with: reached) { continue }
       missing.append(text.isEmpty ? "the clearing of \(field)" : text)
     }
     if let container = deed.container, !deed.isCreation, !later.contains(where: { $0.container != nil }),

@@ -280,4 +280,21 @@ struct WidePinnedTests {
       ])
     #expect(found == [])
   }
+
+  @Test("Clearing an own file that was never sent is no clearing of another's")
+  func clearedBeforeItWasSent() async throws {
+    let found = try await WideRunner.problems(
+      seed: 5127,
+      [
+        .init(policy: .remoteWins, refusals: .quarantine, batch: 1, page: 6),
+        .init(policy: .changedFields, refusals: .discard, batch: 6, page: 6, scopes: ["Sheet", "box"]),
+        .init(policy: .changedFields, refusals: .discard, batch: 2, page: 3, skew: -70_449_103),
+      ],
+      [
+        .beside(2, act(.attach, place: 0), syncs: true, [.lostRequest, .late, .none]),
+        .online(0, act(.attach, place: 0), only: false, []),
+        .write(2, act(.detach, place: 0)),
+      ])
+    #expect(found == [])
+  }
 }
