@@ -35,11 +35,19 @@ struct Dataset: Sendable {
     range = rows / 2..<rows / 2 + width
   }
 
+  /// Returns an id of the form of a UUIDv7, which rises with its index.
+  static func id(_ index: Int, _ random: inout Randomness) -> String {
+    let time = UInt64(1_760_000_000_000 + index)
+    let (middle, end) = (random.next() & 0xFFF, random.next())
+    return String(
+      format: "%08llx-%04llx-7%03llx-a%03llx-%012llx", time >> 16, time & 0xFFFF, middle, end >> 52,
+      end & 0xFFFF_FFFF_FFFF)
+  }
+
   private static func item(_ index: Int, of rows: Int, _ random: inout Randomness) -> Item {
     let words = ["oak", "birch", "rowan", "heather", "bracken", "lochan", "cairn", "glen"]
-    let time = Timestamp(milliseconds: 1_760_000_000_000 + Int64(index))
     return Item(
-      id: UUIDv7.make(at: time, using: &random),
+      id: id(index, &random),
       name:
         "\(words.randomElement(using: &random) ?? "") \(Int.random(in: 1_000_000..<10_000_000, using: &random)) bothy",
       count: Int.random(in: 0..<max(rows, 1), using: &random),

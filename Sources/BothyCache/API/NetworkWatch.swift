@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// The last known conditions of the network, with notifications for listeners.
+/// The last known state of the network, with notifications for listeners.
 final class NetworkWatch: Sendable {
   private struct State {
-    var current = NetworkConditions()
-    /// True if the loader has reported conditions.
+    var current = NetworkState.unknown
+    /// True if the loader has reported a state.
     var isKnown = false
     var listeners: [Int: @Sendable () -> Void] = [:]
     var nextID = 0
@@ -13,18 +13,18 @@ final class NetworkWatch: Sendable {
 
   private let state = Mutex(State())
 
-  var current: NetworkConditions { state.withLock { $0.current } }
+  var current: NetworkState { state.withLock { $0.current } }
 
   /// True if the loader has reported that the device is offline.
-  var isKnownAway: Bool { state.withLock { $0.isKnown && !$0.current.isOnline } }
+  var isKnownAway: Bool { state.withLock { $0.isKnown && $0.current.isReachable == false } }
 
-  /// Follows the conditions that a loader reports, until `stop`. Before its first report, the device counts as offline.
+  /// Follows the states that a loader reports, until `stop`. Before its first report, the device counts as offline.
   ///
   /// - Parameter changed: called after each change, before the listeners.
-  func follow(_ conditions: AsyncStream<NetworkConditions>, changed: @escaping @Sendable () -> Void) {
-    state.withLock { $0.current = NetworkConditions(isOnline: false) }
+  func follow(_ states: AsyncStream<NetworkState>, changed: @escaping @Sendable () -> Void) {
+    state.withLock { $0.current = .notReachable }
     let task = Task { [weak self] in
-      for await now in conditions {
+      for await now in states {
         guard let self, !Task.isCancelled else { return }
         self.set(now, changed)
       }
@@ -32,7 +32,7 @@ final class NetworkWatch: Sendable {
     state.withLock { $0.task = task }
   }
 
-  private func set(_ now: NetworkConditions, _ changed: @Sendable () -> Void) {
+  private func set(_ now: NetworkState, _ changed: @Sendable () -> Void) {
     let listeners = state.withLock { state -> [@Sendable () -> Void]? in
       state.isKnown = true
       guard state.current != now else { return nil }

@@ -112,8 +112,8 @@ public final class ResourceCache: Sendable {
     for source in sources { try registry.register(source) }
     let token = source.start { [weak self] level in self?.relieve(level) }
     pressure.withLock { $0 = token }
-    if let conditions = loader?.conditions() {
-      network.follow(conditions) { [fetcher, hold] in
+    if let states = loader?.networkStates() {
+      network.follow(states) { [fetcher, hold] in
         hold.forget(nil)
         fetcher?.networkChanged()
       }
@@ -229,16 +229,16 @@ public final class ResourceCache: Sendable {
 
   /// Reports that the network came back or changed. Hosts that count as down are tried again at once.
   ///
-  /// Only needed for loaders that do not report their conditions.
+  /// Only needed for loaders that do not report the network.
   package func networkChanged() {
     hold.forget(nil)
     fetcher?.networkChanged()
   }
 
-  /// The network's conditions as the loader reports them. Before its first report, the device counts as offline.
+  /// The network's state as the loader reports it. Before its first report, the device counts as offline.
   ///
-  /// If the loader never reports, the network counts as online and free of cost.
-  package var networkConditions: NetworkConditions { network.current }
+  /// If the loader never reports, the state is unknown. Loads are tried then, and count as free of cost.
+  package var networkState: NetworkState { network.current }
 
   /// True if the network is suspended.
   package var isNetworkSuspended: Bool { state.withLock { $0.isSuspended } }

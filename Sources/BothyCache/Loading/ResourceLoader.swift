@@ -12,15 +12,16 @@ public protocol ResourceLoader: Sendable {
   ///   other error means that no response came.
   func load(_ request: ResourceRequest) async throws -> ResourceResponse
 
-  /// Returns the network's conditions, now and after each change, or `nil` if the loader does not know them.
+  /// Returns the network's state, now and after each change, or `nil` if the loader does not know it.
   ///
-  /// A cache listens as long as it is open.
-  func conditions() -> AsyncStream<NetworkConditions>?
+  /// A cache listens as long as it is open. While the device has no network, reads return usable copies at once, except
+  /// under `ReadPolicy.remote`.
+  func networkStates() -> AsyncStream<NetworkState>?
 }
 
 extension ResourceLoader {
-  /// Returns `nil`: the conditions are unknown, so every load is tried.
+  /// Returns `nil`: the state is unknown, so every load is tried.
   ///
   /// Prefetching takes the network for present and free of cost then.
-  public func conditions() -> AsyncStream<NetworkConditions>? { nil }
+  public func networkStates() -> AsyncStream<NetworkState>? { nil }
 }

@@ -36,7 +36,7 @@ public enum UUIDv7 {
   /// - Parameters:
   ///   - time: The time in the first 48 bits of the id.
   ///   - generator: Draws two numbers of 64 bits.
-  public static func make(at time: Timestamp, using generator: inout some RandomNumberGenerator) -> String {
+  package static func make(at time: Timestamp, using generator: inout some RandomNumberGenerator) -> String {
     let id = random(at: time, using: &generator)
     return text(id.high, id.low)
   }

@@ -223,12 +223,13 @@ public actor NearbyMap {
     return try await refresh()
   }
 
-  /// Sets if the device has a network. Without one, no requests are sent.
+  /// Sets the network's state, as a `ReachabilityMonitor` reports it. Without a network, no requests are sent.
   ///
-  /// When the network returns, missing and old tiles are fetched at once. They are also fetched if the network is
-  /// available and earlier requests failed. Returns `nil` if nothing is fetched.
+  /// When the network returns, missing and old tiles are fetched at once. They are also fetched if there is a network and
+  /// earlier requests failed. The cost of the network doesn't count. Returns `nil` if nothing is fetched.
   @discardableResult
-  public func setNetwork(isAvailable: Bool) async throws -> NearbyMap.Report? {
+  public func setNetwork(_ network: NetworkState) async throws -> NearbyMap.Report? {
+    let isAvailable = network.isReachable != false
     let isNew = isAvailable && !hasNetwork
     hasNetwork = isAvailable
     noteConnectivity()

@@ -21,8 +21,8 @@ package struct PrefetchAllowance: Sendable {
     self.policy = policy
   }
 
-  /// Returns the bytes that an hour may take under these conditions.
-  package func limit(_ network: NetworkConditions) -> Int {
+  /// Returns the bytes that an hour may take on a network.
+  package func limit(_ network: NetworkState) -> Int {
     switch policy.obstacle(network) {
     case nil: bytesPerHour
     case .metered where !network.isConstrained && !network.isLowPower: bytesPerHour / Self.meteredPart
@@ -31,7 +31,7 @@ package struct PrefetchAllowance: Sendable {
   }
 
   /// Begins a load if the rest of the hour has room for one of the average size. Returns its estimate.
-  package mutating func begin(at time: Int64, _ network: NetworkConditions) -> Int? {
+  package mutating func begin(at time: Int64, _ network: NetworkState) -> Int? {
     // Loads of a later time count as loads of now, because the clock was wrong then.
     for place in loads.indices { loads[place].time = min(loads[place].time, time) }
     let old = loads.prefix { time - $0.time >= Self.hour }

@@ -40,10 +40,10 @@ public final class TilePrefetcher: Sendable {
     // Tiles that the former network didn't allow are planned again.
     listener = cache.followNetwork { [weak prefetcher] in
       guard let prefetcher else { return }
-      prefetcher.setNetwork(cache.networkConditions)
+      prefetcher.setNetwork(cache.networkState)
       state.plan(limit: Self.limit, for: prefetcher, after: { _ in })
     }
-    prefetcher.setNetwork(cache.networkConditions)
+    prefetcher.setNetwork(cache.networkState)
     (self.state, self.prefetcher) = (state, prefetcher)
   }
 
@@ -112,7 +112,7 @@ private final class TilesAhead: Sendable {
   @Sendable func load(_ tile: Tile) async {
     let cache = layer.cache
     if (try? await layer.value(tile, policy: .local, priority: .prefetch)) != nil { return note(tile) }
-    let network = cache.networkConditions
+    let network = cache.networkState
     guard !cache.isNetworkSuspended, let estimate = allowance.withLock({ $0.begin(at: cache.now, network) })
     else { return }
     note(tile)

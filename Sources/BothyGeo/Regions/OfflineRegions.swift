@@ -33,7 +33,7 @@ public final class OfflineRegions: Sendable {
 
   struct State {
     var policy: PrefetchPolicy
-    var network = NetworkConditions()
+    var network = NetworkState.unknown
     /// The runs of this process, by region.
     var runs: [String: RegionControl] = [:]
     /// The observers of runs that haven't begun, by region.
@@ -94,7 +94,7 @@ public final class OfflineRegions: Sendable {
 
   deinit { if let listener = state.withLock({ $0.listener }) { cache.unfollowNetwork(listener) } }
 
-  private func followNetwork() { setNetwork(cache.networkConditions) }
+  private func followNetwork() { setNetwork(cache.networkState) }
 
   /// Estimates the tiles and bytes of a region. Sends no requests, and counts tiles without listing them.
   ///
@@ -221,15 +221,15 @@ public final class OfflineRegions: Sendable {
     for continuation in ended { continuation.finish() }
   }
 
-  /// Sets the network status until the cache's loader reports one. Runs wait for a network that the policy allows.
+  /// Sets the network's state until the cache's loader reports one. Runs wait for a network that the policy allows.
   ///
   /// Needed only with a loader that doesn't report the network. Running requests aren't ended.
-  public func setNetwork(_ conditions: NetworkConditions) {
+  public func setNetwork(_ network: NetworkState) {
     let runs = state.withLock { state in
-      state.network = conditions
+      state.network = network
       return Array(state.runs.values)
     }
-    for run in runs { run.set(conditions) }
+    for run in runs { run.set(network) }
   }
 
   /// Sets another policy. Current runs apply it from their next tile on.

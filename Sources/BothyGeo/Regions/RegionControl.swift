@@ -6,7 +6,7 @@ final class RegionControl: Sendable {
   private struct State {
     var isPaused = false
     var policy: PrefetchPolicy
-    var network: NetworkConditions
+    var network: NetworkState
     var last: RegionProgress?
     var followers: [Int: AsyncStream<RegionProgress>.Continuation] = [:]
     var nextFollower = 0
@@ -18,7 +18,7 @@ final class RegionControl: Sendable {
 
   private let state: Mutex<State>
 
-  init(_ policy: PrefetchPolicy, _ network: NetworkConditions) {
+  init(_ policy: PrefetchPolicy, _ network: NetworkState) {
     state = Mutex(State(policy: policy, network: network))
   }
 
@@ -34,7 +34,7 @@ final class RegionControl: Sendable {
     for wait in waits { wait.cancel() }
   }
 
-  func set(_ network: NetworkConditions) { state.withLock { $0.network = network } }
+  func set(_ network: NetworkState) { state.withLock { $0.network = network } }
   func set(_ policy: PrefetchPolicy) { state.withLock { $0.policy = policy } }
 
   /// Waits on the cache's clock until the time is over, the run is paused or its task is cancelled.

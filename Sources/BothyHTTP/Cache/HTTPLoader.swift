@@ -27,12 +27,10 @@ public struct HTTPLoader: ResourceLoader {
     self.monitor = monitor ?? Self.systemMonitor
   }
 
-  /// Returns the conditions that the monitor reports, now and after each change.
+  /// Returns the states that the monitor reports, now and after each change.
   ///
-  /// A slow reader gets the newest only. Returns `nil` without a monitor, so that every load is tried.
-  public func conditions() -> AsyncStream<NetworkConditions>? {
-    monitor.map { NetworkConditions.stream(of: $0) }
-  }
+  /// The monitor runs until the stream is released. Returns `nil` without one, so that every load is tried.
+  public func networkStates() -> AsyncStream<NetworkState>? { monitor?.states() }
 
   /// Sends a request and returns when the head of the response is there, whatever its status.
   ///

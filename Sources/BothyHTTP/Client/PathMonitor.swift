@@ -17,15 +17,15 @@
     ///
     /// Each call begins an observation of its own, which runs until its stream is released. A change of the power
     /// state alone is reported too.
-    public func states() -> AsyncStream<SyncStatus.NetworkState> {
+    public func states() -> AsyncStream<NetworkState> {
       AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-        let last = Mutex<SyncStatus.NetworkState?>(nil)
+        let last = Mutex<NetworkState?>(nil)
         let monitor = NWPathMonitor()
         monitor.pathUpdateHandler = { path in
           last.withLock { last in
-            let state = SyncStatus.NetworkState(
-              path.status == .satisfied ? .reachable : .notReachable, expensive: path.isExpensive,
-              constrained: path.isConstrained, lowPower: ProcessInfo.processInfo.isLowPowerModeEnabled)
+            let state = NetworkState(
+              isReachable: path.status == .satisfied, isExpensive: path.isExpensive,
+              isConstrained: path.isConstrained, isLowPower: ProcessInfo.processInfo.isLowPowerModeEnabled)
             last = state
             continuation.yield(state)
           }

@@ -42,6 +42,6 @@ import BothySync
 extension ResourceLoader where Self == HTTPLoader {
   /// A loader with the platform's network stack, which has connections of its own.
   ///
-  /// It reports the network's conditions where the system has a monitor. Each use makes another loader.
+  /// It reports the network's state where the system has a monitor. Each use makes another loader.
   public static var system: HTTPLoader { HTTPLoader() }
 }

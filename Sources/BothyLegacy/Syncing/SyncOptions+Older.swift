@@ -2,12 +2,12 @@ public import BothySync
 
 /// Choices of the two older systems that a new app leaves as they are.
 extension SyncOptions {
-  /// The read policy by the network's status, or `nil` for `readPolicy` always.
+  /// The read policy by the network, or `nil` for `readPolicy` always.
   ///
-  /// It is called with `.unknown` when the store is opened. `run()` applies it each time its monitor reports
-  /// another status. When a network has returned, a policy that reads from the server takes effect after the
+  /// It is called with true while the device has a network, with false while it has none, and with `nil` when the
+  /// store is opened. `run()` applies it each time its monitor reports another of these. When a network has returned, a policy that reads from the server takes effect after the
   /// next completed sync. It replaces `readPolicy` of these options.
-  public var readPolicyByNetwork: (@Sendable (SyncStatus.NetworkStatus) -> ReadPolicy)? {
+  public var readPolicyByNetwork: (@Sendable (Bool?) -> ReadPolicy)? {
     get { readPolicyProvider }
     set { readPolicyProvider = newValue }
   }

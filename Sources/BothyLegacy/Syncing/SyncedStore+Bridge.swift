@@ -85,10 +85,10 @@ extension SyncedStore {
   /// The estimate of the server's reachability, and the time since the last sign of it. No call is made.
   ///
   /// A sign is a call that was answered or failed, or a change that the network monitor reported. Before the
-  /// first the status is `.unknown` and the age `nil`. A rejection counts as an answer.
-  public var estimatedReachability: (status: SyncStatus.NetworkStatus, age: Duration?) {
+  /// first both values are `nil`. A rejection counts as an answer.
+  public var estimatedReachability: (isReachable: Bool?, age: Duration?) {
     let hint = reachabilityHint
-    return (hint.reachability, hint.age)
+    return (hint.isReachable, hint.age)
   }
 
   /// Returns true while records of a type can be written: the present answer, then each different one.

@@ -1,16 +1,18 @@
-/// The progress of an import: the numbers of inserted records and of existing ones that were updated.
-///
-/// A record that occurs twice in the import is inserted once and then updated. A record counts as updated also if its
-/// values were the same.
-///
-/// ```swift
-/// let rows = ["Corrour", "Staoineag"].map { AnyRecord("Hut", ["name": .text($0)]) }
-/// let imported = try await store.maintenance.importRecords(rows) { show("\($0.inserted) so far") }
-/// show("\(imported.inserted) new, \(imported.updated) updated")
-/// ```
-public typealias ImportProgress = (inserted: Int, updated: Int)
+// Imports of many records.
 
 extension LocalStore {
+  /// The progress of an import: the numbers of inserted records and of existing ones that were updated.
+  ///
+  /// A record that occurs twice in the import is inserted once and then updated. A record counts as updated also if its
+  /// values were the same.
+  ///
+  /// ```swift
+  /// let rows = ["Corrour", "Staoineag"].map { AnyRecord("Hut", ["name": .text($0)]) }
+  /// let imported = try await store.maintenance.importRecords(rows) { show("\($0.inserted) so far") }
+  /// show("\(imported.inserted) new, \(imported.updated) updated")
+  /// ```
+  public typealias ImportProgress = (inserted: Int, updated: Int)
+
   /// Inserts many records, or updates the given fields of those that exist, in one transaction a batch.
   ///
   /// `progress` runs after each batch, on an arbitrary thread. A failing batch is rolled back, and its error is thrown.

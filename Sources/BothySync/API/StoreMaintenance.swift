@@ -115,8 +115,8 @@ public struct StoreMaintenance: Sendable {
   @discardableResult
   public func importRecords(
     _ records: some Sequence<AnyRecord>, batch size: Int = 1000,
-    progress: @Sendable (ImportProgress) -> Void = { _ in }
-  ) async throws -> ImportProgress {
+    progress: @Sendable (LocalStore.ImportProgress) -> Void = { _ in }
+  ) async throws -> LocalStore.ImportProgress {
     try await synced.store.importRecords(records, batch: size, progress: progress)
   }
 

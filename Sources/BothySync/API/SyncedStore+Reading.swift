@@ -266,7 +266,7 @@ extension SyncedStore {
         continuation.finish()
       }
     }
-    return reachability.values().changes { $0 != .notReachable }
+    return reachability.values().changes { $0 != false }
   }
 
   /// Like `availability(of:)` with a type's name, but for an entity type.

@@ -259,9 +259,9 @@ extension SyncedStore {
     governor.readPolicies.values(startingWith: governor.readPolicy)
   }
 
-  /// The network's status as `run()` is told of it, then each different one. Any number may listen.
-  package var networkStatuses: AsyncStream<SyncStatus.NetworkStatus> {
-    governor.networkStatuses.values(startingWith: governor.network.status)
+  /// True for a network and false for none, as `run()` is told of it, and `nil` before. Then each different value.
+  package var networkPresences: AsyncStream<Bool?> {
+    governor.presences.values(startingWith: governor.network.isReachable)
   }
 
   /// Takes what a monitor reports. States count at once. A network that came back, or costs nothing now, starts a sync
@@ -274,15 +274,15 @@ extension SyncedStore {
     await withTaskGroup(of: Void.self) { group in
       var last = governor.network
       for await state in monitor.states() where state != last {
-        if state.status != last.status, let provider {
-          governor.take(provider(state.status), on: state.status)
+        if state.isReachable != last.isReachable, let provider {
+          governor.take(provider(state.isReachable), isReachable: state.isReachable)
         }
         last = state
         governor.network = state
         engine.update { $0.network = state }
-        reachability.hear(state.status == .reachable ? .unknown : state.status, at: self.clock.now())
+        reachability.hear(state.isReachable == true ? nil : state.isReachable, at: self.clock.now())
         let change = changes.next()
-        guard state.status == .reachable, triggers.contains(.reachability) || provider != nil else {
+        guard state.isReachable == true, triggers.contains(.reachability) || provider != nil else {
           continue
         }
         group.addTask { [engine] in

@@ -21,9 +21,10 @@ public struct SyncOptions: Sendable {
   /// The default reads the local file alone, without a request. Types that aren't synced are always read from
   /// the file.
   public var readPolicy: ReadPolicy = .local
-  /// Returns the read policy for a status of the network. It is called once when the store is opened, then for each
-  /// different status. A policy that reads from the server takes effect after the sync that a network's return starts.
-  package var readPolicyProvider: (@Sendable (SyncStatus.NetworkStatus) -> ReadPolicy)?
+  /// Returns the read policy for a network: true with one, false without, `nil` while unknown. It is called once when
+  /// the store is opened, then for each different value. A policy that reads from the server takes effect after the sync
+  /// that a network's return starts.
+  package var readPolicyProvider: (@Sendable (Bool?) -> ReadPolicy)?
   /// The behavior of reads between opening and the first completed sync.
   package var startup: Startup = .immediate
   /// The destination that writes reach first. Each call may name another, and `store.options.writePolicy` changes

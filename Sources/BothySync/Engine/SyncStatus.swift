@@ -57,8 +57,6 @@ public struct SyncStatus: Sendable, Hashable {
   /// Makes a stopped status of which nothing is known, with which stores begin.
   package init() {}
 
-  /// The presence of a network, as last reported by the monitor; `.unknown` without a monitor.
-  package var reachability: NetworkStatus { network.status }
   /// The scopes that are being synced.
   package internal(set) var syncing: [SyncScope] = []
 

@@ -38,7 +38,7 @@ public struct NetworkRules: Sendable, Hashable {
     public static let wifiOnly = Terms(expensive: false, constrained: false)
 
     /// Returns the reason why these terms exclude a network, or `nil` if they allow it.
-    func obstacle(_ network: SyncStatus.NetworkState) -> SyncStop? {
+    func obstacle(_ network: NetworkState) -> SyncStop? {
       if network.isExpensive && !allowsExpensive { return .expensiveNetwork }
       if network.isConstrained && !allowsConstrained { return .constrainedNetwork }
       if network.isLowPower && !allowsLowPower { return .lowPower }
@@ -79,7 +79,7 @@ public struct NetworkRules: Sendable, Hashable {
   public static let wifiOnly = NetworkRules(.wifiOnly)
 
   /// Returns the types whose changes wait on a network.
-  func held(on network: SyncStatus.NetworkState) -> Set<String> {
+  func held(on network: NetworkState) -> Set<String> {
     heldTypes.union(types.filter { $0.value.obstacle(network) != nil }.keys)
   }
 }

@@ -5,7 +5,7 @@
 ///
 /// /// The network of a machine with a cable.
 /// struct WiredNetwork: ReachabilityMonitor {
-///   func states() -> AsyncStream<SyncStatus.NetworkState> { AsyncStream { $0.yield(.init(.reachable)) } }
+///   func states() -> AsyncStream<NetworkState> { AsyncStream { $0.yield(NetworkState(isReachable: true)) } }
 /// }
 ///
 /// await store.run(reachability: WiredNetwork())
@@ -15,5 +15,5 @@ public protocol ReachabilityMonitor: Sendable {
   ///
   /// Each `run(reachability:)` calls it once, and cancels the stream when it ends. Without a first state the
   /// network counts as unknown, so requests are tried.
-  func states() -> AsyncStream<SyncStatus.NetworkState>
+  func states() -> AsyncStream<NetworkState>
 }

@@ -6,7 +6,7 @@ import Synchronization
 final class SyncConditions: Sendable {
   private struct State {
     var policy: NetworkRules
-    var network = SyncStatus.NetworkState.unknown
+    var network = NetworkState.unknown
     /// The file's word when it was last read. Other processes change it too.
     var isPaused = false
     /// The server's message when it required a newer version of the app.
@@ -21,7 +21,7 @@ final class SyncConditions: Sendable {
 
   private let state: Mutex<State>
   private let file: OpenedFile
-  let networkStatuses = Broadcast<SyncStatus.NetworkStatus>()
+  let presences = Broadcast<Bool?>()
   let readPolicies = Broadcast<ReadPolicy>()
 
   init(_ configuration: SyncOptions, file: OpenedFile) {
@@ -29,7 +29,7 @@ final class SyncConditions: Sendable {
     var start = State(
       policy: configuration.network, readPolicy: configuration.readPolicy,
       writePolicy: configuration.writePolicy, merging: configuration.merging)
-    if let provider = configuration.readPolicyProvider { start.readPolicy = provider(.unknown) }
+    if let provider = configuration.readPolicyProvider { start.readPolicy = provider(nil) }
     if configuration.startup == .syncThenNetwork, start.readPolicy.asksServer {
       start.awaited = start.readPolicy
       start.readPolicy = .local
@@ -86,14 +86,14 @@ final class SyncConditions: Sendable {
     set { state.withLock { $0.updateRequired = newValue } }
   }
 
-  var network: SyncStatus.NetworkState {
+  var network: NetworkState {
     get { state.withLock { $0.network } }
     set {
       let isOther = state.withLock { state in
         defer { state.network = newValue }
-        return state.network.status != newValue.status
+        return state.network.isReachable != newValue.isReachable
       }
-      if isOther { networkStatuses.send(newValue.status) }
+      if isOther { presences.send(newValue.isReachable) }
     }
   }
 
@@ -130,10 +130,10 @@ final class SyncConditions: Sendable {
     if isOther { readPolicies.send(policy) }
   }
 
-  /// Sets the policy that a provider returned for a status. A policy that reads from the server takes effect after the
+  /// Sets the policy that a provider returned for a network. A policy that reads from the server takes effect after the
   /// next completed sync. Until then the server's answers may lack pending changes.
-  func take(_ policy: ReadPolicy, on status: SyncStatus.NetworkStatus) {
-    guard status == .reachable && policy.asksServer else { return set(policy) }
+  func take(_ policy: ReadPolicy, isReachable: Bool?) {
+    guard isReachable == true && policy.asksServer else { return set(policy) }
     state.withLock { $0.awaited = policy }
   }
 

@@ -5,26 +5,27 @@ import Synchronization
 /// report on the network, whichever was later.
 final class ReachabilityEstimate: Sendable {
   private struct State {
-    var status = SyncStatus.NetworkStatus.unknown
+    /// `nil` before the first call and report.
+    var isReachable: Bool?
     /// In milliseconds since 1970, by the device's clock.
     var heard: Int64?
   }
 
   private let state = Mutex(State())
-  private let changes = Broadcast<SyncStatus.NetworkStatus>()
+  private let changes = Broadcast<Bool?>()
 
-  func hear(_ status: SyncStatus.NetworkStatus, at now: Int64) {
+  func hear(_ isReachable: Bool?, at now: Int64) {
     let isNew = state.withLock { state in
-      defer { state = State(status: status, heard: now) }
-      return state.status != status
+      defer { state = State(isReachable: isReachable, heard: now) }
+      return state.isReachable != isReachable
     }
-    if isNew { changes.send(status) }
+    if isNew { changes.send(isReachable) }
   }
 
   func hint(at now: Int64) -> ReachabilityHint {
     let state = state.withLock { $0 }
     return ReachabilityHint(
-      reachability: state.status, age: state.heard.map { .milliseconds(max(0, now - $0)) })
+      isReachable: state.isReachable, age: state.heard.map { .milliseconds(max(0, now - $0)) })
   }
 
   /// Runs a call within a time limit and notes its result. A cancelled call has none, and any answer, also a rejection,
@@ -35,17 +36,17 @@ final class ReachabilityEstimate: Sendable {
   ) async throws(RemoteError) -> Value {
     do {
       let value = try await Bounded.request(within: limit, clock, call)
-      hear(.reachable, at: clock.now())
+      hear(true, at: clock.now())
       return value
     } catch {
       if !Task.isCancelled {
-        hear(error.errorClass == .unreachable ? .notReachable : .reachable, at: clock.now())
+        hear(error.errorClass != .unreachable, at: clock.now())
       }
       throw error
     }
   }
 
-  func values() -> AsyncStream<SyncStatus.NetworkStatus> {
-    changes.values(startingWith: state.withLock { $0.status })
+  func values() -> AsyncStream<Bool?> {
+    changes.values(startingWith: state.withLock { $0.isReachable })
   }
 }

@@ -15,7 +15,7 @@ struct AtOnceTests {
     let cache: ResourceCache
     let key: ResourceKey
 
-    init(network: AsyncStream<NetworkConditions>? = nil, freshness: FreshnessRule = .fixed(.days(7))) throws {
+    init(network: AsyncStream<NetworkState>? = nil, freshness: FreshnessRule = .fixed(.days(7))) throws {
       loader = FickleLoader(
         .answers(.init(200, fields: [.contentType: "image/png", .eTag: "\"1\""], "\u{7F}PNG old")),
         network: network)
@@ -186,11 +186,11 @@ struct AtOnceTests {
 
   @Test("A stored entry causes no request while the device is offline")
   func offline() async throws {
-    let (stream, network) = AsyncStream.makeStream(of: NetworkConditions.self)
+    let (stream, network) = AsyncStream.makeStream(of: NetworkState.self)
     let rig = try Rig(network: stream)
     try await rig.fill()
-    network.yield(NetworkConditions(isOnline: false, isMetered: true))
-    while !rig.cache.networkConditions.isMetered { await Task.yield() }
+    network.yield(NetworkState(isReachable: false, isExpensive: true))
+    while !rig.cache.networkState.isExpensive { await Task.yield() }
     let asked = rig.loader.requests
     for policy in [ReadPolicy.localElseRemote, .localThenRemote, .remoteElseLocal] {
       #expect(try await rig.cache.value(rig.key, policy: policy).freshness == .stale(.noNetwork))

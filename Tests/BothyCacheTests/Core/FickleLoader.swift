@@ -20,11 +20,11 @@ final class FickleLoader: ResourceLoader {
   }
 
   private let state: Mutex<(mood: Mood, requests: Int)>
-  private let network: AsyncStream<NetworkConditions>?
+  private let network: AsyncStream<NetworkState>?
   /// Opened when a request has come while the network hangs or drips.
   let stuck = Latch()
 
-  init(_ mood: Mood, network: AsyncStream<NetworkConditions>? = nil) {
+  init(_ mood: Mood, network: AsyncStream<NetworkState>? = nil) {
     state = Mutex((mood, 0))
     self.network = network
     stuck.open()
@@ -36,7 +36,7 @@ final class FickleLoader: ResourceLoader {
   var requests: Int { state.withLock { $0.requests } }
   func set(_ mood: Mood) { state.withLock { $0.mood = mood } }
 
-  func conditions() -> AsyncStream<NetworkConditions>? { network }
+  func networkStates() -> AsyncStream<NetworkState>? { network }
 
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
     let mood = state.withLock { state in

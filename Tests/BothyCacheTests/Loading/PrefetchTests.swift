@@ -51,12 +51,12 @@ struct PrefetchTests {
   @Test(
     "Offline, metered, constrained or low-power devices start no loads, unless allowed",
     arguments: [
-      (NetworkConditions(isOnline: false), PrefetchPolicy.Obstacle.offline, false),
-      (NetworkConditions(isMetered: true), .metered, true),
-      (NetworkConditions(isConstrained: true), .constrained, true),
-      (NetworkConditions(isLowPower: true), .lowPower, true),
+      (NetworkState.notReachable, PrefetchPolicy.Obstacle.offline, false),
+      (NetworkState(isReachable: true, isExpensive: true), .metered, true),
+      (NetworkState(isReachable: true, isConstrained: true), .constrained, true),
+      (NetworkState(isReachable: true, isLowPower: true), .lowPower, true),
     ])
-  func conditions(network: NetworkConditions, obstacle: PrefetchPolicy.Obstacle, canBeAllowed: Bool)
+  func conditions(network: NetworkState, obstacle: PrefetchPolicy.Obstacle, canBeAllowed: Bool)
     async throws
   {
     let gate = Latch()
@@ -70,16 +70,22 @@ struct PrefetchTests {
     prefetcher.setPolicy(PrefetchPolicy(onMeteredNetworks: true, inLowPowerMode: true))
     await prefetcher.idle()
     #expect(begun.value.isEmpty == !canBeAllowed)
-    prefetcher.setNetwork(NetworkConditions())
+    prefetcher.setNetwork(.reachable)
     await prefetcher.idle()
     #expect(Set(begun.value) == [1, 2], "the wishes were kept")
   }
 
+  @Test("An unknown network counts as one that is there and costs nothing")
+  func unknownNetwork() {
+    #expect(PrefetchPolicy().obstacle(.unknown) == nil)
+    #expect(PrefetchPolicy().obstacle(NetworkState(isReachable: nil, isExpensive: true)) == .metered)
+  }
+
   /// Promises: R-24
-  @Test("The policy follows the loader's reported conditions, for every prefetcher of the cache")
+  @Test("The policy follows the loader's reported states, for every prefetcher of the cache")
   func following() async throws {
-    let (conditions, network) = AsyncStream<NetworkConditions>.makeStream()
-    let loader = ScriptedLoader(network: conditions) { .init(200, $0.url) }
+    let (states, network) = AsyncStream<NetworkState>.makeStream()
+    let loader = ScriptedLoader(network: states) { .init(200, $0.url) }
     var source = try CacheRig.source("tiles")
     source.allowsBulkDownload = true
     let cache = try ResourceCache(sources: [source], loader: loader)
@@ -88,19 +94,20 @@ struct PrefetchTests {
     #expect(ahead.obstacle == .offline, "nothing was said yet")
     ahead.want([try source.key(zoom: 16, x: 1, y: 1)])
     for (said, obstacle) in [
-      (NetworkConditions(isMetered: true), PrefetchPolicy.Obstacle.metered),
-      (NetworkConditions(isOnline: false), .offline), (NetworkConditions(isConstrained: true), .constrained),
+      (NetworkState(isReachable: true, isExpensive: true), PrefetchPolicy.Obstacle.metered),
+      (NetworkState.notReachable, .offline),
+      (NetworkState(isReachable: true, isConstrained: true), .constrained),
     ] {
       network.yield(said)
       try await until { ahead.obstacle == obstacle }
-      #expect(cache.networkConditions == said && generous.obstacle == (said.isOnline ? nil : .offline))
+      #expect(cache.networkState == said && generous.obstacle == (said.isReachable == true ? nil : .offline))
       await ahead.idle()
     }
     #expect(loader.requests.isEmpty && ResourcePrefetcher(cache).obstacle == .constrained)
     generous.want([try source.key(zoom: 16, x: 2, y: 2)])
     await generous.idle()
     #expect(loader.requests.count == 1)
-    network.yield(NetworkConditions())
+    network.yield(.reachable)
     try await until { ahead.obstacle == nil }
     await ahead.idle()
     #expect(loader.requests.count == 2)

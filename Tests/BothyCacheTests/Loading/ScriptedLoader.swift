@@ -31,17 +31,17 @@ final class ScriptedLoader: ResourceLoader {
 
   private let state = Mutex(State())
   private let answer: @Sendable (ResourceRequest) async throws -> Answer
-  private let network: AsyncStream<NetworkConditions>?
+  private let network: AsyncStream<NetworkState>?
 
   init(
-    network: AsyncStream<NetworkConditions>? = nil,
+    network: AsyncStream<NetworkState>? = nil,
     _ answer: @escaping @Sendable (ResourceRequest) async throws -> Answer
   ) {
     self.network = network
     self.answer = answer
   }
 
-  func conditions() -> AsyncStream<NetworkConditions>? { network }
+  func networkStates() -> AsyncStream<NetworkState>? { network }
 
   /// All requests so far, in order.
   var requests: [ResourceRequest] { state.withLock { $0.requests } }

@@ -72,7 +72,7 @@ struct NearbyMapBudgetTests {
     // The places of the pinned tile are derived again without a request.
     rig.server.set(isDown: true)
     rig.server.forget()
-    _ = try await map.setNetwork(isAvailable: false)
+    _ = try await map.setNetwork(.notReachable)
     _ = try await map.fetch(around: valley)
     #expect(rig.server.requests.isEmpty)
     #expect(try rig.places.held([pinned]).count == 1)
@@ -110,7 +110,7 @@ struct NearbyMapBudgetTests {
     try rig.places.setCategories(table)
     #expect(try rig.places.in(box: .world).map(\.category).contains(.landmark) == false, "kept until read")
     rig.server.forget()
-    _ = try await map.setNetwork(isAvailable: false)
+    _ = try await map.setNetwork(.notReachable)
     try await map.refresh()
     #expect(try Set(rig.places.in(box: .world).map(\.category)) == [.landmark])
     #expect(rig.server.requests.isEmpty)

@@ -201,11 +201,11 @@ struct NearbyMapTests {
     }
     while rig.clock.sleepers.first.map({ $0 < .seconds(5) }) ?? true { await Task.yield() }
     rig.cache.resumeNetwork()
-    #expect(try await rig.atlas.setNetwork(isAvailable: true)?.loaded == rig.cover)
+    #expect(try await rig.atlas.setNetwork(.reachable)?.loaded == rig.cover)
     #expect(await rig.atlas.state == .ready)
     // Only the hold of the connectivity remains.
     while rig.clock.sleepers.contains(where: { $0 > .seconds(3) }) { await Task.yield() }
-    #expect(try await rig.atlas.setNetwork(isAvailable: true) == nil)
+    #expect(try await rig.atlas.setNetwork(.reachable) == nil)
     await rig.atlas.close()
   }
 

@@ -133,7 +133,7 @@ struct PlaceRepairTests {
     let maps = (0..<2).map { _ in
       NearbyMap(places: places, cache: rig.cache, source: rig.source, clock: clock)
     }
-    _ = try await maps[0].setNetwork(isAvailable: false)
+    _ = try await maps[0].setNetwork(.notReachable)
     let report = try #require(try await maps[0].update(rig.start))
     #expect(report.loaded == rig.cover && report.failed.isEmpty && rig.server.requests.isEmpty)
     #expect(try places.in(box: .world).count == rig.cover.count)
@@ -159,7 +159,7 @@ struct PlaceRepairTests {
     let map = NearbyMap(
       places: places, cache: rig.cache, source: rig.source,
       clock: LoadClock(rig.clock, wall: rig.time.reader()))
-    _ = try await map.setNetwork(isAvailable: false)
+    _ = try await map.setNetwork(.notReachable)
     let report = try #require(try await map.update(rig.start))
     #expect(report.failed.count == rig.cover.count)
     #expect(await map.state == .error)

@@ -150,13 +150,14 @@ struct PrefetchPlanTests {
   @Test(
     "An hour has its bytes, fewer where they cost money")
   func allowance() {
-    let free = NetworkConditions()
-    let metered = NetworkConditions(isMetered: true)
+    let free = NetworkState.reachable
+    let metered = NetworkState(isReachable: true, isExpensive: true)
     var allowance = PrefetchAllowance(bytesPerHour: 1_000_000, policy: PrefetchPolicy())
     #expect(allowance.limit(free) == 1_000_000 && allowance.limit(metered) == 100_000)
     for other in [
-      NetworkConditions(isOnline: false), NetworkConditions(isConstrained: true),
-      NetworkConditions(isMetered: true, isConstrained: true), NetworkConditions(isLowPower: true),
+      NetworkState.notReachable, NetworkState(isReachable: true, isConstrained: true),
+      NetworkState(isReachable: true, isExpensive: true, isConstrained: true),
+      NetworkState(isReachable: true, isLowPower: true),
     ] { #expect(allowance.limit(other) == 0 && allowance.begin(at: 0, other) == nil) }
     let all = PrefetchPolicy(onMeteredNetworks: true, inLowPowerMode: true)
     #expect(PrefetchAllowance(bytesPerHour: 9, policy: all).limit(metered) == 9)
@@ -178,7 +179,7 @@ struct PrefetchPlanTests {
 
   @Test("A clock that is set back gives no hour its bytes twice")
   func clockSetBack() throws {
-    let free = NetworkConditions()
+    let free = NetworkState.reachable
     var allowance = PrefetchAllowance(bytesPerHour: 100_000, policy: PrefetchPolicy())
     let begun = allowance.begin(at: 5_000_000, free)
     let first = try #require(begun)

@@ -63,14 +63,14 @@ final class RegionServer: ResourceLoader {
   let state = Mutex(State())
   /// The gate that each request passes.
   let gate: Latch?
-  private let network: AsyncStream<NetworkConditions>?
+  private let network: AsyncStream<NetworkState>?
 
-  init(gate: Latch? = nil, network: AsyncStream<NetworkConditions>? = nil) {
+  init(gate: Latch? = nil, network: AsyncStream<NetworkState>? = nil) {
     self.gate = gate
     self.network = network
   }
 
-  func conditions() -> AsyncStream<NetworkConditions>? { network }
+  func networkStates() -> AsyncStream<NetworkState>? { network }
 
   func change(_ body: (inout sending State) -> Void) { state.withLock { body(&$0) } }
   var requests: [(path: String, isConditional: Bool)] { state.withLock { $0.requests } }

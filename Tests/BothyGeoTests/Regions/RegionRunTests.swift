@@ -267,11 +267,12 @@ struct RegionRunTests {
   @Test(
     "Loading waits offline, on metered networks and in power saving, until allowed",
     arguments: [
-      (NetworkConditions(isOnline: false), PrefetchPolicy.Obstacle.offline),
-      (NetworkConditions(isMetered: true), .metered), (NetworkConditions(isConstrained: true), .constrained),
-      (NetworkConditions(isLowPower: true), .lowPower),
+      (NetworkState.notReachable, PrefetchPolicy.Obstacle.offline),
+      (NetworkState(isReachable: true, isExpensive: true), .metered),
+      (NetworkState(isReachable: true, isConstrained: true), .constrained),
+      (NetworkState(isReachable: true, isLowPower: true), .lowPower),
     ])
-  func conditions(network: NetworkConditions, obstacle: PrefetchPolicy.Obstacle) async throws {
+  func conditions(network: NetworkState, obstacle: PrefetchPolicy.Obstacle) async throws {
     let rig = try RegionRig()
     rig.regions.setNetwork(network)
     let region = try await rig.regions.create(rig.plan())
@@ -283,7 +284,7 @@ struct RegionRunTests {
       break
     }
     #expect(seen == obstacle && rig.server.requests.isEmpty)
-    rig.regions.setNetwork(NetworkConditions())
+    rig.regions.setNetwork(.reachable)
     let ended = try await run
     #expect(ended.state == .complete)
   }

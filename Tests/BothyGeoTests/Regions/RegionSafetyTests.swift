@@ -194,10 +194,10 @@ struct RegionSafetyTests {
 
   @Test("A region waits for a free network reported by the cache's own loader")
   func metered() async throws {
-    let (stream, network) = AsyncStream.makeStream(of: NetworkConditions.self)
+    let (stream, network) = AsyncStream.makeStream(of: NetworkState.self)
     let rig = try RegionRig(RegionServer(network: stream))
-    network.yield(NetworkConditions(isMetered: true))
-    while !rig.cache.networkConditions.isMetered { await Task.yield() }
+    network.yield(NetworkState(isReachable: true, isExpensive: true))
+    while !rig.cache.networkState.isExpensive { await Task.yield() }
     let region = try await rig.regions.create(rig.plan())
     let progress = rig.regions.progress(of: region.id)
     let run = Task { try await rig.regions.resume(region.id) }
@@ -207,7 +207,7 @@ struct RegionSafetyTests {
       break
     }
     #expect(obstacle == .metered && rig.server.requests.isEmpty)
-    network.yield(NetworkConditions())
+    network.yield(.reachable)
     #expect(try await run.value.state == .complete)
   }
 

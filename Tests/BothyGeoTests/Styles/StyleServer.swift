@@ -32,7 +32,7 @@ final class StyleServer: ResourceLoader {
 
   let state = Mutex(State())
 
-  func conditions() -> AsyncStream<NetworkConditions>? { nil }
+  func networkStates() -> AsyncStream<NetworkState>? { nil }
 
   func change(_ body: (inout sending State) -> Void) { state.withLock { body(&$0) } }
   var requests: [String] { state.withLock { $0.requests } }

@@ -110,14 +110,14 @@ struct CacheOriginTests {
     #expect(try await origin.requests().isEmpty)
 
     let source = try source(.fixed(.seconds(3600)), bulk: true)
-    let feed = NetworkFeed(SyncStatus.NetworkState(.reachable, expensive: true))
+    let feed = NetworkFeed(NetworkState(isReachable: true, isExpensive: true))
     let cache = try open(source, loader: platformLoader(monitor: feed))
     let ahead = ResourcePrefetcher(cache)
     #expect(ahead.want(try keys(source)) == 30)
     for (state, obstacle) in [
       (feed.state, PrefetchPolicy.Obstacle.metered), (.notReachable, .offline),
-      (SyncStatus.NetworkState(.reachable, constrained: true), .constrained),
-      (SyncStatus.NetworkState(.reachable, lowPower: true), .lowPower),
+      (NetworkState(isReachable: true, isConstrained: true), .constrained),
+      (NetworkState(isReachable: true, isLowPower: true), .lowPower),
     ] {
       feed.send(state)
       while ahead.obstacle != obstacle { await Task.yield() }

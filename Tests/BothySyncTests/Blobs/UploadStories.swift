@@ -153,7 +153,7 @@ struct UploadStories {
     try await pair.a.snap("1", picture())
     pair.a.remote.setAfterBlobs { request in
       guard case .upload(_, 10) = request, calls.add() == 1 else { return }
-      feed.send(SyncStatus.NetworkState(.reachable, expensive: true))
+      feed.send(NetworkState(isReachable: true, isExpensive: true))
       try? await until { store.status.network.isExpensive }
     }
     #expect(await store.sync().obstacle == .network)

@@ -17,7 +17,7 @@ struct SyncPolicyTests {
     var a: SimulatedDevice { pair.a }
     var store: SyncedStore { pair.a.store }
 
-    func send(_ state: SyncStatus.NetworkState) async throws {
+    func send(_ state: NetworkState) async throws {
       feed.send(state)
       try await until { store.status.network == state }
     }
@@ -29,7 +29,7 @@ struct SyncPolicyTests {
   }
 
   private func start(
-    _ triggers: SyncOptions.Triggers = [], _ state: SyncStatus.NetworkState = .reachable,
+    _ triggers: SyncOptions.Triggers = [], _ state: NetworkState = .reachable,
     _ configure: (inout SyncOptions) -> Void
   ) async throws -> Running {
     let pair = try await Pair.sharing { configuration in
@@ -49,9 +49,9 @@ struct SyncPolicyTests {
   )
   func terms() async throws {
     for (state, reason) in [
-      (SyncStatus.NetworkState(.reachable, expensive: true), SyncStop.expensiveNetwork),
-      (SyncStatus.NetworkState(.reachable, constrained: true), .constrainedNetwork),
-      (SyncStatus.NetworkState(.reachable, lowPower: true), .lowPower),
+      (NetworkState(isReachable: true, isExpensive: true), SyncStop.expensiveNetwork),
+      (NetworkState(isReachable: true, isConstrained: true), .constrainedNetwork),
+      (NetworkState(isReachable: true, isLowPower: true), .lowPower),
     ] {
       let running = try await start(.save, state) {
         $0.network = NetworkRules(
@@ -71,7 +71,7 @@ struct SyncPolicyTests {
   @Test("Work that waited for a network is sent after a second on it")
   func wifi() async throws {
     let running = try await start(
-      [.save, .reachability], SyncStatus.NetworkState(.reachable, expensive: true)
+      [.save, .reachability], NetworkState(isReachable: true, isExpensive: true)
     ) {
       $0.network = .wifiOnly
     }
@@ -87,7 +87,7 @@ struct SyncPolicyTests {
 
   @Test("A new policy takes effect at once")
   func setting() async throws {
-    let running = try await start(.save, SyncStatus.NetworkState(.reachable, expensive: true)) {
+    let running = try await start(.save, NetworkState(isReachable: true, isExpensive: true)) {
       $0.network = .wifiOnly
     }
     try await running.store.save(Note(id: "T2", "two"))
@@ -127,7 +127,7 @@ struct SyncPolicyTests {
     configuration.network = NetworkRules(types: [Photo.self: .wifiOnly])
     let device = try world.addDevice(schema: schema, configuration: configuration)
     let store = device.store
-    let feed = NetworkFeed(SyncStatus.NetworkState(.reachable, expensive: true))
+    let feed = NetworkFeed(NetworkState(isReachable: true, isExpensive: true))
     let run = Task { await store.run(reachability: feed, clock: VirtualClock()) }
     try await until { store.status.network.isExpensive }
     try device.put(AnyRecord("Photo", id: "P", ["title": "p"]))
@@ -227,27 +227,28 @@ struct SyncPolicyTests {
     "The policy provider runs at the opening and for each different status"
   )
   func provider() async throws {
-    let asked = Mutex<[SyncStatus.NetworkStatus]>([])
+    let asked = Mutex<[Bool?]>([])
     let running = try await start([], .unknown) { configuration in
-      configuration.readPolicyProvider = { status in
-        asked.withLock { $0.append(status) }
-        return status == .reachable ? .remoteElseLocal : status == .unknown ? .remoteElseLocal : .local
+      configuration.readPolicyProvider = { isReachable in
+        asked.withLock { $0.append(isReachable) }
+        return isReachable == false ? .local : .remoteElseLocal
       }
     }
     // Both devices were opened with the same configuration.
-    #expect(asked.withLock { $0 } == [.unknown, .unknown])
+    #expect(asked.withLock { $0 } == [nil, nil] as [Bool?])
     #expect(running.store.options.readPolicy == .remoteElseLocal)
-    var one = running.store.networkStatuses.makeAsyncIterator()
-    var two = running.store.networkStatuses.makeAsyncIterator()
-    #expect(await one.next() == .unknown)
-    #expect(await two.next() == .unknown)
+    let unknown: Bool? = nil
+    var one = running.store.networkPresences.makeAsyncIterator()
+    var two = running.store.networkPresences.makeAsyncIterator()
+    #expect(await one.next() == unknown)
+    #expect(await two.next() == unknown)
     try await running.send(.notReachable)
-    #expect(await one.next() == .notReachable)
-    #expect(await two.next() == .notReachable)
+    #expect(await one.next() == false)
+    #expect(await two.next() == false)
     #expect(running.store.options.readPolicy == .local)
-    try await running.send(SyncStatus.NetworkState(.notReachable, lowPower: true))
+    try await running.send(NetworkState(isReachable: false, isLowPower: true))
     try await running.send(.reachable)
-    #expect(asked.withLock { $0 } == [.unknown, .unknown, .notReachable, .reachable])
+    #expect(asked.withLock { $0 } == [nil, nil, false, true] as [Bool?])
     await running.stop()
   }
 
@@ -255,7 +256,7 @@ struct SyncPolicyTests {
   @Test("When the network returns, pending work is sent before reads use the server")
   func syncFirst() async throws {
     let running = try await start([], .notReachable) { configuration in
-      configuration.readPolicyProvider = { $0 == .reachable ? .remote : .local }
+      configuration.readPolicyProvider = { $0 == true ? .remote : .local }
     }
     try running.a.retitle("mine")
     try running.pair.b.retitle("theirs")
@@ -278,12 +279,12 @@ struct SyncPolicyTests {
   @Test(
     "Twenty network changes in a second start at most two syncs, the last counts")
   func flapping() async throws {
-    for last in [SyncStatus.NetworkState.reachable, .notReachable] {
+    for last in [NetworkState.reachable, .notReachable] {
       let running = try await start(.reachability, .notReachable) { configuration in
-        configuration.readPolicyProvider = { $0 == .reachable ? .remoteElseLocal : .local }
+        configuration.readPolicyProvider = { $0 == true ? .remoteElseLocal : .local }
       }
       try running.a.retitle("b")
-      let other = last == .reachable ? SyncStatus.NetworkState.notReachable : .reachable
+      let other = last == .reachable ? NetworkState.notReachable : .reachable
       for change in 1...20 {
         try await running.send(change % 2 == 0 ? last : other)
         running.clock.advance(by: .milliseconds(50))

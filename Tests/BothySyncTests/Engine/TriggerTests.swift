@@ -64,7 +64,7 @@ struct TriggerTests {
     case .timer: running.clock.advance(by: .seconds(600))
     case .reachability:
       running.monitor.send(.reachable)
-      try await until { running.a.store.status.reachability == .reachable }
+      try await until { running.a.store.status.network == .reachable }
     case .foreground:
       running.a.store.options.isForeground = false
       running.a.store.options.isForeground = true

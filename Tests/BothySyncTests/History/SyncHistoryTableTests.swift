@@ -131,7 +131,7 @@ struct SyncHistoryTableTests {
     }
     let store = pair.a.store
     let known = try await log(pair.a).count
-    let feed = NetworkFeed(SyncStatus.NetworkState(.reachable, expensive: true))
+    let feed = NetworkFeed(NetworkState(isReachable: true, isExpensive: true))
     let clock = VirtualClock()
     let running = Task { await store.run(reachability: feed, clock: clock) }
     try await until { store.status.network.isExpensive }

@@ -23,7 +23,7 @@ struct NTIBridgeSyncTests {
     try await until { store.status.phase != .stopped }
     try await store.save(Note(id: "T3", "unsent"))
     monitor.send(.reachable)
-    try await until { store.status.reachability == .reachable }
+    try await until { store.status.network == .reachable }
     clock.advance(by: .seconds(1200))
     pair.a.remote.notify()
     for _ in 0..<1000 { await Task.yield() }

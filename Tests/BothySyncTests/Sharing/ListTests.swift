@@ -121,23 +121,23 @@ struct ListTests {
   func availability() async throws {
     let world = try TwoUsers(schema: Self.schema())
     let store = world.ann.store
-    #expect(store.reachabilityHint == ReachabilityHint(reachability: .unknown, age: nil))
+    #expect(store.reachabilityHint == ReachabilityHint(isReachable: nil, age: nil))
     var answers = store.availability(of: Note.self).makeAsyncIterator()
     #expect(await answers.next() == true)
     world.ann.remote.isOffline = true
     await world.sync(world.ann)
     #expect(await answers.next() == false)
     world.world.time.advance(by: 5000)
-    #expect(store.reachabilityHint == ReachabilityHint(reachability: .notReachable, age: .seconds(5)))
+    #expect(store.reachabilityHint == ReachabilityHint(isReachable: false, age: .seconds(5)))
     world.ann.remote.isOffline = false
     // The estimate is advice. An explicit call sends a request nevertheless.
     try await store.save(Note(id: "T1", "start"))
     #expect(await answers.next() == true)
-    #expect(store.reachabilityHint.reachability == .reachable)
+    #expect(store.reachabilityHint.isReachable == true)
     // An error response shows that the server is reachable.
     world.ann.remote.plan(.status(500, retryAfter: nil))
     await world.sync(world.ann)
-    #expect(store.reachabilityHint.reachability == .reachable)
+    #expect(store.reachabilityHint.isReachable == true)
     var always = try TwoUsers().ann.store.availability(of: "Note").makeAsyncIterator()
     #expect(await always.next() == true)
     #expect(await always.next() == nil)

@@ -338,7 +338,7 @@ struct ConcurrencyStories {
     try pair.b.retitle("b")
     await pair.b.store.sync()
     for change in 0..<20 {
-      let status: SyncStatus.NetworkState = change.isMultiple(of: 2) ? .notReachable : .reachable
+      let status: NetworkState = change.isMultiple(of: 2) ? .notReachable : .reachable
       monitor.send(status)
       try await until { store.status.network == status }
       clock.advance(by: .milliseconds(50))

@@ -56,8 +56,7 @@ private struct EndlessRemote: RemoteStorage {
     var random = Randomness(state: UInt64(index))
     return ServerRecord(
       id: RecordID(
-        type: SyncedIndexedItem.typeName,
-        id: UUIDv7.make(at: Timestamp(milliseconds: 1_760_000_000_000 + Int64(index)), using: &random)),
+        type: SyncedIndexedItem.typeName, id: Dataset.id(index, &random)),
       version: String(index + 1), modified: 1_760_000_000_000,
       fields: FieldsDocument([
         "name": .string("rowan \(index) bothy"), "count": .int(Int64(index % 1000)), "price": .double(12.25),

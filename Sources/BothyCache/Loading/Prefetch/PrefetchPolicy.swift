@@ -41,7 +41,7 @@ public struct PrefetchPolicy: Sendable, Hashable {
   public enum Obstacle: Sendable, Hashable {
     /// The policy forbids it.
     case switchedOff
-    /// The device is offline, or the loader has not reported its first conditions yet.
+    /// The device is offline, or the loader has not reported its first state yet.
     case offline
     /// Bytes may cost money, and the policy forbids that.
     case metered
@@ -53,11 +53,11 @@ public struct PrefetchPolicy: Sendable, Hashable {
     case paused
   }
 
-  /// Returns the obstacle under these conditions, or `nil` if prefetching may run.
-  package func obstacle(_ network: NetworkConditions) -> Obstacle? {
+  /// Returns the obstacle on a network, or `nil` if prefetching may run.
+  package func obstacle(_ network: NetworkState) -> Obstacle? {
     if !isEnabled { return .switchedOff }
-    if !network.isOnline { return .offline }
-    if network.isMetered, !onMeteredNetworks { return .metered }
+    if network.isReachable == false { return .offline }
+    if network.isExpensive, !onMeteredNetworks { return .metered }
     if network.isConstrained, !onMeteredNetworks { return .constrained }
     if network.isLowPower, !inLowPowerMode { return .lowPower }
     return nil

@@ -8,7 +8,7 @@ internal import Synchronization
 package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
   private struct State {
     var policy: PrefetchPolicy
-    var network = NetworkConditions()
+    var network = NetworkState.unknown
     var isPaused = false
     /// The waiting items, the next one first.
     var wishes: [Item] = []
@@ -89,9 +89,9 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
   package func pause() { change { $0.isPaused = true } }
   package func resume() { change { $0.isPaused = false } }
 
-  /// Sets the network's conditions.
+  /// Sets the network's state.
   /// - Parameter network: evaluated under the lock, so that the later of two calls wins.
-  package func setNetwork(_ network: @autoclosure () -> NetworkConditions) {
+  package func setNetwork(_ network: @autoclosure () -> NetworkState) {
     change { $0.network = network() }
   }
   package func setPolicy(_ policy: PrefetchPolicy) { change { $0.policy = policy } }

@@ -62,10 +62,10 @@ public final class ResourcePrefetcher: Sendable {
   /// Without a pause it does nothing.
   public func resume() { prefetcher.resume() }
 
-  /// Sets the network's conditions, for loaders that do not report them. A report of the loader replaces them.
+  /// Sets the network's state, for loaders that do not report it. A report of the loader replaces them.
   ///
-  /// Waiting resources stay until the conditions allow their loads.
-  package func setNetwork(_ conditions: NetworkConditions) { prefetcher.setNetwork(conditions) }
+  /// Waiting resources stay until the policy allows their loads.
+  package func setNetwork(_ network: NetworkState) { prefetcher.setNetwork(network) }
   /// Sets another policy. Running loads complete.
   package func setPolicy(_ policy: PrefetchPolicy) { prefetcher.setPolicy(policy) }
 
