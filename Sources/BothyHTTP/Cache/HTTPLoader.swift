@@ -23,7 +23,8 @@ public struct HTTPLoader: ResourceLoader {
   ///   - monitor: Reports the network's state. `nil` uses the system's monitor. Linux has none, so every load
   ///     is tried.
   public init(transport: (any HTTPTransport)? = nil, monitor: (any ReachabilityMonitor)? = nil) {
-    self.transport = transport ?? Self.makeTransport()
+    self.transport =
+      transport ?? SystemTransport(compression: true, bodyLimit: .max, connections: Self.connections)
     self.monitor = monitor ?? Self.systemMonitor
   }
 

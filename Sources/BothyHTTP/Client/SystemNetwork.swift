@@ -1,9 +1,23 @@
-// `.system` is the platform's own network stack, as a transport or as a loader.
+// The platform's own network stack, which `.system` is as a transport or as a loader.
 public import BothyCache
 import BothySync
 
 #if canImport(Darwin)
   import Foundation
+
+  /// The transport of this platform.
+  package typealias SystemTransport = URLSessionTransport
+
+  extension URLSessionTransport {
+    /// Creates a transport with the parameters that that of Linux has, for code that runs on both.
+    ///
+    /// - Parameter compression: ignored, because URLSession always accepts compressed responses.
+    package convenience init(compression: Bool, bodyLimit: Int = 64 << 20, connections: Int = 8) {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = connections
+      self.init(configuration: configuration, bodyLimit: bodyLimit)
+    }
+  }
 
   extension HTTPTransport where Self == URLSessionTransport {
     /// A transport with URLSession, which has a session of its own.
@@ -13,15 +27,13 @@ import BothySync
   }
 
   extension HTTPLoader {
-    static func makeTransport() -> any HTTPTransport {
-      let configuration = URLSessionConfiguration.ephemeral
-      configuration.httpMaximumConnectionsPerHost = 64
-      return URLSessionTransport(configuration: configuration, bodyLimit: .max)
-    }
-
+    static let connections = 64
     static var systemMonitor: (any ReachabilityMonitor)? { PathMonitor() }
   }
 #else
+  /// The transport of this platform.
+  package typealias SystemTransport = AsyncHTTPClientTransport
+
   extension HTTPTransport where Self == AsyncHTTPClientTransport {
     /// A transport with AsyncHTTPClient, which has connections of its own.
     ///
@@ -31,10 +43,7 @@ import BothySync
   }
 
   extension HTTPLoader {
-    static func makeTransport() -> any HTTPTransport {
-      AsyncHTTPClientTransport(bodyLimit: .max, connections: 256)
-    }
-
+    static let connections = 256
     static var systemMonitor: (any ReachabilityMonitor)? { nil }
   }
 #endif

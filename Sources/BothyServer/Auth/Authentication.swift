@@ -53,8 +53,8 @@ public final class Authentication: Sendable {
   /// - Parameters:
   ///   - files: the paths, the address and the rules.
   ///   - now: the present time, in milliseconds since 1970.
-  /// - Throws: `BothyError` or `JSONError` for a file or key set that can't be used, and the error of the
-  ///   request without a response.
+  /// - Throws: `BothyError` or `JSONError` for a file or key set that can't be used, and `.unreachable` or
+  ///   `.serverError` for an address that gives none.
   public init(reading files: AccessFiles, now: @escaping @Sendable () -> Int64) async throws {
     let stamps = files.stamps()
     var state = State(contents: try await files.contents(), stamps: stamps)

@@ -1,4 +1,6 @@
+import BothyCache
 import BothyStore
+import HTTPTypes
 
 /// The address of a key set, such as that of an identity provider, and the way to request it.
 ///
@@ -8,35 +10,22 @@ import BothyStore
 /// at most once a minute. Other such tokens wait for the response. While the provider doesn't answer, the keys of its last
 /// response stay in use, for a day.
 public struct JWTKeyAddress: Sendable {
-  /// A response of the provider.
-  public struct Response: Sendable {
-    /// The body: a key set, or the provider's metadata.
-    public var body: [UInt8]
-    /// The time for which the response is fresh, or `nil` if it doesn't say. It counts as five minutes at
-    /// least and a day at most.
-    public var freshFor: Duration?
-
-    /// Creates a response, for the function that requests it.
-    public init(body: [UInt8], freshFor: Duration? = nil) {
-      self.body = body
-      self.freshFor = freshFor
-    }
-  }
-
   /// The address, with HTTPS. HTTP is accepted for this machine alone.
   public var url: String
-  /// The request of an address. Throws if it has no response with status 200.
+  /// Sends a request and returns the response, whatever its status is.
   ///
-  /// Called for the key set, and for the provider's metadata before it. It should have a time limit of its
-  /// own.
-  public var request: @Sendable (String) async throws -> Response
+  /// Called for the key set, and for the provider's metadata before it. It ends after the request's timeout of ten
+  /// seconds, and reads no body without limit.
+  public var send: @Sendable (OutboundRequest) async throws -> OutboundResponse
 
   /// Creates an address. Requests nothing, and checks nothing.
   ///
   /// An address without TLS is refused when the key set is requested.
-  public init(url: String, request: @escaping @Sendable (String) async throws -> Response) {
+  public init(
+    url: String, send: @escaping @Sendable (OutboundRequest) async throws -> OutboundResponse
+  ) {
     self.url = url
-    self.request = request
+    self.send = send
   }
 
   private static let discovery = "/.well-known/openid-configuration"
@@ -48,24 +37,42 @@ public struct JWTKeyAddress: Sendable {
     var freshFor: Duration
   }
 
-  /// Requests the key set. Throws `BothyError` for a response that names no key set, or one at an address without TLS.
+  /// Requests the key set. Throws `BothyError` without a response, for another status than 200, for a response that
+  /// names no key set, or one at an address without TLS.
   func keySet() async throws -> KeySet {
     try Self.check(url)
-    let first = try await request(url)
+    let first = try await response(of: url)
     guard url.hasSuffix(Self.discovery) else {
-      return KeySet(text: first.body, freshFor: Self.clamped(first.freshFor))
+      return KeySet(text: first.body, freshFor: Self.lifetime(first))
     }
     let metadata = try JSONValue(parsing: first.body)
     guard let address = metadata["jwks_uri"]?.stringValue, let issuer = metadata["issuer"]?.stringValue else {
       throw BothyError(.invalidValue, "The metadata at \(url) has no 'jwks_uri' and 'issuer'.")
     }
     try Self.check(address)
-    let set = try await request(address)
-    return KeySet(text: set.body, issuer: issuer, freshFor: Self.clamped(set.freshFor))
+    let set = try await response(of: address)
+    return KeySet(text: set.body, issuer: issuer, freshFor: Self.lifetime(set))
   }
 
-  private static func clamped(_ time: Duration?) -> Duration {
-    max(.seconds(300), min(time ?? .seconds(3600), .seconds(86_400)))
+  private func response(of address: String) async throws -> OutboundResponse {
+    let request = OutboundRequest(
+      .get, url: address, headers: ["Accept": "application/json"], timeout: .seconds(10))
+    let response: OutboundResponse
+    do { response = try await send(request) } catch {
+      try Task.checkCancellation()
+      throw BothyError(.unreachable, "The keys at \(address) can't be requested. \(error)")
+    }
+    guard response.status == 200 else {
+      throw BothyError(.serverError, "\(address) answered with the status \(response.status).")
+    }
+    return response
+  }
+
+  /// Returns the time for which a response is fresh: that of `Cache-Control`, or an hour.
+  private static func lifetime(_ response: OutboundResponse) -> Duration {
+    var fields = HTTPFields()
+    fields[.cacheControl] = response.headers["cache-control"]
+    return .seconds(max(300, min(CacheControl(fields).maxAge ?? 3600, 86_400)))
   }
 
   private static func check(_ url: String) throws {

@@ -8,7 +8,7 @@ enum CalloutAnswer {
   ///
   /// - Parameter limit: the most bytes of the body.
   static func decisions(
-    _ response: WriteCallout.Response, on writes: ArraySlice<ProposedWrite>, limit: Int
+    _ response: OutboundResponse, on writes: ArraySlice<ProposedWrite>, limit: Int
   ) throws(CalloutOutage) -> [WriteDecision] {
     guard response.status == 200 else { throw .status(response.status) }
     guard response.body.count <= limit else { throw .answer("it has more than \(limit) bytes") }

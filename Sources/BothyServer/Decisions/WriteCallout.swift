@@ -29,46 +29,12 @@ public final class WriteCallout: WriteRule {
     public init() {}
   }
 
-  /// A request to the back end. Redirects are not to be followed.
-  public struct Request: Sendable, Hashable {
-    /// The address.
-    public var url: String
-    /// The header fields by name, with the content type and the signature.
-    public var headers: [String: String]
-    /// The JSON document.
-    public var body: [UInt8]
-    /// The time after which the answer isn't awaited any longer.
-    public var time: Duration
-    /// The most bytes of an answer.
-    public var answerSize: Int
-  }
-
-  /// An answer of the back end.
-  public struct Response: Sendable, Hashable {
-    /// The HTTP status.
-    public var status: Int
-    /// The body, uncompressed.
-    public var body: [UInt8]
-
-    /// Makes an answer.
-    public init(status: Int, body: [UInt8]) {
-      self.status = status
-      self.body = body
-    }
-  }
-
-  /// The error of an answer over the limit of its request.
-  public struct AnswerTooLarge: Error, Sendable, Hashable {
-    /// Makes the error, for the function that sends requests.
-    public init() {}
-  }
-
   private let url: String
   private let keys: Mutex<[[UInt8]]>
   private let limits: Limits
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Int64
-  private let send: @Sendable (Request) async throws -> Response
+  private let send: @Sendable (OutboundRequest) async throws -> OutboundResponse
   private let permits: AsyncSemaphore
   /// The time until which the back end isn't asked, in milliseconds since 1970.
   private let silentUntil = Mutex<Int64?>(nil)
@@ -84,11 +50,11 @@ public final class WriteCallout: WriteRule {
   ///   - clock: the clock of the time limit.
   ///   - now: the server's clock, in milliseconds since 1970, for signatures.
   ///   - send: sends a request and returns the answer, whatever its status is. It ends soon after its task is
-  ///     cancelled, and throws `AnswerTooLarge` if it reads no further.
+  ///     cancelled, and throws `OutboundResponse.TooLarge` beyond `answerSize`.
   public init(
     url: String, secret: [UInt8], limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock(),
     now: @escaping @Sendable () -> Int64 = ServerConfiguration.systemClock,
-    send: @escaping @Sendable (Request) async throws -> Response
+    send: @escaping @Sendable (OutboundRequest) async throws -> OutboundResponse
   ) throws {
     guard ConfidentialAddress.accepts(url) else {
       throw BothyError(
@@ -151,21 +117,20 @@ public final class WriteCallout: WriteRule {
   }
 
   /// Returns the answer, or throws `CalloutOutage` when the time is over.
-  private func answer(to body: [UInt8]) async throws -> Response {
+  private func answer(to body: [UInt8]) async throws -> OutboundResponse {
     try await within(limits.time, by: clock, orThrow: CalloutOutage.late) { try await self.sendInTurn(body) }
   }
 
-  private func sendInTurn(_ body: [UInt8]) async throws -> Response {
+  private func sendInTurn(_ body: [UInt8]) async throws -> OutboundResponse {
     do {
       return try await permits.withPermit {
         var headers = RequestSignature.fields(
           id: UUIDv7.make(), time: now() / 1000, body: body, keys: keys.withLock { $0 })
         headers["Content-Type"] = "application/json"
         headers["Accept"] = "application/json"
-        return try await send(
-          Request(url: url, headers: headers, body: body, time: limits.time, answerSize: limits.answerSize))
+        return try await send(OutboundRequest(url: url, headers: headers, body: body, timeout: limits.time))
       }
-    } catch is AnswerTooLarge {
+    } catch is OutboundResponse.TooLarge {
       throw CalloutOutage.answer("it has more than \(limits.answerSize) bytes")
     } catch is AsyncSemaphore.Crowded {
       throw CalloutOutage.crowded

@@ -1,6 +1,8 @@
 public import HTTPTypes
 
-/// A request of the server to another one: a delivery of a webhook, a batch of spans, or one about a blob.
+/// A request of the server to another one. Redirects are not to be followed.
+///
+/// It delivers a webhook or spans, asks the team's back end, requests a key set, or is about a blob.
 public struct OutboundRequest: Sendable, Hashable {
   /// The method.
   public var method: HTTPRequest.Method

@@ -3,10 +3,6 @@ import BothyKinto
 import BothyStore
 import BothySync
 
-#if canImport(Darwin)
-  import Foundation
-#endif
-
 /// The connection to a database's server, if it has one. It selects the tool's remote and its network stack.
 struct RemoteConnection: Sendable {
   let remote: any RemoteStorage
@@ -20,7 +16,7 @@ struct RemoteConnection: Sendable {
       (remote, transport) = (NoRemote(), nil)
       return
     }
-    let transport = Self.makeTransport()
+    let transport = SystemTransport(compression: true)
     self.transport = transport
     remote = NamedRemote(address: address, remote: Self.remote(at: address, schema, transport))
   }
@@ -54,24 +50,6 @@ struct RemoteConnection: Sendable {
     guard let address, let transport else { return nil }
     if let url = address.kintoURL { return await KintoRemote.isReachable(url: url, transport: transport) }
     return await BothyRemote.Health.check(url: address.url, transport: transport)
-  }
-
-  /// Makes a transport for the platform.
-  ///
-  /// - Parameters:
-  ///   - compression: false if responses may not be compressed. It has no effect on Apple's platforms.
-  ///   - connections: the most connections to a server.
-  static func makeTransport(
-    compression: Bool = true, bodyLimit: Int = 64 << 20, connections: Int = 8
-  ) -> any HTTPTransport {
-    #if canImport(Darwin)
-      let configuration = URLSessionConfiguration.ephemeral
-      configuration.httpMaximumConnectionsPerHost = connections
-      return URLSessionTransport(configuration: configuration, bodyLimit: bodyLimit)
-    #else
-      return AsyncHTTPClientTransport(
-        compression: compression, bodyLimit: bodyLimit, connections: connections)
-    #endif
   }
 }
 

@@ -16,6 +16,8 @@ struct JWTKeyAddressTests {
     private let state = Mutex<(responses: [String: String], isDown: Bool, count: Int)>(([:], false, 0))
     /// True while requests get no response.
     let isSilent = Locked(false)
+    /// The status and `Cache-Control` of all responses.
+    let head = Locked((status: 200, cacheControl: String?("public, max-age=600")))
 
     var count: Int { state.withLock { $0.count } }
     var isDown: Bool {
@@ -26,15 +28,18 @@ struct JWTKeyAddressTests {
     func set(_ url: String, _ text: String) { state.withLock { $0.responses[url] = text } }
 
     func address(_ url: String) -> JWTKeyAddress {
-      JWTKeyAddress(url: url) { [self] url in
+      JWTKeyAddress(url: url) { [self] request in
         state.withLock { $0.count += 1 }
         while isSilent.value {
           try Task.checkCancellation()
           await Task.yield()
         }
         return try state.withLock { state in
-          guard !state.isDown, let text = state.responses[url] else { throw Down() }
-          return JWTKeyAddress.Response(body: Array(text.utf8), freshFor: .seconds(600))
+          guard !state.isDown, let text = state.responses[request.url] else { throw Down() }
+          let (status, cacheControl) = head.value
+          return OutboundResponse(
+            status: status, headers: cacheControl.map { ["cache-control": $0] } ?? [:], body: Array(text.utf8)
+          )
         }
       }
     }
@@ -115,6 +120,34 @@ struct JWTKeyAddressTests {
     #expect(provider.count == 2)
   }
 
+  @Test(
+    "Keys are fresh as Cache-Control says, within five minutes and a day",
+    arguments: [
+      ("max-age=7200", 7200), ("public, Max-Age=\"400\"", 400), ("max-age=1", 300),
+      ("max-age=9999999", 86_400),
+      ("no-store", 3600), (nil, 3600),
+    ] as [(String?, Int64)])
+  func lifetime(cacheControl: String?, seconds: Int64) async throws {
+    provider.head.value.cacheControl = cacheControl
+    provider.set(Self.keys, IssuerUnderTest().keySet)
+    let access = try await access(Self.keys)
+    provider.set(Self.keys, IssuerUnderTest().keySet)
+    clock.now = seconds * 1000 - 1
+    #expect(try await !access.reload())
+    clock.now += 1
+    #expect(try await access.reload())
+  }
+
+  @Test("A response with another status than 200 has no keys")
+  func status() async throws {
+    provider.set(Self.keys, IssuerUnderTest().keySet)
+    for status in [203, 304, 404, 500] {
+      provider.head.value.status = status
+      let error = await #expect(throws: BothyError.self) { try await access(Self.keys) }
+      #expect(error?.code == .serverError && error?.message.contains("status \(status)") == true)
+    }
+  }
+
   /// Promises: A-11
   @Test("While the provider is down its keys are used for a day, no longer")
   func outage() async throws {
@@ -125,10 +158,11 @@ struct JWTKeyAddressTests {
     provider.isDown = true
     try await run(access) { status async throws in
       clock.now = 86_399_999
-      await #expect(throws: Provider.Down.self) { try await access.reload() }
+      let error = await #expect(throws: BothyError.self) { try await access.reload() }
+      #expect(error?.code == .unreachable)
       #expect(try await status(issuer.es256(.init(exp: 1e9))) == 200)
       clock.now = 86_460_000
-      await #expect(throws: Provider.Down.self) { try await access.reload() }
+      await #expect(throws: BothyError.self) { try await access.reload() }
       #expect(try await status(issuer.es256(.init(exp: 1e9))) == 401)
       provider.isDown = false
       clock.now = 86_520_000

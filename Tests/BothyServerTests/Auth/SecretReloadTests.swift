@@ -14,7 +14,7 @@ struct SecretReloadTests {
   private static let secrets = ["first", "other"].map { $0 + String(repeating: "0", count: 24) }
 
   /// The signatures of a request by the keys of a secret's file.
-  private func signature(_ request: WriteCallout.Request, _ secret: String) throws -> String {
+  private func signature(_ request: OutboundRequest, _ secret: String) throws -> String {
     RequestSignature.field(
       id: request.headers["webhook-id"] ?? "", time: 1_795_000_000, body: request.body,
       keys: try RequestSignature.keys(Array(secret.utf8), of: "it"))

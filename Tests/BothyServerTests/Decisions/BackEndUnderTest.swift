@@ -7,14 +7,14 @@ import BothyTesting
 
 /// A team's back end whose answers a test scripts. It keeps the requests.
 final class BackEndUnderTest: Sendable {
-  typealias Answer = @Sendable (WriteCallout.Request) async throws -> WriteCallout.Response
+  typealias Answer = @Sendable (OutboundRequest) async throws -> OutboundResponse
 
-  private let received = Locked<[WriteCallout.Request]>([])
+  private let received = Locked<[OutboundRequest]>([])
   private let answer: Locked<Answer>
 
   init(_ answer: @escaping Answer = { try accepting($0) }) { self.answer = Locked(answer) }
 
-  var requests: [WriteCallout.Request] { received.value }
+  var requests: [OutboundRequest] { received.value }
 
   func set(_ answer: @escaping Answer) { self.answer.value = answer }
 
@@ -32,18 +32,18 @@ final class BackEndUnderTest: Sendable {
   }
 
   /// Returns the answer that accepts all writes of a request.
-  @Sendable static func accepting(_ request: WriteCallout.Request) throws -> WriteCallout.Response {
+  @Sendable static func accepting(_ request: OutboundRequest) throws -> OutboundResponse {
     let decisions = try ids(of: request).map { #"{"id":"\#($0)","decision":"accept"}"# }
     return text(#"{"decisions":[\#(decisions.joined(separator: ","))]}"#)
   }
 
-  static func ids(of request: WriteCallout.Request) throws -> [String] {
+  static func ids(of request: OutboundRequest) throws -> [String] {
     let operations = try JSONValue(parsing: request.body)["operations"]?.arrayValue ?? []
     return operations.compactMap { $0["id"]?.stringValue }
   }
 
-  static func text(_ body: String, status: Int = 200) -> WriteCallout.Response {
-    WriteCallout.Response(status: status, body: Array(body.utf8))
+  static func text(_ body: String, status: Int = 200) -> OutboundResponse {
+    OutboundResponse(status: status, body: Array(body.utf8))
   }
 }
 

@@ -38,7 +38,7 @@ struct WriteCalloutTests {
     let decisions = try await backEnd.callout().decisions(on: proposal([insert()]))
     #expect(decisions == [.accept])
     let request = try #require(backEnd.requests.first)
-    #expect(request.url == "https://team.example/decide" && request.time == .seconds(2))
+    #expect(request.url == "https://team.example/decide" && request.timeout == .seconds(2))
     let body =
       #"{"space":"hut","principal":"ann","groups":["staff"],"time":1000,"operations":[{"id":"op-1","kind":"insert","#
       + #""type":"Todo","record":"1","fields":{"note":null,"title":"Oil"},"after":{"container":"Todo","modified":1000,"#
@@ -200,7 +200,7 @@ struct WriteCalloutTests {
       let reasons = found.compactMap(\.outage)
       #expect(!reasons.contains { $0.contains(Self.marker) }, "a log has nothing of the answer")
     }
-    let large = BackEndUnderTest { _ in throw WriteCallout.AnswerTooLarge() }
+    let large = BackEndUnderTest { _ in throw OutboundResponse.TooLarge() }
     let found = try await large.callout(limits).decisions(on: proposal([insert()]))
     #expect(found.first?.outage?.contains("4096 bytes") == true)
   }

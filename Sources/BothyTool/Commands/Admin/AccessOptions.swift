@@ -81,7 +81,7 @@ struct AccessOptions: ParsableArguments {
     let access = try await Authentication(
       reading: AccessFiles(
         tokens: tokens, jwtKeys: isAddress ? nil : jwtKeys,
-        keyAddress: isAddress ? jwtKeys.map { JWTKeyAddress(url: $0, request: KeySetRequest().send) } : nil,
+        keyAddress: isAddress ? jwtKeys.map { JWTKeyAddress(url: $0, send: OutboundTransport().send) } : nil,
         jwtSecret: jwtSecret, rules: rules, read: { try StandardStreams.read($0) }), now: now)
     if access.plainTokens > 0, let tokens {
       StandardStreams.note(

@@ -40,9 +40,9 @@ struct DecisionOptions: ParsableArguments {
     _ rules: inout AccessRules, _ limits: WriteCallout.Limits, now: @escaping @Sendable () -> Int64
   ) throws -> WatchedFiles? {
     guard let decide, let decideSecret else { return nil }
-    let request = DecisionRequest(answerSize: limits.answerSize)
+    let transport = OutboundTransport(compression: false, bodyLimit: limits.answerSize)
     let callout = try WriteCallout(
-      url: decide, secret: StandardStreams.read(decideSecret), limits: limits, now: now, send: request.send)
+      url: decide, secret: StandardStreams.read(decideSecret), limits: limits, now: now, send: transport.send)
     rules.writeRule = callout
     rules.acceptsUndecided = decideOutage == .accept
     return WatchedFiles([decideSecret], subject: "the secret of --decide") {

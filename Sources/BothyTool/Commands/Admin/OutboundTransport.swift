@@ -1,28 +1,37 @@
 import BothyHTTP
 import BothyServer
 import BothyStore
+import BothySync
 import HTTPTypes
 
-/// The requests of webhooks, of traces and of blobs on S3. Redirects aren't followed, so they reach the configured
-/// address alone.
+/// Sends all requests of a server to others, by the HTTP client. Redirects aren't followed, so that they reach the
+/// configured address alone.
 struct OutboundTransport: Sendable {
   private let transport: any HTTPTransport
 
   /// - Parameters:
   ///   - compression: false if responses may not be compressed.
-  ///   - bodyLimit: the most bytes of a response. A longer one counts as a failure.
+  ///   - bodyLimit: the most bytes of a response.
   ///   - connections: the most connections to a server.
   init(compression: Bool = true, bodyLimit: Int = 1 << 20, connections: Int = 8) {
-    transport = RemoteConnection.makeTransport(
-      compression: compression, bodyLimit: bodyLimit, connections: connections)
+    transport = SystemTransport(compression: compression, bodyLimit: bodyLimit, connections: connections)
   }
 
-  /// Sends a request once. Throws `RemoteError` without a response.
+  /// Sends a request once. Throws `RemoteError` without a response, and `TooLarge` for one beyond the limit.
   func send(_ request: OutboundRequest) async throws -> OutboundResponse {
-    let response = try await transport.send(
-      TransportRequest(
-        request.method, request.url, headers: HTTPFields(request.headers), body: request.body,
-        timeout: request.timeout))
+    var fields = HTTPFields()
+    for (name, value) in request.headers {
+      if let name = HTTPField.Name(name) { fields[name] = value }
+    }
+    let response: TransportResponse
+    do {
+      response = try await transport.send(
+        TransportRequest(
+          request.method, request.url, headers: fields, body: request.body, timeout: request.timeout))
+    } catch {
+      guard error.code != "answerTooLarge" else { throw OutboundResponse.TooLarge() }
+      throw error
+    }
     let wait = response.headers[.retryAfter].flatMap {
       RetryAfter.milliseconds($0, date: response.headers[.date], now: nil)
     }

@@ -131,7 +131,7 @@ struct AdminPageCommand: AsyncParsableCommand {
 
 /// The requests to servers that the page looks at, with three seconds for each.
 private struct ServerLook: Sendable {
-  private let transport = RemoteConnection.makeTransport(bodyLimit: 4 << 20)
+  private let transport = SystemTransport(compression: true, bodyLimit: 4 << 20)
 
   /// Throws `BothyError` with a sentence if no response came.
   func send(_ url: String) async throws -> ServerWatch.Response {
