@@ -115,8 +115,8 @@ struct KintoQuery: Sendable {
 
 extension KintoQuery {
   /// Returns the ids if the condition limits the query to known ids, else `nil`.
-  static func ids(_ predicate: ConditionTree) -> [String]? {
-    switch predicate {
+  static func ids(_ condition: ConditionTree) -> [String]? {
+    switch condition {
     case .compare(field: "id", .equal, .text(let id)): return [id]
     case .oneOf(field: "id", let values): return values.compactMap(\.text)
     case .and(let parts): return parts.lazy.compactMap { ids($0) }.first
@@ -145,8 +145,8 @@ extension KintoQuery {
     return filter
   }
 
-  private static func conjuncts(_ predicate: ConditionTree) -> [ConditionTree] {
-    if case .and(let parts) = predicate { parts.flatMap(conjuncts) } else { [predicate] }
+  private static func conjuncts(_ condition: ConditionTree) -> [ConditionTree] {
+    if case .and(let parts) = condition { parts.flatMap(conjuncts) } else { [condition] }
   }
 
   private static func isFilterable(_ field: String) -> Bool {

@@ -93,7 +93,7 @@ struct KintoSpace: Sendable {
           headers: ["If-None-Match": "*"],
           body: ["data": ["bothy": ["epoch": .string(makeEpoch())]]])
       ).value
-      // If this is forbidden, the operations themselves are refused, each with its reason.
+      // If this is forbidden, the operations themselves are rejected, each with its reason.
       if answer.status == 412 || answer.status == 403 { continue }
       if let error = answer.error { throw error }
       hasMade = true

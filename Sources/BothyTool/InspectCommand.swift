@@ -11,11 +11,11 @@ import Logging
 struct InspectCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect",
-    abstract: "Shows a database in the browser: records, what waits and why, the inbox, caches, the map.",
+    abstract: "Shows a database in the browser: records, pending and rejected changes, caches, the map.",
     discussion: """
       Prints one address when the page is ready. It works once, in one browser, and
       only on this machine. The page follows what any process changes, and takes
-      decisions about what the server refused; nothing is synced unless you ask for
+      decisions about what the server rejected; nothing is synced unless you ask for
       it there. Ends at Ctrl-C.
 
       --open hands the address to the browser as an argument, where others who are

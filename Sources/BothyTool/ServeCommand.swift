@@ -19,12 +19,12 @@ struct ServeCommand: AsyncParsableCommand {
       Such a server answers under IP addresses, localhost and --host only; --allow-host
       adds names.
       JSON Web Tokens are signed by RSA, ECDSA, EdDSA or HS256, have an exp, and name
-      the principal, its groups and its spaces by claims. Files of tokens, keys, secrets,
+      the user, its groups and its spaces by claims. Files of tokens, keys, secrets,
       schemas and certificates are read again when they change, keys at an address when their
       time is over. A file that can't be used, and a schema that devices or records don't
       fit, is refused with a log line; what was read before stays in force. With --schema
       records are checked against it, its permissions hold, values of unique fields are
-      unique in their space, and what refers to a record that is not there is refused (--no-check-references takes it). With --older-schema
+      unique in their space, and what refers to a record that is not there is rejected (--no-check-references takes it). With --older-schema
       devices of older versions of the app go on: what they could not live with is
       refused at the start. --limits prints every limit with its value. SIGINT and
       SIGTERM let requests that are under way finish, within --shutdown-time. The API describes itself at

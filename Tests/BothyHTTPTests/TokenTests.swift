@@ -65,7 +65,7 @@ struct TokenTests {
       #expect(parts.transport.statuses == [401, 401])
       #expect(try parts.store.pendingCounts().insert == 20)
       #expect(report.rejected.isEmpty && report.overwritten.isEmpty)
-      #expect(try parts.store.inbox().isEmpty)
+      #expect(try parts.store.rejectedEntries().isEmpty)
     }
   }
 

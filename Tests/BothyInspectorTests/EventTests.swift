@@ -85,7 +85,7 @@ struct EventTests {
     let kinds = Set(json.all("moments", "kind").compactMap(\.stringValue))
     #expect(
       kinds.isSuperset(of: [
-        "began", "written", "acknowledged", "pulled", "refused", "decided", "synced", "server",
+        "began", "written", "acknowledged", "pulled", "rejected", "decided", "synced", "server",
       ]))
     #expect(json.all("moments", "text").contains("Synced: 1 sent, 0 received."))
     #expect(json.all("moments", "text").contains("Trip/nowhere: revert, now synced."))

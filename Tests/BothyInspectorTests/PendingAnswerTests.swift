@@ -49,11 +49,11 @@ struct PendingAnswerTests {
     #expect(second.all("entries", "id") == ["t5", "t6"] && second["next"] == .null)
   }
 
-  @Test("The inbox shows the server's message, and both sides of each field")
-  func inbox() async throws {
+  @Test("A rejected change has the server's message, and both sides of each field")
+  func rejected() async throws {
     let device = try InspectedDevice()
     try await device.refused()
-    let json = try await device.visitor().json("/api/inbox")
+    let json = try await device.visitor().json("/api/rejected")
     #expect(json.all("entries", "id") == ["nowhere", "oslo"])
     let entry = try #require(json.first("entries", where: "id", is: "oslo"))
     #expect(entry["reason"]?["fields"]?.arrayValue?.first?["field"] == "country")
@@ -80,12 +80,12 @@ struct PendingAnswerTests {
     #expect(try answer.json["state"]?.stringValue == device.store.state(of: oslo).name)
   }
 
-  @Test("A long inbox shows its first entries and its count")
-  func longInbox() async throws {
+  @Test("Of many rejected changes the first are shown, with their number")
+  func manyRejected() async throws {
     let device = try InspectedDevice()
     for number in 0..<7 { try await device.put("t\(number)", ["title": "T"]) }
     await device.store.sync()
-    let json = try await device.visitor().json("/api/inbox?limit=3")
+    let json = try await device.visitor().json("/api/rejected?limit=3")
     #expect(json.all("entries", "id") == ["t0", "t1", "t2"] && json["total"] == 7)
   }
 
@@ -94,7 +94,7 @@ struct PendingAnswerTests {
     let device = try InspectedDevice()
     try await device.refused()
     let visitor = try await device.visitor()
-    let shown = try await visitor.json("/api/inbox").first("entries", where: "id", is: "oslo")
+    let shown = try await visitor.json("/api/rejected").first("entries", where: "id", is: "oslo")
     let revision = try #require(shown?["revision"]?.intValue)
     try await device.put("oslo", ["title": "Oslo, edited"])
     let late = await visitor.post(

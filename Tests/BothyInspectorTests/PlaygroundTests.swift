@@ -68,7 +68,7 @@ struct PlaygroundTests {
     await devices[1].store.sync()
     json = try await visitor.json("/api/play")
     let ben = json.first("devices", where: "name", is: "Ben")
-    #expect(ben?["inbox"] == 1)
+    #expect(ben?["rejected"] == 1)
     #expect(await visitor.post("/api/play/delete", #"{"device":"Ada","id":"\#(id)"}"#).status == .ok)
     ada = try #require(try await visitor.json("/api/play").first("devices", where: "name", is: "Ada"))
     #expect(ada["trips"] == [])

@@ -13,7 +13,8 @@ struct RecordAnswerTests {
     let json = try await device.visitor().json("/api/overview")
     #expect(json["file"]?.stringValue == device.path)
     #expect(json.all("types", "name") == ["Trip", "Stop"] && json.all("types", "count") == [3, 0])
-    #expect(json["pending"] == ["insert": 1, "update": 1, "delete": 0, "total": 2, "drafts": 0, "inbox": 2])
+    #expect(
+      json["pending"] == ["insert": 1, "update": 1, "delete": 0, "total": 2, "drafts": 0, "rejected": 2])
     #expect(json["server"]?["url"] == "http://hut.test" && json["server"]?["space"] == "hut")
     #expect(json["lease"] == .null && json["paused"] == false)
     #expect((json["lastEndedWell"]?.intValue ?? 0) > 0 && json["failing"] == .null)

@@ -51,7 +51,7 @@ package struct RandomQueries {
   }
 
   package mutating func query() -> AnyQuery {
-    var query = AnyQuery("Item", where: predicate(depth: 3))
+    var query = AnyQuery("Item", where: condition(depth: 3))
     let sortable = type.fields.filter { Self.ordered.contains($0.kind.name) }.map(\.name)
     let pseudo = ["id", "container", "version", "created", "_modified", "owner"]
     for name in (sortable + pseudo).shuffled(using: &random)
@@ -69,13 +69,13 @@ package struct RandomQueries {
 
   private static let ordered: Set<String> = ["bool", "int", "double", "string", "date", "uuid", "reference"]
 
-  package mutating func predicate(depth: Int) -> ConditionTree {
+  package mutating func condition(depth: Int) -> ConditionTree {
     if depth > 0 && random.chance(0.6) {
-      let parts = (0..<Int.random(in: 0...3, using: &random)).map { _ in predicate(depth: depth - 1) }
+      let parts = (0..<Int.random(in: 0...3, using: &random)).map { _ in condition(depth: depth - 1) }
       switch Int.random(in: 0..<3, using: &random) {
       case 0: return .and(parts)
       case 1: return .or(parts)
-      default: return .not(predicate(depth: depth - 1))
+      default: return .not(condition(depth: depth - 1))
       }
     }
     if random.chance(0.1) {

@@ -1,4 +1,4 @@
-"""What the inspector is shown in its test: a server that refuses some things, a device, copies, places, settings, packs."""
+"""What the inspector is shown in its test: a server that rejects some changes, a device, copies, places, settings, packs."""
 
 import http.server
 import json
@@ -96,7 +96,7 @@ class Estate:
         self.tool("db", "put", database, type, json.dumps({"id": id, **fields}), *more)
 
     def trips(self):
-        """A device with synced trips, work that waits for several reasons, and an inbox."""
+        """A device with synced trips, changes that are pending for several reasons, and rejected ones."""
         here = self.write("schema.json", {"version": 1, "types": [{"name": "Trip", "fields": FIELDS}, STOP, LOCAL]})
         there = self.write("server.json", {"version": 1, "types": [{"name": "Trip", "fields": required(FIELDS, "country")}, STOP]})
         self.server, self.url = self.serve("serve", "--port", 0, "--database", self.path("server.sqlite"), "--schema", there,
@@ -109,13 +109,13 @@ class Estate:
         self.put("Draft", "draft-0", text="Only here")
         self.tool("sync", "trips.bothy")
         # The server wants a country: two that are new, two that are changed.
-        self.put("Trip", "refused-retry", title="Without a country", nights=2)
-        self.put("Trip", "refused-evict", title="Nowhere at all", nights=1)
+        self.put("Trip", "rejected-retry", title="Without a country", nights=2)
+        self.put("Trip", "rejected-evict", title="Nowhere at all", nights=1)
         for index in (3, 5):
             self.put("Trip", f"trip-{index}", country=None, title=f"{HUTS[index][0]}, renamed")
         self.tool("sync", "trips.bothy")
-        # Each refused once; and what waits for other reasons.
-        self.put("Stop", "stop-1", name="The ford", trip="refused-retry")
+        # Each rejected once; and what is pending for other reasons.
+        self.put("Stop", "stop-1", name="The ford", trip="rejected-retry")
         self.put("Trip", "trip-1", nights=9)
         self.tool("db", "put", "trips.bothy", "Trip", json.dumps({"id": "draft-trip", "title": "Some day", "country": "Iceland"}), "--draft")
         self.tool("db", "delete", "trips.bothy", "Trip", "trip-7")
@@ -163,7 +163,7 @@ class Estate:
         self.tool("places", "load", "oslo.places", self.path("maps"))
 
     def many(self, count):
-        """Another device with so many records, all of them waiting: its server was never there."""
+        """Another device with so many records, all of them pending: its server was never there."""
         here = self.path("schema.json")
         self.tool("db", "create", "many.bothy", "--schema", here)
         lines = "".join(json.dumps({"id": f"{number:06}", "title": f"Trip {number}", "country": HUTS[number % 8][1],

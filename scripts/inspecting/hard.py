@@ -1,4 +1,4 @@
-"""What is hard to show: huge numbers, other directions, long texts, sixty types, no server, and many refused changes."""
+"""What is hard to show: huge numbers, other directions, long texts, sixty types, no server, and many rejected changes."""
 
 import urllib.parse
 
@@ -48,7 +48,7 @@ def values(browser, estate, ask, pictures):
     for page, words in (("records/Thing/long", "9007199254740993"), ("records/Thing/least", "-9223372036854775808"),
                         ("records/Thing/" + urllib.parse.quote(TURNED), "safe⟨U+202E⟩txt.exe"), ("records/Thing/lines", "one\ntwo\n  three")):
         ask.go(browser, page)
-        ask.expect(browser.text().count(words) >= 2, f"the page '{page}' shows {words!r} as a field and as what waits")
+        ask.expect(browser.text().count(words) >= 2, f"the page '{page}' shows {words!r} as a field and as a pending change")
     ask.expect(browser.run("return document.querySelector('td.here time')?.innerText") == "2026-01-12 10:11:12.123Z", "a date is compared as a date")
     ask.go(browser, "records/Thing")
     ask.expect("bidi-⟨U+202E⟩evil" in browser.text(), "a character that turns an id is told of")
@@ -84,7 +84,7 @@ def wide(browser, ask, pictures):
     browser.run("document.querySelector('.types summary').focus()")
     browser.keys("Enter")
     browser.until("the types", "document.querySelector('.types[open] a[href$=\"TypeNumber58OfAnApp\"]')?.checkVisibility()")
-    for page in ("packs", "settings", "inbox"):
+    for page in ("packs", "settings", "rejected"):
         ask.go(browser, page)
         ask.expect(browser.run("""const link = document.querySelector('#nav [aria-current]').getBoundingClientRect();
           return link.left >= 0 && link.right <= innerWidth"""), f"the section '{page}' is in view among the sections")
@@ -110,17 +110,17 @@ def empties(browser, estate, ask):
     began(browser, address)
     ask.expect("server has everything" not in browser.text(), "without a server it has nothing")
     ask.expect("--server URL" in browser.text(".needs"), "and the page says how to give one")
-    for page in ("pending", "inbox", "journal", "map"):
+    for page in ("pending", "rejected", "journal", "map"):
         ask.go(browser, page)
         ask.expect("server has everything" not in browser.text(), f"nor on the page '{page}'")
-    ask.go(browser, "inbox")
+    ask.go(browser, "rejected")
     ask.expect("retry, keep local, revert, remove local" in browser.text(".empty"), "decisions have the names of their buttons")
     ended(browser, process)
 
 
 def fill_in(browser, ask, pictures):
     """What the server misses is filled in with the keyboard; a record is added; what can't be read is told of."""
-    ask.go(browser, "inbox")
+    ask.go(browser, "rejected")
     link = "document.activeElement.innerText === 'Fill in country' && document.activeElement.closest('article').innerText.includes('crowd-4')"
     ask.keyboard_to(browser, "filling in the country", link)
     browser.keys("Enter")
@@ -151,7 +151,7 @@ def fill_in(browser, ask, pictures):
 
 
 def many(browser, estate, ask, pictures):
-    """Several refused changes are decided about at once, with the keyboard; what is undone is found in the journal."""
+    """Several rejected changes are decided about at once, with the keyboard; what is undone is found in the journal."""
     estate.tool("db", "create", "crowd.bothy", "--schema", estate.path("schema.json"), "--server", estate.url, "--space", "crowd")
     for number in range(5):
         estate.put("Trip", f"crowd-{number}", "crowd.bothy", title=f"Trip {number}")
@@ -159,19 +159,19 @@ def many(browser, estate, ask, pictures):
     process, address = estate.serve("inspect", "crowd.bothy")
     began(browser, address)
     fill_in(browser, ask, pictures)
-    ask.go(browser, "inbox")
+    ask.go(browser, "rejected")
     cards = "document.querySelectorAll('main article').length"
     ask.expect(browser.run("return document.getElementById('many-revert').getAttribute('aria-disabled')") == "true", "nothing is decided about nothing")
     for number in (1, 2):
         ask.keyboard_to(browser, "the box of a card", f"document.activeElement.closest('label')?.innerText === 'Choose Trip crowd-{number}'")
         browser.keys(" ")
     browser.until("two are chosen", "document.getElementById('ticked').innerText === '2 chosen'")
-    ask.lawful(browser, "inbox", keyboard=False)
+    ask.lawful(browser, "rejected", keyboard=False)
     browser.run("document.querySelector('main h1').focus()")
     ask.keyboard_to(browser, "reverting many", "document.activeElement.id === 'many-revert'")
     browser.keys("Enter")
     browser.until("the question", "document.querySelector('dialog[open]')")
-    browser.picture(pictures / "inbox-many.png")
+    browser.picture(pictures / "rejected-many.png")
     ask.expect("Revert: 2 changes?" in browser.text("dialog") and browser.text(":focus") == "Cancel", "it asks first")
     ask.expect("can't be brought back" not in browser.text("dialog") and "journal" in browser.text("dialog"), "and says what becomes of them")
     browser.keys("Escape")
@@ -186,7 +186,7 @@ def many(browser, estate, ask, pictures):
     browser.click("#notice a")
     browser.until("the journal, by the notice", "document.getElementById('main').dataset.ready === '#/journal'")
     ask.expect("crowd-1" in browser.text() and "crowd-2" in browser.text() and "Restore" in browser.text(), "both can be restored")
-    ask.go(browser, "inbox")
+    ask.go(browser, "rejected")
     browser.click("#all")
     browser.click("#many-retry")
     browser.until("retrying needs no question", "document.getElementById('notice').innerText.startsWith('Retry: 2 changes.')")

@@ -126,17 +126,17 @@ extension ResourceCache {
       {
         return .failed(BothyError(failure, demand.key))
       }
-      let judgement = ResponseEvaluator(
+      let evaluation = ResponseEvaluator(
         of: answer, stored: current?.entry.metadata, rule: demand.rule, expectation: demand.source.content,
         objection: objection, isPinned: isPinned, expiresAt: demand.options.expiresAt,
         isStoredUsable: isUsable, decodes: demand.source.container == nil)
-      if case .requestAgain = judgement {
+      if case .requestAgain = evaluation {
         if conditions.isEmpty { return .failed(Self.phantom(demand.key)) }
         (demand.isConditional, demand.options.held) = (false, nil)
         continue
       }
       demand.replaced = generations.isCurrent(ticket, demand.key) ? known : nil
-      return await apply(judgement, of: answer, stored: known, demand, ticket)
+      return await apply(evaluation, of: answer, stored: known, demand, ticket)
     }
   }
 
@@ -224,11 +224,11 @@ extension ResourceCache {
   }
 
   private func apply(
-    _ judgement: ResponseEvaluator, of answer: ReceivedResponse, stored: StoredEntry?, _ demand: Demand,
+    _ evaluation: ResponseEvaluator, of answer: ReceivedResponse, stored: StoredEntry?, _ demand: Demand,
     _ ticket: InvalidationTracker.Ticket
   ) async -> FetchOutcome {
     let key = demand.key
-    switch judgement {
+    switch evaluation {
     case .store(let metadata):
       var metadata = metadata
       let isNegative = AnswerKind.isNegative(metadata.status)

@@ -7,7 +7,7 @@ import { brand, keepingFocus, liveness, lost, navigation, Shell, status } from "
 import overview from "./overview.js";
 import records from "./records.js";
 import pending from "./pending.js";
-import inbox from "./inbox.js";
+import rejected from "./rejected.js";
 import journal from "./journal.js";
 import timeline from "./timeline.js";
 import containers from "./containers.js";
@@ -16,9 +16,9 @@ import map from "./map.js";
 import settings from "./settings.js";
 import packs from "./packs.js";
 
-const views = { overview, records, pending, inbox, journal, timeline, containers, cache, map, settings, packs };
+const views = { overview, records, pending, rejected, journal, timeline, containers, cache, map, settings, packs };
 const sections = [
-  ["overview", "Overview"], ["records", "Records"], ["pending", "Waiting"], ["inbox", "Inbox"],
+  ["overview", "Overview"], ["records", "Records"], ["pending", "Pending"], ["rejected", "Rejected"],
   ["journal", "Journal"], ["timeline", "Timeline"], ["containers", "Containers"], ["cache", "Caches"], ["map", "Map"],
   ["settings", "Settings"], ["packs", "Packs"],
 ];
@@ -34,8 +34,8 @@ async function sync() {
   shell.drawFrame();
   try {
     const report = await post("/api/sync");
-    const refused = report.failures.length ? ` ${plural(report.failures.length, "change")} refused: see the inbox.` : "";
-    note(report.why ? `Not finished: ${report.why}` : `Synced: ${number(report.pushed)} sent, ${number(report.pulled)} received.${refused}`);
+    const rejections = report.failures.length ? ` ${plural(report.failures.length, "change")} rejected.` : "";
+    note(report.why ? `Not finished: ${report.why}` : `Synced: ${number(report.pushed)} sent, ${number(report.pulled)} received.${rejections}`);
   } catch (failure) { note(failure.message); }
   isSyncing = false;
   shell.drawFrame();
@@ -56,9 +56,9 @@ function drawFrame(shell) {
   ]);
   const counts = summary ? {
     records: summary.types.reduce((sum, type) => sum + type.count, 0), pending: summary.pending.total,
-    inbox: summary.pending.inbox, containers: summary.containers,
+    rejected: summary.pending.rejected, containers: summary.containers,
   } : {};
-  patch(document.getElementById("nav"), navigation(sections, "overview", shell.current?.route.name, counts, ["inbox"]));
+  patch(document.getElementById("nav"), navigation(sections, "overview", shell.current?.route.name, counts, ["rejected"]));
   keepingFocus(() => patch(document.getElementById("banners"), [
     lost(shell, "The inspector", "bothy inspect"),
     summary?.server?.reachable === false && h("div", { key: "server", class: "banner wait", role: "status" },

@@ -1,4 +1,4 @@
-// Containers: how far each was pulled, what waits in it, who syncs.
+// Containers: how far each was pulled, what is pending in it, who syncs.
 
 import { h } from "./dom.js";
 import { badge, clock, empty, number, table, when } from "./format.js";
@@ -11,7 +11,7 @@ export default {
     return [
       h("p", { class: "lead" }, "A container is pulled as one. Its cursor is the position of the last complete pull in the server's history, and the next pull continues there."),
       data.containers.length
-        ? table("Containers", ["Container", "State", "Last pull", { text: "Waiting", class: "num" }, "Cursor"], data.containers.map((container) =>
+        ? table("Containers", ["Container", "State", "Last pull", { text: "Pending", class: "num" }, "Cursor"], data.containers.map((container) =>
           h("tr", { key: `${container.container} ${container.children}` },
             h("th", { scope: "row" }, container.container || "Everything", container.children && container.container ? h("span", { class: "dim" }, " and below") : null),
             h("td", null, container.syncing ? badge("syncing", "info") : container.filling ? badge("filling", "wait")

@@ -91,7 +91,7 @@ export const recordLink = (type, id, text) =>
     words(text ?? shortID(id)));
 
 const tones = {
-  clean: "calm", pending: "wait", draft: "plain", refused: "bad", rejected: "bad", quarantined: "bad", blocked: "wait",
+  clean: "calm", pending: "wait", draft: "plain", rejected: "bad", quarantined: "bad", blocked: "wait",
   insert: "good", update: "info", delete: "bad", fresh: "good", usable: "wait", stale: "bad", unknown: "plain",
 };
 export const badge = (text, tone) => h("span", { class: `badge ${tone ?? tones[text] ?? "plain"}` }, text);

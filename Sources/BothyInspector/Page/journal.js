@@ -3,7 +3,7 @@
 import { acts, h } from "./dom.js";
 import { badge, clock, empty, kindOf, number, pager, plural, recordLink, shortID, table, value, when } from "./format.js";
 
-const tones = { accepted: "good", merged: "info", overwritten: "bad", rejected: "bad", refused: "bad", withdrawn: "plain", unknown: "info" };
+const tones = { accepted: "good", merged: "info", overwritten: "bad", rejected: "bad", withdrawn: "plain", unknown: "info" };
 
 const policies = {
   fieldByField: "Another device had changed it too. Fields are merged one by one, and one that both had changed follows its own rule.",
@@ -88,7 +88,7 @@ export default {
       h("p", { key: "filter" }, h("label", { class: "check" },
         h("input", { type: "checkbox", id: "only-lost", checked: !memory.all, onchange: toggle }), "Only what lost something")),
       entries.length ? entries.map((entry) => card(context, entry))
-        : empty("Nothing was lost.", "Content of this device that gave way to another's, or that the server refused, is listed here, and can be restored."),
+        : empty("Nothing was lost.", "Content of this device that gave way to another's, or that the server rejected, is listed here, and can be restored."),
       entries.length && (data.next || (memory.marks ?? []).length)
         ? pager(context, `${number(entries.length)} decisions`, data.next) : null,
     ];

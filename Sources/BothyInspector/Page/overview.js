@@ -10,16 +10,16 @@ function tile(name, text, note, href, tone) {
 
 function needs(data) {
   const list = [];
-  if (data.pending.inbox) list.push([`${plural(data.pending.inbox, "change")} refused by the server.`, "Decide what becomes of them", "#/inbox"]);
+  if (data.pending.rejected) list.push([`${plural(data.pending.rejected, "change")} rejected by the server.`, "Decide what becomes of them", "#/rejected"]);
   if (data.failing) list.push([failed(data.failing, data.now), "See the timeline", "#/timeline"]);
-  if (data.paused) list.push(["Syncing is paused, so nothing is sent.", "See what waits", "#/pending"]);
+  if (data.paused) list.push(["Syncing is paused, so nothing is sent.", "See what is pending", "#/pending"]);
   if (!data.server) {
     const words = ["This database has no server, so nothing is sent. Give it one: ", h("code", null, "bothy inspect FILE --server URL --space NAME"), "."];
-    list.push([words, data.pending.total ? "See what waits" : null, "#/pending"]);
+    list.push([words, data.pending.total ? "See what is pending" : null, "#/pending"]);
   }
-  if (data.server?.reachable === false) list.push(["The server does not answer. What waits is kept.", "See what waits", "#/pending"]);
-  if (data.blobs.waiting) list.push([`${plural(data.blobs.waiting, "file")} to upload, ${bytes(data.blobs.bytes - data.blobs.sent)} left.`, "See what waits", "#/pending"]);
-  if (data.pending.drafts) list.push([`${plural(data.pending.drafts, "draft")} held back by the app.`, "See what waits", "#/pending"]);
+  if (data.server?.reachable === false) list.push(["The server does not answer. What is pending is kept.", "See what is pending", "#/pending"]);
+  if (data.blobs.waiting) list.push([`${plural(data.blobs.waiting, "file")} to upload, ${bytes(data.blobs.bytes - data.blobs.sent)} left.`, "See what is pending", "#/pending"]);
+  if (data.pending.drafts) list.push([`${plural(data.pending.drafts, "draft")} that the app has not released.`, "See what is pending", "#/pending"]);
   return list;
 }
 
@@ -39,19 +39,19 @@ export default {
     return [
       h("div", { class: "tiles" },
         tile("Records", number(count), plural(data.types.length, "type"), "#/records"),
-        tile("Waiting", number(data.pending.total),
+        tile("Pending", number(data.pending.total),
           data.pending.total ? `${number(data.pending.insert)} new, ${number(data.pending.update)} changed, ${number(data.pending.delete)} deleted`
             : data.server && data.lastEndedWell ? "the server has everything" : "nothing was changed here",
           "#/pending", data.pending.total ? "wait" : ""),
-        tile("Inbox", number(data.pending.inbox), data.pending.inbox ? "need a decision" : "nothing was refused", "#/inbox",
-          data.pending.inbox ? "bad" : ""),
+        tile("Rejected", number(data.pending.rejected), data.pending.rejected ? "need a decision" : "nothing was rejected", "#/rejected",
+          data.pending.rejected ? "bad" : ""),
         tile("Last sync", data.lastEndedWell ? when(data.lastEndedWell) : "never", lastSync(data), "#/timeline", data.failing ? "wait" : "")),
       h("section", { "aria-labelledby": "needs" },
         h("h2", { id: "needs" }, "What needs you"),
         attention.length
           ? h("ul", { class: "needs" }, attention.map(([text, action, href]) =>
             h("li", null, h("span", null, text), action ? [" ", h("a", { href }, action)] : null)))
-          : empty("Nothing.", "Refused changes, a server that does not answer and paused syncing are reported here.")),
+          : empty("Nothing.", "Rejected changes, a server that does not answer and paused syncing are reported here.")),
       h("div", { class: "columns" },
         h("section", { "aria-labelledby": "types" },
           h("h2", { id: "types" }, "Types"),
@@ -69,7 +69,7 @@ export default {
             h("dt", null, "Device"), h("dd", null, h("code", null, data.device)),
             h("dt", null, "Schema"), h("dd", null, `version ${data.schemaVersion}`),
             h("dt", null, "Server"), h("dd", null, data.server ? [h("code", null, data.server.url), `, space ${data.server.space}`] : "none"),
-            h("dt", null, "Syncing now"), h("dd", null, data.lease ? `process ${data.lease.process}` : "nobody")))),
+            h("dt", null, "Syncing now"), h("dd", null, data.lease ? `process ${data.lease.process}` : "no process")))),
     ];
   },
 };

@@ -1,4 +1,4 @@
-// The changes that wait to be sent, with the reasons.
+// The pending changes, with the reasons why they wait.
 
 import { h } from "./dom.js";
 import { badge, bytes, clock, empty, failed, number, pager, plural, recordLink, shortID, span, table, when } from "./format.js";
@@ -10,10 +10,10 @@ export function why(entry, summary) {
   const waits = entry.waitsFor;
   const other = waits.record && recordLink(waits.record.type, waits.record.id, `${waits.record.type} ${shortID(waits.record.id)}`);
   switch (waits.what) {
-    case "draft": return "A draft: the app holds it back until it releases it.";
-    case "decision": return ["Refused ", plural(entry.attempts, "time"), ". ", h("a", { href: "#/inbox" }, "Decide in the inbox"), "."];
-    case "retry": return `Refused; tried again at ${clock(waits.until)}, or with the next sync that is asked for.`;
-    case "together": return ["Written together with ", other, ", which the server refused: both go or none."];
+    case "draft": return "A draft: it is sent when the app releases it.";
+    case "decision": return ["Rejected ", plural(entry.attempts, "time"), ". ", h("a", { href: "#/rejected" }, "Decide about it"), "."];
+    case "retry": return `Rejected; tried again at ${clock(waits.until)}, or with the next sync that is asked for.`;
+    case "together": return ["Written together with ", other, ", which the server rejected: both are sent or none."];
     case "answer": return "Sent, but the answer was lost. It is sent again under the same id, so it counts once.";
     case "reference": return ["Refers to ", other, ", which the server does not have and which waits itself."];
     case "blobs": return `${plural(waits.blobs, "file")} that it names must be uploaded first.`;
@@ -21,7 +21,7 @@ export function why(entry, summary) {
       if (!summary?.server) return "This database has no server. Give it one, then sync.";
       if (summary.paused) return "Syncing is paused. Resume it, or sync from here.";
       if (summary.server.reachable === false) return "The server does not answer. It is sent when the server answers again.";
-      if (entry.reason) return ["Refused before; tried again with the next sync. ", h("a", { href: "#/inbox" }, "Decide in the inbox"), "."];
+      if (entry.reason) return ["Rejected before; tried again with the next sync. ", h("a", { href: "#/rejected" }, "Decide about it"), "."];
       return "It is sent with the next sync.";
   }
 }
@@ -46,7 +46,7 @@ function row(entry, context) {
 
 export default {
   events: ["store", "server", "timeline"],
-  title: () => "Waiting to be sent",
+  title: () => "Pending changes",
   load: ({ get, signal, memory }) => {
     memory.marks ??= [];
     const after = memory.marks.at(-1);
@@ -66,7 +66,7 @@ export default {
       blobs?.waiting ? h("p", null, `${plural(blobs.waiting, "file")} to upload: ${bytes(blobs.sent)} of ${bytes(blobs.bytes)} are there.`) : null,
       data.entries.length
         ? table("Pending changes", ["What", "Record", "Why it waits", "Fields", "Since"], data.entries.map((entry) => row(entry, context)))
-        : empty("Nothing waits.", "Each record with changes that the server does not have is listed here, with the reason why it waits."),
+        : empty("Nothing is pending.", "Each record with changes that the server does not have is listed here, with the reason why it waits."),
       data.total > SIZE || memory.marks.length ? pager(context,
         data.entries.length ? `${number(first + 1)}–${number(first + data.entries.length)} of ${number(data.total)}` : "", data.next) : null,
     ];

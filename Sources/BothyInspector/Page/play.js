@@ -108,8 +108,8 @@ function device(found) {
         "aria-label": `Network of ${found.name}'s device`, onclick: () => change("/api/play/network", { device: found.name, online: !found.online },
           `${found.name}'s device is ${found.online ? "offline" : "online"}.`) },
         h("i", { "aria-hidden": "true" }), found.online ? "Online" : "Offline")),
-    h("p", { class: "state" }, found.pending ? badge(`${found.pending} waiting`, "wait") : badge("all sent", "good"),
-      found.inbox ? [" ", badge(`${found.inbox} refused`, "bad")] : null,
+    h("p", { class: "state" }, found.pending ? badge(`${found.pending} pending`, "wait") : badge("all sent", "good"),
+      found.rejected ? [" ", badge(`${found.rejected} rejected`, "bad")] : null,
       found.syncing ? [" ", badge("syncing", "info")] : null,
       found.inspector ? h("a", { href: found.inspector, target: "_blank", rel: "noopener" }, "Inspect") : null),
     found.trips.length ? h("ul", { class: "trips" }, found.trips.map((each) => trip(found, each)))
@@ -134,7 +134,7 @@ function exchanged(sync) {
   const parts = [];
   if (sync.pushed) parts.push(`sent ${number(sync.pushed)}`);
   if (sync.pulled) parts.push(`received ${number(sync.pulled)}`);
-  if (sync.refused) parts.push(`had ${number(sync.refused)} refused`);
+  if (sync.rejected) parts.push(`had ${number(sync.rejected)} rejected`);
   return parts.join(parts.length > 2 ? ", " : " and ");
 }
 
@@ -149,8 +149,9 @@ function happenings(found) {
   const syncs = (found.syncs ?? []).filter((sync) => exchanged(sync) || sync.problem).map((sync) => ({ key: `sync ${found.name} ${sync.id}`, time: sync.ended, kind: badge("exchange", sync.problem ? "wait" : "info"),
     text: [exchanged(sync) ? `${found.name}'s device ${exchanged(sync)}. ` : "", sync.problem ? `${found.name}'s device: ${sync.problem.message}` : ""] }));
   const told = found.decisions ?? [];
-  // Of a record that is refused again and again the last time is enough.
-  const isLast = (entry, place) => entry.verdict !== "refused" || told.findIndex((each) => each.id === entry.id && each.verdict === "refused") === place;
+  // Of a record that is rejected again and again the last time is enough.
+  const isOpen = (entry) => entry.verdict === "rejected" && !entry.final;
+  const isLast = (entry, place) => !isOpen(entry) || told.findIndex((each) => each.id === entry.id && isOpen(each)) === place;
   const merges = told.filter((entry, place) => isLast(entry, place) && entry.verdict !== "accepted").map((entry) => ({
     key: `decision ${found.name} ${entry.number}`, time: entry.decided, kind: badge(entry.verdict, entry.verdict === "merged" ? "good" : "bad"),
     text: [h("strong", null, titled(entry.id), ", as written by ", found.name, ": "), entry.reason ? `${entry.reason.message} ` : "",
@@ -172,7 +173,7 @@ const hints = [
   "Switch both networks off, change the title of one trip on both devices, and switch them on: the later edit stays.",
   "Offline, write notes on the same trip on both: both are kept. Add nights on both: they add up.",
   "Delete a trip on one device and edit it on the other meanwhile.",
-  "Add a trip without a country: the server refuses it, and it waits in the inbox of that device's inspector.",
+  "Add a trip without a country: the server rejects it, and that device's inspector has it among the rejected changes.",
 ];
 
 function draw() {

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { beginEdit, edit, editor } from "./edit.js";
 import { facets, facetsOf } from "./facets.js";
 import { badge, empty, isNumeric, number, pager, plural, recordLink, shortID, sign, table, value, when, words } from "./format.js";
-import { comparison, reason } from "./inbox.js";
+import { comparison, reason } from "./rejected.js";
 import { card } from "./journal.js";
 import { why } from "./pending.js";
 
@@ -184,15 +184,15 @@ function detail(context, data) {
           h("th", { scope: "row" }, field), h("td", { class: "dim" }, known.get(field)?.kind ?? ""),
           h("td", null, cell(record.fields[field], known.get(field) ?? {})))), { class: "values" })),
     pending && h("section", { "aria-labelledby": "pending" },
-      h("h2", { id: "pending" }, "What waits"),
+      h("h2", { id: "pending" }, "Pending change"),
       h("p", null, badge(pending.kind), " ", why(pending, context.summary)),
       reason(pending), comparison(pending, context.summary),
-      pending.reason && ["retry", "together"].includes(pending.waitsFor.what) && h("p", null, h("a", { href: "#/inbox" }, "Decide in the inbox"))),
+      pending.reason && ["retry", "together"].includes(pending.waitsFor.what) && h("p", null, h("a", { href: "#/rejected" }, "Decide about it"))),
     referrers(data.referrers, name, id),
     h("section", { "aria-labelledby": "story" },
       h("h2", { id: "story" }, "What happened"),
       data.story.length ? data.story.map((entry) => card(context, entry, "h3"))
-        : empty("Nothing was decided.", "What became of changes that this device made to the record is told here: what the server took, refused, or replaced by another device's."),
+        : empty("Nothing was decided.", "What became of changes that this device made to the record is told here: what the server accepted, rejected, or replaced by another device's."),
       data.hasMore ? h("p", null, h("a", { href: "#/journal" }, "Older decisions are in the journal")) : null),
   ];
 }
@@ -202,7 +202,7 @@ export default {
   title: ({ route }, data) => route.parts.length > 1 ? `${route.parts[0]} ${shortID(route.parts[1])}` : "Records",
   found: (context, data) => data?.records && (range(context, data) || "No records."),
   form: (context) => context.route.parts.length > 1 ? null : form(context),
-  /** An address may name the field to begin with: the inbox links to what the server misses. */
+  /** An address may name the field to begin with: the page of rejected changes links to what the server misses. */
   arrived(context, data) {
     const field = context.route.query.get("edit");
     if (field && data?.record && !context.memory.editing) edit(context, { id: data.record.id, fields: data.record.fields }, field);

@@ -4,7 +4,7 @@ import { acts, h } from "./dom.js";
 import { badge, clock, empty, number, plural, recordLink, spaced, span, table, when } from "./format.js";
 
 const names = {
-  began: ["opened", "plain"], written: ["written", "wait"], acknowledged: ["settled", "good"], refused: ["refused", "bad"],
+  began: ["opened", "plain"], written: ["written", "wait"], acknowledged: ["settled", "good"], rejected: ["rejected", "bad"],
   pulled: ["pulled", "info"], decided: ["decided", "info"], synced: ["synced", "good"], lease: ["syncing", "info"], server: ["server", "plain"],
 };
 
@@ -17,7 +17,7 @@ function moved(sync) {
   if (sync.pushed) parts.push(`${number(sync.pushed)} sent`);
   if (sync.pulled) parts.push(`${number(sync.pulled)} received`);
   if (sync.uploadedBlobs) parts.push(`${plural(sync.uploadedBlobs, "file")} uploaded`);
-  if (sync.refused) parts.push(`${number(sync.refused)} refused`);
+  if (sync.rejected) parts.push(`${number(sync.rejected)} rejected`);
   return parts.length ? parts.join(", ") : null;
 }
 
@@ -33,7 +33,7 @@ function past(sync) {
   const text = [moved(sync), sync.problem?.message].filter(Boolean).join(". ") || "There was nothing to do.";
   return h("li", { key: `sync ${sync.id}` },
     h("time", { datetime: new Date(sync.ended).toISOString() }, clock(sync.ended)),
-    sync.problem ? badge(spaced(sync.problem.reason), tones[sync.problem.reason] ?? "bad") : badge("ended well", sync.refused ? "wait" : "good"),
+    sync.problem ? badge(spaced(sync.problem.reason), tones[sync.problem.reason] ?? "bad") : badge("ended well", sync.rejected ? "wait" : "good"),
     h("div", null, text, isSeveral ? h("strong", null, ` ${plural(sync.count, "time")}.`) : null,
       h("ul", null, details.map((detail) => h("li", null, detail)))));
 }
@@ -87,7 +87,7 @@ export default {
         memory.problem ? h("p", { class: "failure", role: "alert" }, memory.problem) : null,
         memory.history?.length
           ? table("Changes on the server, newest first", ["When", "Who", "What", "Record", "Fields"], memory.history.map((entry) =>
-            h("tr", { key: entry.position }, h("td", { class: "nowrap" }, when(entry.time)), h("td", null, entry.principal ?? "somebody"),
+            h("tr", { key: entry.position }, h("td", { class: "nowrap" }, when(entry.time)), h("td", null, entry.principal ?? "unknown"),
               h("td", null, badge(entry.kind)), h("th", { scope: "row" }, h("span", { class: "dim" }, entry.type, " "), recordLink(entry.type, entry.id)),
               h("td", { class: "dim" }, entry.fields.join(", ")))))
           : memory.history ? empty("The server remembers no changes.", "Changes and their authors are listed here, the newest first.") : null,

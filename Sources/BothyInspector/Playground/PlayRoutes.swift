@@ -54,7 +54,7 @@ struct PlayRoutes: PageRoutes {
     writer.member("online", device.isOnline())
     writer.member("syncing", device.store.status.isSyncing)
     writer.member("pending", counts.total)
-    writer.member("inbox", counts.inbox)
+    writer.member("rejected", counts.rejected)
     writer.member("inspector", device.inspector())
     writer.list("trips", shown) { $1.write(to: &$0) }
     writer.list("syncs", syncs) { writer, run in

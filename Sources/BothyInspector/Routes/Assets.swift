@@ -36,7 +36,7 @@ enum Assets {
     "/assets/edit.js": (PackageResources.edit_js, script),
     "/assets/facets.js": (PackageResources.facets_js, script),
     "/assets/pending.js": (PackageResources.pending_js, script),
-    "/assets/inbox.js": (PackageResources.inbox_js, script),
+    "/assets/rejected.js": (PackageResources.rejected_js, script),
     "/assets/journal.js": (PackageResources.journal_js, script),
     "/assets/timeline.js": (PackageResources.timeline_js, script),
     "/assets/containers.js": (PackageResources.containers_js, script),

@@ -27,7 +27,7 @@ struct InspectorRoutes: PageRoutes {
     router.get("/api/record") { call, _ in try record(call) }
     router.get("/api/referrers") { call, _ in try await referrers(call) }
     router.get("/api/outbox") { call, _ in try outbox(call) }
-    router.get("/api/inbox") { call, _ in try inbox(call) }
+    router.get("/api/rejected") { call, _ in try rejected(call) }
     router.get("/api/journal") { call, _ in try journal(call) }
     router.get("/api/timeline") { call, _ in try await timeline(call) }
     router.get("/api/history") { call, _ in try await history(call) }
@@ -94,12 +94,12 @@ struct InspectorRoutes: PageRoutes {
     }
   }
 
-  private func inbox(_ call: Request) throws -> Response {
+  private func rejected(_ call: Request) throws -> Response {
     let store = subjects.store
-    let inbox = try store.inbox(limit: call.count("limit", otherwise: 50, most: 200))
+    let found = try store.rejectedEntries(limit: call.count("limit", otherwise: 50, most: 200))
     return try .object { writer in
-      try writer.list("entries", inbox.entries) { try PendingWork.write($1, in: store, to: &$0) }
-      writer.member("total", inbox.total)
+      try writer.list("entries", found.entries) { try PendingWork.write($1, in: store, to: &$0) }
+      writer.member("total", found.total)
     }
   }
 

@@ -7,7 +7,7 @@ import Synchronization
 final class Timeline: Sendable {
   struct Moment: Sendable, Equatable {
     enum Kind: String, Sendable {
-      case began, written, acknowledged, refused, pulled, decided, synced, lease, server
+      case began, written, acknowledged, rejected, pulled, decided, synced, lease, server
     }
 
     var time: Int64
@@ -61,8 +61,8 @@ struct PastSyncs {
 /// The state of syncing at one moment, which a timeline compares.
 struct Glance: Sendable, Equatable {
   /// The number of pending changes, and the number of rejected ones among them.
-  var waiting = 0
-  var refused = 0
+  var pending = 0
+  var rejected = 0
   /// The time of each container's last pull, or `nil` before the first complete pull.
   var pulled: [SyncScope: Int64?] = [:]
   /// The process that syncs.
@@ -71,8 +71,8 @@ struct Glance: Sendable, Equatable {
   init() {}
 
   init(_ store: SyncedStore) throws {
-    let pending = try store.pendingCounts()
-    (waiting, refused) = (pending.total, pending.inbox)
+    let counts = try store.pendingCounts()
+    (pending, rejected) = (counts.total, counts.rejected)
     for container in try store.containers() { pulled[container.scope] = container.pulledAt }
     syncing = try store.leaseHolder()?.process
   }
@@ -89,13 +89,11 @@ struct Glance: Sendable, Equatable {
       let name = scope.container.isEmpty ? "Everything" : "'\(scope.container)'"
       tell(.pulled, "\(name) was pulled to its end.")
     }
-    let newlyRefused = refused - old.refused
-    if newlyRefused > 0 {
-      tell(.refused, "\(Self.changes(newlyRefused)) refused by the server: see the inbox.")
-    }
-    let more = waiting - old.waiting
-    if more > 0 { tell(.written, "\(Self.changes(more)) waiting to be sent, \(waiting) in all.") }
-    if more < 0 { tell(.acknowledged, "\(Self.changes(-more)) settled, \(waiting) still waiting.") }
+    let newlyRejected = rejected - old.rejected
+    if newlyRejected > 0 { tell(.rejected, "\(Self.changes(newlyRejected)) rejected by the server.") }
+    let more = pending - old.pending
+    if more > 0 { tell(.written, "\(Self.changes(more)) to be sent, \(pending) in all.") }
+    if more < 0 { tell(.acknowledged, "\(Self.changes(-more)) settled, \(pending) still pending.") }
     return moments
   }
 
@@ -109,7 +107,7 @@ extension Timeline.Moment {
       time: time, kind: .synced,
       text: report.stop.map { "The sync ended early. \($0.sentence)" }
         ?? "Synced: \(report.pushed) sent, \(report.pulled) received.",
-      details: report.rejected.map { "Refused: \($0.operation.rawValue) of \($0.record). \($0.message)" }
+      details: report.rejected.map { "Rejected: \($0.operation.rawValue) of \($0.record). \($0.message)" }
         + report.overwritten.map { "Replaced by the server's: \($0.record)" }
         + report.blocked.map { "\($0.record) waits for \($0.by)" })
   }

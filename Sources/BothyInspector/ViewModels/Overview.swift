@@ -12,7 +12,7 @@ struct Overview {
   let containers: Int
   let lease: LeaseHolder?
   let isPaused: Bool
-  let standing: SyncHealth
+  let health: SyncHealth
 
   init(_ subjects: InspectorSubjects) async throws {
     let store = subjects.store
@@ -28,7 +28,7 @@ struct Overview {
     containers = try store.containers().count
     lease = try store.leaseHolder()
     isPaused = try store.isPausedInFile()
-    standing = try store.syncStanding()
+    health = try store.syncHealth()
   }
 
   func write(to writer: inout JSONWriter, _ subjects: InspectorSubjects, isReachable: Bool?) {
@@ -40,14 +40,14 @@ struct Overview {
     writer.object("pending") { writer in
       pending.writeMembers(to: &writer)
       writer.member("total", pending.total)
-      writer.member("drafts", pending.held)
-      writer.member("inbox", pending.inbox)
+      writer.member("drafts", pending.drafts)
+      writer.member("rejected", pending.rejected)
     }
     writer.object("blobs") { blobs.writeMembers(to: &$0) }
     writer.member("containers", containers)
     writer.object("lease", lease) { $1.writeMembers(to: &$0) }
     writer.member("paused", isPaused)
-    standing.writeMembers(to: &writer)
+    health.writeMembers(to: &writer)
     writer.object("server", subjects.server) { writer, server in
       writer.member("url", server.url)
       writer.member("space", server.space)

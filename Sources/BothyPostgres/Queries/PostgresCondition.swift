@@ -17,8 +17,8 @@ struct PostgresCondition {
   }
 
   /// Returns true if PostgreSQL can decide the condition. It doesn't fold diacritics or store texts with a zero byte.
-  static func isExact(_ predicate: ConditionTree) -> Bool {
-    switch predicate {
+  static func isExact(_ condition: ConditionTree) -> Bool {
+    switch condition {
     case .matches, .relates, .exists: false
     case .and(let parts), .or(let parts): parts.allSatisfy(isExact)
     case .not(let part): isExact(part)
@@ -34,8 +34,8 @@ struct PostgresCondition {
     if case .text(let text) = value { !text.utf8.contains(0) } else { true }
   }
 
-  mutating func sql(_ predicate: ConditionTree) throws(BothyError) -> String {
-    switch predicate {
+  mutating func sql(_ condition: ConditionTree) throws(BothyError) -> String {
+    switch condition {
     case .all: return "TRUE"
     case .none: return "FALSE"
     case .not(let part): return "NOT \(try sql(part))"

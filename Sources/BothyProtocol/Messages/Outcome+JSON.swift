@@ -51,7 +51,7 @@ extension Outcome {
     var version: String?
     var modified: Int64 = 0
     var record: ServerRecord?
-    var rejection = Rejection(code: "rejected", message: "The server refused the change.")
+    var rejection = Rejection(code: "rejected", message: "The server rejected the change.")
     var on: String?
     try reader.object { name, reader in
       switch name {

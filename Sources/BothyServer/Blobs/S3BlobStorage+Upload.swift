@@ -149,7 +149,7 @@ extension S3BlobStorage {
       }
     }
     logger.error(
-      "a blob is damaged and was put aside", metadata: ["key": "\(LogText.safe(blob.sha256))"])
+      "a damaged blob was quarantined", metadata: ["key": "\(LogText.safe(blob.sha256))"])
     let end = try await assembly.store(
       keys.damaged(blob, found.copy), size: found.size, from: [object], sha256: nil)
     memory.withLock { $0.forget(blob) }

@@ -203,7 +203,8 @@ extension Route.Parameter {
     about: "Give the range only of the blob with this entity tag, else all.")
   fileprivate static let wantReprDigest = Self(
     name: "Want-Repr-Digest", place: .header, schema: #"{"type":"string"}"#,
-    about: "`sha-256=1` lets the server read all bytes first: a damaged blob is put aside and answered 404.")
+    about: "`sha-256=1` lets the server read all bytes first: a damaged blob is quarantined and answered 404."
+  )
   fileprivate static let uploadOffset = Self(
     name: "Upload-Offset", place: .header, schema: #"{"type":"integer","minimum":0}"#,
     about: "Where the part begins.", isRequired: true)

@@ -144,7 +144,7 @@ public final class LocalStore: Sendable {
     guard fileCheck != nil else { return }
     for file in damagedFiles {
       options.logger.warning(
-        "A damaged file was set aside and may hold work that was never sent. Salvage or dismiss it.",
+        "A damaged file was quarantined. It may have changes that were never sent. Salvage or dismiss it.",
         metadata: ["file": "\(file)", "store": "\(path)"])
     }
   }

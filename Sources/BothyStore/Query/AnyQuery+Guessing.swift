@@ -54,13 +54,13 @@ private struct GuessedFields {
   }
 
   /// Collects the fields of a condition. Ignores parts nested too deep, which the check refuses.
-  private mutating func visit(_ predicate: ConditionTree, depth: Int) {
+  private mutating func visit(_ condition: ConditionTree, depth: Int) {
     guard depth <= ConditionTree.maximumDepth else { return }
-    switch predicate {
+    switch condition {
     // The check refuses the last two.
     case .all, .none, .matches, .relates, .exists: break
     case .compare(let field, _, let value): note(field, value)
-    case .compareFields: pair = predicate
+    case .compareFields: pair = condition
     case .oneOf(let field, let values):
       note(field, nil)
       for value in values { note(field, value) }

@@ -16,8 +16,8 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     self.columns = columns
   }
 
-  mutating func append(_ predicate: ConditionTree, negated: Bool = false) throws(BothyError) {
-    switch predicate {
+  mutating func append(_ condition: ConditionTree, negated: Bool = false) throws(BothyError) {
+    switch condition {
     case .all: result += negated ? "FALSE" : "TRUE"
     case .none: result += negated ? "TRUE" : "FALSE"
     case .not(let part): try append(part, negated: !negated)
@@ -31,7 +31,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
       result += try "\(column(field)) IS \(negated ? "" : "NOT ")\(column(other))"
     default:
       if negated { result += "(" }
-      try appendLeaf(predicate, negated: negated)
+      try appendLeaf(condition, negated: negated)
       if negated { result += ") IS NOT TRUE" }
     }
   }
@@ -113,8 +113,8 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  private mutating func appendLeaf(_ predicate: ConditionTree, negated: Bool) throws(BothyError) {
-    switch predicate {
+  private mutating func appendLeaf(_ condition: ConditionTree, negated: Bool) throws(BothyError) {
+    switch condition {
     case .compare(let name, let comparison, let value):
       if value.isNull { return result += "FALSE" }
       result += SQLFragment("\(try column(name)) \(comparison.rawValue) ?", [columns.argument(value)])
@@ -142,8 +142,8 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
       let search = TextSearch(text)
       result += search.words.isEmpty ? SQLFragment("TRUE") : columns.matches(search, type)
     case .relates, .exists:
-      throw .invalidQuery("'\(predicate)' has a meaning in the permissions of a schema only.")
-    case .all, .none, .and, .or, .not: try append(predicate)
+      throw .invalidQuery("'\(condition)' has a meaning in the permissions of a schema only.")
+    case .all, .none, .and, .or, .not: try append(condition)
     }
   }
 

@@ -86,5 +86,5 @@ extension ConditionTree {
   }
 
   /// Returns the negation of the condition. An order comparison with a missing value is false, so its negation is true.
-  package static prefix func ! (predicate: ConditionTree) -> ConditionTree { .not(predicate) }
+  package static prefix func ! (condition: ConditionTree) -> ConditionTree { .not(condition) }
 }

@@ -26,11 +26,11 @@ package struct WhereParser {
   package static func parse(_ text: String) throws(WhereSyntaxError) -> ConditionTree {
     var parser = try WhereParser(text)
     if parser.token.kind == .end { return .all }
-    let predicate = try parser.disjunction()
+    let condition = try parser.disjunction()
     guard parser.token.kind == .end else {
       throw parser.error("A condition ends here. Join it with what follows by AND or OR.")
     }
-    return predicate
+    return condition
   }
 
   private init(_ text: String) throws(WhereSyntaxError) {

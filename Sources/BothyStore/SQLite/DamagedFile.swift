@@ -153,7 +153,7 @@ package enum DamagedFile {
       : "What was not sent yet comes back with `StoreMaintenance.salvage` or `bothy db salvage`."
     return BothyError(
       .corrupt,
-      "The database \(path) is damaged, and was set aside as \(place). The next opening makes a new file, and a sync "
+      "The database \(path) is damaged, and was quarantined as \(place). The next opening makes a new file, and a sync "
         + "brings back what the server has. \(unsent)",
       underlying: cause)
   }

@@ -35,7 +35,7 @@ extension LocalStore {
     damagedFiles.map { file in
       StoreDiagnosis.Finding(
         .warning, check: "file",
-        "\(file) was damaged and set aside; it may hold work that was never sent, and records that were never synced.",
+        "\(file) was damaged and is quarantined. It may have changes and records that were never sent.",
         remedy:
           "Get them out with `bothy db salvage`, or `StoreMaintenance.salvage`, or say there that they are not wanted."
       )

@@ -185,9 +185,9 @@ extension Outbox {
     /// The number of records deleted here that the server isn't known to have deleted.
     package var delete = 0
     /// The number of these records with a draft.
-    package var held = 0
+    package var drafts = 0
     /// The number of these records that the server has rejected.
-    package var inbox = 0
+    package var rejected = 0
 
     /// The total, drafts and rejected changes included.
     package var total: Int { insert + update + delete }

@@ -49,14 +49,14 @@ extension SyncedStore {
     return try store.read { try SyncLease.holder(at: now, in: $0) }
   }
 
-  /// The pending work that the server has refused, with its reasons, and what was written together with it and
+  /// The pending changes that the server has rejected, with its reasons, and what was written together with it and
   /// waits therefore. One scan of the outbox.
-  package func inbox() throws -> [Outbox.Entry] {
+  package func rejectedEntries() throws -> [Outbox.Entry] {
     try store.read { try OutboxQueue.entries(where: OutboxQueue.isRefused, in: $0) }
   }
 
-  /// The first of the inbox, by type and id, and how many there are. Two scans of the outbox.
-  package func inbox(limit: Int) throws -> (entries: [Outbox.Entry], total: Int) {
+  /// The first of the rejected changes, by type and id, and how many there are. Two scans of the outbox.
+  package func rejectedEntries(limit: Int) throws -> (entries: [Outbox.Entry], total: Int) {
     try store.read {
       (
         try OutboxQueue.entries(where: OutboxQueue.isRefused, limit: limit, in: $0),
@@ -90,7 +90,7 @@ extension SyncedStore {
     }
   }
 
-  /// Decides about failures that a report told of, also after a relaunch: each that is still as it was refused. One
+  /// Decides about failures that a report told of, also after a relaunch: each that is still as it was rejected. One
   /// transaction. Returns the records decided about; one that was edited since, or that is no longer pending, is left
   /// as it is.
   @discardableResult

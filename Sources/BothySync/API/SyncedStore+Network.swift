@@ -223,7 +223,7 @@ extension SyncedStore {
             return mark.kind == .delete ? nil : try transaction.record(record.id)
           }
           var repaired = false
-          // One that can't be read is set aside by the pull that brings it.
+          // One that can't be read is quarantined by the pull that brings it.
           guard case .success(let row) = UnreadableTable.read(record, table, repaired: &repaired) else {
             return nil
           }

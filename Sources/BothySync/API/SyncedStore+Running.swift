@@ -72,10 +72,10 @@ extension SyncedStore {
     let report = await sync(.both, ifRunning: .join)
     if let reason = report.stop { throw BothyError(reason) }
     let waiting = try pendingCounts()
-    guard waiting.total == waiting.held else {
+    guard waiting.total == waiting.drafts else {
       throw BothyError(
         .pendingChanges,
-        "\(waiting.total - waiting.held) changes are still pending. The rejected ones have the server's reasons."
+        "\(waiting.total - waiting.drafts) changes are still pending. The rejected ones have the server's reasons."
       )
     }
     return report

@@ -118,7 +118,7 @@ extension SyncedStore {
   /// Saves and deletes several records by the write policy, and returns the outcome of each.
   ///
   /// Under `.localThenRemote` and `.local` all of them are one local transaction, which throws as a whole. Under
-  /// the network policies each is sent for itself, inserts before updates before deletions; one that is refused keeps
+  /// the network policies each is sent for itself, inserts before updates before deletions; one that is rejected keeps
   /// no other back, and saving the failed ones again sends nothing else.
   @discardableResult
   package func save(

@@ -79,7 +79,7 @@ public final class SyncedStore: Sendable {
     let governor = SyncConditions(configuration, file: store.file)
     self.governor = governor
     let found: (device: String, owner: AccountID?, scopes: [SyncScope], decided: Int64)
-    // Pending changes in a file that was set aside may need their secrets when it is salvaged.
+    // Pending changes in a quarantined file may need their secrets when it is salvaged.
     let isSweepDue = store.damagedFiles.isEmpty
     do {
       found = try store.write(origin: .remote) { [schema = store.schema] transaction in

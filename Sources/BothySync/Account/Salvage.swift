@@ -96,7 +96,7 @@ private struct Wreck {
   init(_ file: String, otherwise schema: StoreSchema) throws {
     guard FileManager.default.fileExists(atPath: file) else {
       throw BothyError(
-        .cannotOpen, "The file \(file) doesn't exist. `bothy doctor` names the files that were set aside.")
+        .cannotOpen, "The file \(file) doesn't exist. `bothy doctor` names the quarantined files.")
     }
     do {
       self = try DamagedFile.readable(file) { readable in

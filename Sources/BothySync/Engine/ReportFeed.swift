@@ -230,7 +230,7 @@ extension SyncReport {
     if entry.replacesContent {
       overwritten.append(ReplacedContent(record: entry.record, fields: entry.lost))
     }
-    guard case .rejected(let reason) = entry.outcome, [.refused, .rejectionPolicy].contains(entry.cause)
+    guard case .rejected(let reason) = entry.outcome, [.rejected, .rejectionPolicy].contains(entry.cause)
     else {
       return
     }

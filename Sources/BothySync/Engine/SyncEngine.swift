@@ -16,7 +16,7 @@ final class SyncEngine: Sendable {
   let locks = ContainerLocks()
   let statuses = Broadcast<SyncStatus>()
   let reports: ReportFeed
-  private let diary: SyncHistoryWriter
+  private let history: SyncHistoryWriter
   private let state: Mutex<State>
   private let syncs = JoinedSyncs()
   /// Rings for each event that the run loop must handle.
@@ -43,7 +43,7 @@ final class SyncEngine: Sendable {
   init(runner: SyncRunner, decided: Int64) {
     self.runner = runner
     reports = ReportFeed(decided: decided)
-    diary = SyncHistoryWriter(runner.store, logger: runner.configuration.logger)
+    history = SyncHistoryWriter(runner.store, logger: runner.configuration.logger)
     retries = RetryWait(runner.configuration.backoff, clock: runner.configuration.clock)
     state = Mutex(State())
   }
@@ -152,7 +152,7 @@ final class SyncEngine: Sendable {
     pass.number = begin(pass.scopes, pass.number)
     if pass.running == nil {
       let began = runner.clock.now()
-      pass.running = SyncHistoryWriter.Running(diary, began: began, process: runner.lease.process)
+      pass.running = SyncHistoryWriter.Running(history, began: began, process: runner.lease.process)
     }
     await pass.advance(runner)
     while pass.lacking.isEmpty {
@@ -195,7 +195,7 @@ final class SyncEngine: Sendable {
   /// Notes in the file how a sync ended, also one that did not begin. `SyncHistoryRule` decides how much is kept.
   func note(_ report: SyncReport, began: Int64, _ row: SyncHistoryWriter.Row? = nil) async {
     let (end, process) = (runner.clock.now(), runner.lease.process)
-    await diary.note(.init(report, began: began, ended: end, process: process), after: row)
+    await history.note(.init(report, began: began, ended: end, process: process), after: row)
   }
 
   /// Delivers a report, with the journal's position if the report has decisions.

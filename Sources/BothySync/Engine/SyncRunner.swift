@@ -115,7 +115,7 @@ struct SyncRunner: Sendable {
     await remember(report.stop)
     for failure in report.rejected {
       configuration.logger.notice(
-        "The server refused a change.",
+        "The server rejected a change.",
         metadata: [
           "record": "\(failure.record)", "operation": "\(failure.operation)", "code": "\(failure.code)",
           "reason": "\(failure.message)",

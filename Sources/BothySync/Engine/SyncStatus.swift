@@ -143,7 +143,7 @@ extension SyncStatus {
   fileprivate func counting(_ counts: Outbox.Counts?) -> SyncStatus {
     guard let counts else { return self }
     var status = self
-    (status.pendingCount, status.rejectedCount) = (counts.total, counts.inbox)
+    (status.pendingCount, status.rejectedCount) = (counts.total, counts.rejected)
     return status
   }
 }

@@ -41,7 +41,7 @@ package struct SyncHealth: Sendable, Hashable {
 
 extension SyncedStore {
   /// Returns when a sync last succeeded and how later ones ended, in any process. Reads the whole log.
-  package func syncStanding() throws -> SyncHealth {
+  package func syncHealth() throws -> SyncHealth {
     try store.read { transaction in
       let pulls = try PullState.all(in: transaction).compactMap(engine.runner.heard.time)
       return SyncHealth(try SyncHistoryTable.runs(limit: .max, in: transaction), pulledAt: pulls.max())
@@ -51,7 +51,7 @@ extension SyncedStore {
 
 /// The JSON form of past syncs.
 extension StoreMaintenance.SyncRun {
-  /// Writes `began, ended, process, pushed, pulled, uploadedBlobs, refused, requests, count, problem`.
+  /// Writes `began, ended, process, pushed, pulled, uploadedBlobs, rejected, requests, count, problem`.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.member("began", began)
     writer.member("ended", ended)
@@ -59,7 +59,7 @@ extension StoreMaintenance.SyncRun {
     writer.member("pushed", pushed)
     writer.member("pulled", pulled)
     writer.member("uploadedBlobs", uploadedBlobs)
-    writer.member("refused", refused)
+    writer.member("rejected", rejected)
     writer.member("requests", requests)
     writer.member("count", count)
     writer.object("problem", problem) { $1.writeMembers(to: &$0) }

@@ -101,13 +101,13 @@ extension SyncHistoryWriter {
 
   /// A running sync and its row of the log, if it has one.
   final class Running: Sendable {
-    private let diary: SyncHistoryWriter
+    private let history: SyncHistoryWriter
     let began: Int64
     private let process: Int32
     private let state = Mutex<(row: Row?, before: SyncReport)>((nil, SyncReport()))
 
-    init(_ diary: SyncHistoryWriter, began: Int64, process: Int32) {
-      (self.diary, self.began, self.process) = (diary, began, process)
+    init(_ history: SyncHistoryWriter, began: Int64, process: Int32) {
+      (self.history, self.began, self.process) = (history, began, process)
     }
 
     var row: Row? { state.withLock { $0.row } }
@@ -121,7 +121,7 @@ extension SyncHistoryWriter {
         run.pushed += report.pushed
         run.pulled += report.pulled
         run.uploadedBlobs += report.uploadedBlobs
-        run.refused += report.rejected.count
+        run.rejected += report.rejected.count
         run.requests += report.requests
       }
       return run
@@ -133,7 +133,7 @@ extension SyncHistoryWriter {
         row.run = run
         return row
       }
-      let open = diary.uncounted.withLock { $0 }
+      let open = history.uncounted.withLock { $0 }
       if let open { try SyncHistoryTable.count(open.times, upTo: open.last, in: open.row, transaction) }
       return Row(number: try SyncHistoryTable.append(run, in: transaction), run: run, counted: open)
     }
@@ -148,7 +148,7 @@ extension SyncHistoryWriter {
     func confirm(_ row: Row) {
       state.withLock { $0.row = row }
       guard let counted = row.counted else { return }
-      diary.uncounted.withLock { open in
+      history.uncounted.withLock { open in
         if open?.row.id == counted.row.id, open?.times == counted.times { open = nil }
       }
     }
@@ -164,7 +164,7 @@ extension SyncHistoryWriter {
 /// | was left out, or stopped by signing out                     | nothing                                       |
 /// | was cancelled within ten seconds, nothing done              | nothing                                       |
 /// | moved something                                             | a row                                         |
-/// | moved nothing and refused nothing, and the last ended well  | nothing                                       |
+/// | moved and rejected nothing, and the last ended well         | nothing                                       |
 /// | ended as the last did, neither having moved anything        | a count: at once, or later within the minute  |
 /// | ended in another way                                        | a row                                         |
 package enum SyncHistoryRule {
@@ -189,7 +189,7 @@ package enum SyncHistoryRule {
   {
     if !mayMatter(run) { return .nothing }
     guard !run.movedSomething, let last else { return .row }
-    if run.problem == nil && run.refused == 0 && last.problem == nil { return .nothing }
+    if run.problem == nil && run.rejected == 0 && last.problem == nil { return .nothing }
     guard run.repeats(last) else { return .row }
     // A clock that was set back makes the difference negative. Then the row is due too.
     return (0..<interval).contains(run.ended - last.ended) ? .countLater : .count
@@ -200,7 +200,7 @@ package enum SyncHistoryRule {
     switch run.problem {
     case .alreadyRunning, .signedOut: false
     case .cancelled:
-      run.movedSomething || run.refused > 0 || run.requests > 0 || run.ended - run.began >= patience
+      run.movedSomething || run.rejected > 0 || run.requests > 0 || run.ended - run.began >= patience
     default: true
     }
   }
@@ -234,7 +234,7 @@ enum SyncHistoryTable {
     StoreMaintenance.SyncRun(
       id: row.int(at: 0), began: row.int(at: 1), ended: row.int(at: 2),
       process: Int32(truncatingIfNeeded: row.int(at: 3)), pushed: Int(row.int(at: 4)),
-      pulled: Int(row.int(at: 5)), uploadedBlobs: Int(row.int(at: 6)), refused: Int(row.int(at: 7)),
+      pulled: Int(row.int(at: 5)), uploadedBlobs: Int(row.int(at: 6)), rejected: Int(row.int(at: 7)),
       requests: Int(row.int(at: 8)),
       problem: row.text(at: 9).map {
         SyncStop(word: $0, code: row.text(at: 10), message: row.text(at: 11) ?? "")
@@ -249,7 +249,7 @@ enum SyncHistoryTable {
       """
       INSERT INTO bothy_sync_log (began, ended, process, pushed, pulled, uploaded, refused, requests, problem,
         code, message, times) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """, run.began, run.ended, Int(run.process), run.pushed, run.pulled, run.uploadedBlobs, run.refused,
+      """, run.began, run.ended, Int(run.process), run.pushed, run.pulled, run.uploadedBlobs, run.rejected,
       run.requests, run.problem?.logWord, run.problem?.logCode, run.problem?.logMessage, run.count)
     let number = transaction.database.lastInsertedRowID
     try transaction.run(
@@ -268,7 +268,7 @@ enum SyncHistoryTable {
       """
       UPDATE bothy_sync_log SET ended = ?2, pushed = ?3, pulled = ?4, uploaded = ?5, refused = ?6, requests = ?7,
         problem = ?8, code = ?9, message = ?10 WHERE number = ?1 AND began = ?11
-      """, number, run.ended, run.pushed, run.pulled, run.uploadedBlobs, run.refused, run.requests,
+      """, number, run.ended, run.pushed, run.pulled, run.uploadedBlobs, run.rejected, run.requests,
       run.problem?.logWord, run.problem?.logCode, run.problem?.logMessage, run.began)
   }
 
@@ -306,8 +306,9 @@ extension StoreMaintenance {
     package var pulled: Int
     /// The number of blobs that the server has since.
     package var uploadedBlobs: Int
-    /// The number of changes that the server rejected or that could not be merged. `rejected` has them and the reasons.
-    package var refused: Int
+    /// The number of changes that the server rejected or that could not be merged. `outbox.rejected()` has those that are
+    /// still pending, with the reasons.
+    package var rejected: Int
     /// The number of round trips, those for blobs included; of the last sync if there are several.
     package var requests: Int
     /// The reason why the sync did not run, or not to its end; `nil` if it did. Its text is shortened and has no
@@ -325,7 +326,7 @@ extension StoreMaintenance {
     /// Makes a past sync, for the log, tests and previews.
     package init(
       id: Int64 = 0, began: Int64, ended: Int64, process: Int32 = 0, pushed: Int = 0, pulled: Int = 0,
-      uploadedBlobs: Int = 0, refused: Int = 0, requests: Int = 0, problem: SyncStop? = nil, count: Int = 1
+      uploadedBlobs: Int = 0, rejected: Int = 0, requests: Int = 0, problem: SyncStop? = nil, count: Int = 1
     ) {
       self.id = id
       self.began = began
@@ -334,7 +335,7 @@ extension StoreMaintenance {
       self.pushed = pushed
       self.pulled = pulled
       self.uploadedBlobs = uploadedBlobs
-      self.refused = refused
+      self.rejected = rejected
       self.requests = requests
       self.problem = problem
       self.count = count
@@ -343,7 +344,7 @@ extension StoreMaintenance {
     init(_ report: SyncReport, began: Int64, ended: Int64, process: Int32) {
       self.init(
         began: began, ended: ended, process: process, pushed: report.pushed, pulled: report.pulled,
-        uploadedBlobs: report.uploadedBlobs, refused: report.rejected.count, requests: report.requests,
+        uploadedBlobs: report.uploadedBlobs, rejected: report.rejected.count, requests: report.requests,
         problem: report.stop)
     }
 
@@ -352,7 +353,7 @@ extension StoreMaintenance {
 
     /// Returns true if it ended like another one and both changed nothing.
     func repeats(_ other: StoreMaintenance.SyncRun) -> Bool {
-      !movedSomething && !other.movedSomething && refused == other.refused
+      !movedSomething && !other.movedSomething && rejected == other.rejected
         && problem?.name == other.problem?.name
     }
   }

@@ -25,7 +25,7 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     /// The server rejected it, and the rejection policy undid it.
     case rejectionPolicy = 4
     /// The server rejected it, or the merge policy failed. It is still pending.
-    case refused = 5
+    case rejected = 5
     /// A person or the app undid it (`Outbox.Decision.revert`).
     case reverted = 6
     /// A person or the app kept it here and stopped sending it (`Outbox.Decision.keepLocal`).
@@ -218,7 +218,7 @@ extension JournalEntry {
     case .accepted: "accepted"
     case .merged: "merged"
     case .overwritten: "overwritten"
-    case .rejected: isFinal ? "rejected" : "refused"
+    case .rejected: "rejected"
     case .withdrawn: "withdrawn"
     case .pending, .draft, .expired, .unknown: "unknown"
     }
@@ -232,7 +232,7 @@ extension JournalEntry {
     case .merge: mergeSentence
     case .atomic: "It gave way with what it was written together with."
     case .rejectionPolicy: "The server rejected it, so it was undone."
-    case .refused: "The server rejected it. It waits with the rejected changes."
+    case .rejected: "The server rejected it. It waits with the rejected changes."
     case .reverted: "It was undone by a decision."
     case .keptLocal: "It was kept here and not sent, by a decision."
     case .evicted: "The record was removed from this device, by a decision."

@@ -31,7 +31,7 @@ extension Outbox {
     public var attempts: Int
     /// The time before which it isn't sent, in milliseconds since 1970.
     package var retryAt: Int64
-    /// The reason of the last rejection, or `nil`. The entries with a reason are the inbox.
+    /// The reason of the last rejection, or `nil`. `outbox.rejected()` has the entries with one.
     package var reason: Rejection?
     /// The id of the operation that was sent and whose outcome is unknown, or `nil`.
     package var operationID: String?

@@ -147,8 +147,8 @@ extension OutboxQueue {
       case .update: counts.update += number
       case .delete: counts.delete += number
       }
-      if select.int(at: 1) == 1 { counts.held += number }
-      if select.int(at: 2) != 0 { counts.inbox += number }
+      if select.int(at: 1) == 1 { counts.drafts += number }
+      if select.int(at: 2) != 0 { counts.rejected += number }
     }
     return counts
   }

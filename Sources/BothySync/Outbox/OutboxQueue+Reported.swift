@@ -228,7 +228,7 @@ extension OutboxQueue {
       """, operation.id, revision, writer.bytes, operation.group?.id, in: transaction)
   }
 
-  /// Keeps the entry in the inbox, and retries it after `time` unless its state says otherwise.
+  /// Keeps the entry as a rejected one, and retries it after `time` unless its state says otherwise.
   ///
   /// - Parameter staysInDoubt: true if the sent operation may have been applied after all. It is then sent again
   ///   unchanged.

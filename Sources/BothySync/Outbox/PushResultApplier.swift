@@ -337,7 +337,7 @@ extension PushResultApplier {
   @discardableResult
   mutating func tell(_ entry: Outbox.Entry, _ rejection: Rejection, nextRetry: Int64?) throws -> Journal.Noted
   {
-    var row = Journal.Row(entry.id, entry.change, .refused, .refused, revision: entry.revision)
+    var row = Journal.Row(entry.id, entry.change, .refused, .rejected, revision: entry.revision)
     (row.reason, row.attempts, row.retryAt) = (rejection, entry.attempts + 1, nextRetry)
     return try note(row)
   }

@@ -67,7 +67,7 @@ struct BookkeepingCheck: StoreCheck {
     try UnreadableTable.all(in: transaction).map { found in
       StoreDiagnosis.Finding(
         .warning, check: "sync",
-        "The server's \(found.record) at version \(found.version) can't be read here and was set aside. \(found.reason)",
+        "The server's \(found.record) at version \(found.version) can't be read here and is quarantined. \(found.reason)",
         remedy: "Update the app, or mend the record on the server. All other records are synced.")
     }
   }

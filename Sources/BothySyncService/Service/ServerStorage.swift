@@ -12,7 +12,7 @@ public protocol ServerStorage: Sendable {
   /// Runs `body` in one transaction that holds the space's lock. All of its writes are durable when this returns, and
   /// none if it throws.
   ///
-  /// The storage may undo the work and run `body` again, after a collision with other writes or a lost connection. So
+  /// The storage may undo the work and run `body` again, after a conflict with other writes or a lost connection. So
   /// `body` changes nothing but its transaction. Other writes of the space wait until it ends.
   ///
   /// - Throws: the error of `body`, which undoes everything. `StorageUnavailable` if the storage can't be used for now.

@@ -32,7 +32,7 @@ struct DemoStory {
       for round in 1...2 {
         for device in [cast.a, cast.b] { try await sync(device, "\(device.name) syncs, round \(round)") }
       }
-      try edits.tellOutcome(cast.a, cast.b, narrator)
+      try edits.tellMerges(cast.a, cast.b, narrator)
       return try await DemoEnding.compare(cast.a, cast.b, narrator)
     }
     for device in [cast.a, cast.b] { try device.store.store.close() }

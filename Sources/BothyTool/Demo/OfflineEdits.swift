@@ -55,8 +55,8 @@ struct OfflineEdits: Sendable {
   }
 
   /// Prints the result of each conflict on both devices.
-  func tellOutcome(_ a: DemoDevice, _ b: DemoDevice, _ narrator: ProgressPrinter) throws {
-    try narrator.chapter("4. What became of the collisions")
+  func tellMerges(_ a: DemoDevice, _ b: DemoDevice, _ narrator: ProgressPrinter) throws {
+    try narrator.chapter("4. How the conflicts were merged")
     var table = TextTable(["what happened", "A sees", "B sees"])
     func row(_ what: String, _ id: String, _ fields: String...) throws {
       table.add([what, Self.seen(try a.place(id), fields), Self.seen(try b.place(id), fields)])

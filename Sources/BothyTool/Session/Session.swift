@@ -28,7 +28,7 @@ struct Session {
       clock: SyncClock(now: { clock.now() }))
     for file in store.store.damagedFiles {
       StandardStreams.note(
-        "warning: \(file) was damaged and set aside, and may hold changes that were never sent. Run "
+        "warning: \(file) was damaged and is quarantined. It may have changes that were never sent. Run "
           + "bothy db salvage \(file) --into \(options.path), or with --dismiss.")
     }
     return try await Session(store: store, address: address, connection: connection, clock: clock).run(body)

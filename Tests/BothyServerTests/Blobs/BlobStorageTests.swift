@@ -129,7 +129,7 @@ struct BlobStorageTests {
   }
 
   /// Promises: A-8
-  @Test("A damaged blob is put aside, and an upload replaces it", arguments: Kind.allCases, [0, 44, 45])
+  @Test("A damaged blob is quarantined, and an upload replaces it", arguments: Kind.allCases, [0, 44, 45])
   func damaged(_ kind: Kind, length: Int) async throws {
     let storage = try StorageUnderTest(kind)
     let name = try await storage.one.upload(blobBytes(), in: "hut")

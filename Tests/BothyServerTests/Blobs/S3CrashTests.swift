@@ -127,7 +127,7 @@ struct S3CrashTests {
     }
   }
 
-  @Test("A kill while a damaged blob is put aside lets an upload replace it", arguments: [false, true])
+  @Test("A kill while a damaged blob is quarantined lets an upload replace it", arguments: [false, true])
   func damage(carriedOut: Bool) async throws {
     let bytes = blobBytes()
     try await forEachKill(carriedOut: carriedOut) { fake, time, victim in

@@ -42,12 +42,12 @@ import Testing
     var world = RandomQueries(seed: seed)
     let records = world.records(30)
     for _ in 0..<40 {
-      let predicate = world.predicate(depth: 3)
-      let again = try WhereParser.parse(predicate.description)
+      let condition = world.condition(depth: 3)
+      let again = try WhereParser.parse(condition.description)
       #expect(
         try AnyQuery("Item", where: again).evaluate(over: records, schema: world.type)
-          == AnyQuery("Item", where: predicate).evaluate(over: records, schema: world.type),
-        "seed \(seed): \(predicate)")
+          == AnyQuery("Item", where: condition).evaluate(over: records, schema: world.type),
+        "seed \(seed): \(condition)")
     }
   }
 

@@ -45,9 +45,9 @@ import Testing
       (.compareFields("raw", .equal, "raw"), .invalidQuery, "includes"),
       ((0..<40).reduce(.all) { deep, _ in .not(.and([deep])) }, .invalidQuery, "levels"),
     ]
-    for (predicate, code, part) in table {
+    for (condition, code, part) in table {
       let error = try #require(throws: BothyError.self) {
-        try store.fetch(AnyQuery("Spot", where: predicate))
+        try store.fetch(AnyQuery("Spot", where: condition))
       }
       #expect(error.code == code && error.message.contains(part), "\(error)")
     }
@@ -95,7 +95,7 @@ import Testing
       .compare(field: "size", .equal, 2.0), .compare(field: "when", .equal, "1970-01-01"),
       .compare(field: "when", .equal, 0), .oneOf(field: "when", ["1970-01-01T00:00:00Z"]),
     ]
-    for predicate in queries { #expect(try store.count(AnyQuery("Spot", where: predicate)) == 1) }
+    for condition in queries { #expect(try store.count(AnyQuery("Spot", where: condition)) == 1) }
   }
 
   @Test("Text never becomes SQL, a pattern or full-text syntax")

@@ -152,7 +152,7 @@ struct DamagedFileTests {
     }
     try bytes.write(to: URL(fileURLWithPath: path))
     let error = #expect(throws: BothyError.self) { _ = try LocalStore(at: path, schema: schema) }
-    #expect(error?.code == .corrupt && error?.message.contains("was set aside") == true, "\(error as Any)")
+    #expect(error?.code == .corrupt && error?.message.contains("was quarantined") == true, "\(error as Any)")
     let store = try LocalStore(at: path, schema: schema)
     #expect(store.damagedFiles.count == 1)
     try store.write { _ = try $0.insert(AnyRecord("Item", id: "new", ["text": "x"])) }

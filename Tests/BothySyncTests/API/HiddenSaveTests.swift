@@ -109,7 +109,7 @@ struct HiddenSaveTests {
     }
     #expect(error?.code == .rejected && error?.rejection?.fields.map(\.field) == ["note"])
     #expect(error?.message.hasSuffix("The change waits with the rejected ones.") == true)
-    #expect(try pair.a.store.inbox().map(\.id) == [.note()])
+    #expect(try pair.a.store.rejectedEntries().map(\.id) == [.note()])
     #expect(try pair.a.note()?.note == "refused")
     try pair.a.edit { $0.note = nil }
     #expect(try await pair.isEven())
@@ -190,7 +190,7 @@ struct HiddenSaveTests {
     #expect(try await pair.server("T1") == ["title": "mine", "note": "not yet", "score": 0])
   }
 
-  @Test("An online save without a response waits in the inbox if rejected later")
+  @Test("An online save without a response waits with its reason if rejected later")
   func refusedLater() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     pair.a.remote.plan(.lostRequest, on: .operations, times: 1)
@@ -198,7 +198,7 @@ struct HiddenSaveTests {
     let receipt = try await pair.a.store.save(note, options: .saving(.remoteThenLocal))
     #expect(receipt.known == .pending)
     #expect(await pair.a.store.sync().rejected.map(\.record) == [.note()])
-    #expect(try pair.a.store.inbox().map(\.id) == [.note()])
+    #expect(try pair.a.store.rejectedEntries().map(\.id) == [.note()])
     #expect(try pair.a.note()?.note == "refused")
     if case .rejected = try await receipt.outcome() {} else { Issue.record("\(try await receipt.outcome())") }
   }

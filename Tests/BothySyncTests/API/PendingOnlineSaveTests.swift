@@ -144,7 +144,7 @@ struct PendingOnlineSaveTests {
     #expect(try pair.a.note()?.note == "also")
   }
 
-  @Test("A save on a pending insert is rejected and waits in the inbox")
+  @Test("A save on a pending insert is rejected and waits with its reason")
   func refused() async throws {
     let pair = try await Pair.sharing([], rules: .withoutNotes)
     try pair.a.insert("T1", "mine")
@@ -154,7 +154,7 @@ struct PendingOnlineSaveTests {
       try await pair.a.store.save(note, options: .saving(.remoteThenLocal))
     }
     #expect(error?.code == .rejected)
-    #expect(try pair.a.store.inbox().map(\.id) == [.note()])
+    #expect(try pair.a.store.rejectedEntries().map(\.id) == [.note()])
     #expect(try pair.a.note()?.note == "refused")
   }
 }

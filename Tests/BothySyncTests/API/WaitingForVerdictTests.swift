@@ -59,7 +59,7 @@ struct WaitingForVerdictTests {
     #expect(try store.release([.note("T3")]).isEmpty)
     #expect(try store.releaseDrafts() == [.note("T1"), .note("T2")])
     #expect(try store.releaseDrafts().isEmpty)
-    #expect(try store.pendingCounts().held == 0)
+    #expect(try store.pendingCounts().drafts == 0)
     _ = await store.sync()
     #expect(pair.a.operations.count == 3)
   }

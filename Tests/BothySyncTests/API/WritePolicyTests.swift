@@ -121,7 +121,7 @@ struct WritePolicyTests {
     #expect(receipt.state == .draft)
     try pair.a.restart()
     #expect(try pair.a.store.state(of: .note()) == .draft)
-    #expect(try pair.a.store.pendingCounts().held == 1)
+    #expect(try pair.a.store.pendingCounts().drafts == 1)
     await pair.a.store.sync()
     #expect(pair.a.operations.isEmpty)
     #expect(try await pair.a.store.syncCompletely().obstacle == nil)

@@ -10,7 +10,7 @@ import Testing
 struct RefusedBlobStories {
   private let one = RecordID(type: "Snap", id: "1")
 
-  @Test("A blob over the server's limit keeps only its own record in the inbox")
+  @Test("A blob over the server's limit keeps only its own record rejected")
   func tooLarge() async throws {
     let pair = try SnapPair(blobs: BlobLimits(largest: 40))
     try await pair.a.snap("1", picture(45))
@@ -23,12 +23,12 @@ struct RefusedBlobStories {
     #expect(report.rejected.map(\.code) == ["blobTooLarge"])
     #expect(report.pushed == 2)
     #expect(report.blocked.map(\.record.id) == ["3"])
-    #expect(try pair.a.store.inbox().map(\.id) == [one])
-    #expect(try pair.a.store.inbox().first?.reason?.message.contains("45") == true)
+    #expect(try pair.a.store.rejectedEntries().map(\.id) == [one])
+    #expect(try pair.a.store.rejectedEntries().first?.reason?.message.contains("45") == true)
     try pair.a.editSnap("1") { $0.image = nil }
     let further = await pair.a.store.sync()
     #expect(further.pushed == 2)
-    #expect(try pair.a.store.inbox().isEmpty)
+    #expect(try pair.a.store.rejectedEntries().isEmpty)
     #expect(try await pair.server("1")?["image"] == nil)
   }
 
@@ -90,7 +90,7 @@ struct RefusedBlobStories {
     #expect(report.pushed == 1)
     #expect(report.rejected.isEmpty)
     if name == "throttled" { #expect(report.retryAfter == 7) }
-    #expect(try pair.a.store.inbox().isEmpty)
+    #expect(try pair.a.store.rejectedEntries().isEmpty)
     pair.a.remote.setBlobScript { _ in .none }
     #expect(await pair.a.store.sync().pushed == 1)
     #expect(pair.a.uploads == [0, 10, 20, 20, 30, 40])

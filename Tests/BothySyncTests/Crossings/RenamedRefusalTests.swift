@@ -15,8 +15,8 @@ struct RenamedRefusalTests {
       ])
   }
 
-  @Test("The inbox has the names of the current schema", arguments: ["field", "type"])
-  func theInboxNamesTheFieldAsItIsCalledNow(renamed: String) async throws {
+  @Test("Rejected changes have the names of the current schema", arguments: ["field", "type"])
+  func rejectedChangesNameTheFieldAsItIsCalledNow(renamed: String) async throws {
     let old = Self.schema(1, type: "User", field: "email")
     let world = try SimulatedWorld(rules: AccessRules(schema: old))
     let a = try world.device("a", old)
@@ -25,7 +25,7 @@ struct RenamedRefusalTests {
     await b.store.sync()
     try a.put("User", "a", ["email": .text("x@y")])
     await a.store.sync()
-    let before = try #require(try a.store.inbox().first?.reason?.fields.first)
+    let before = try #require(try a.store.rejectedEntries().first?.reason?.fields.first)
     #expect(before.field == "email" && before.record == RecordID(type: "User", id: "b"))
     let (type, field) = renamed == "type" ? ("Person", "email") : ("User", "mail")
     try a.restart(
@@ -35,7 +35,7 @@ struct RenamedRefusalTests {
           ? Migration(to: 2, .renameType(from: "User", to: "Person"))
           : Migration(to: 2, .renameField(type: "User", from: "email", to: "mail"))
       ])
-    let after = try #require(try a.store.inbox().first?.reason?.fields.first)
+    let after = try #require(try a.store.rejectedEntries().first?.reason?.fields.first)
     #expect(after.field == field)
     #expect(after.record == RecordID(type: type, id: "b"))
   }
@@ -57,7 +57,7 @@ struct DraftOverTransactionTests {
     }
     try await a.store.writeDraft { _ = try $0.update(one, fields: ["note": .text("draft")]) }
     #expect(try a.store.state(of: one) == .draft)
-    #expect(try a.store.pendingCounts().held == 1)
+    #expect(try a.store.pendingCounts().drafts == 1)
     await a.store.sync()
     #expect(try await world.server("Memo", "1")?["title"] == (together ? "two" : "one"))
   }

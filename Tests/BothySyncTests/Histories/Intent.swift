@@ -72,7 +72,7 @@ final class Intent: Sendable {
   let state = Mutex(State())
   let policies: [WideHistory.Policy]
 
-  /// - Parameter isLogged: false to keep no log, which costs more than the judgement.
+  /// - Parameter isLogged: false to keep no log, which costs more than the evaluation.
   init(_ history: WideHistory, isLogged: Bool = true) {
     policies = history.devices.map(\.policy)
     state.withLock { $0.isLogged = isLogged }

@@ -14,7 +14,7 @@ struct WideHistoryTests {
     return Array(first...max(first, ends.last ?? 200))
   }()
 
-  @Test("Acknowledged work is on the server, in the inbox or in the journal")
+  @Test("Acknowledged work is on the server, rejected or in the journal")
   func histories() async throws {
     let features = WideFeature.chosen
     var failed: [UInt64] = []

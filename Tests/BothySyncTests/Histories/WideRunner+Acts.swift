@@ -192,7 +192,7 @@ extension WideRunner {
         return
       }
     } catch let error as BothyError where wasPending && error.rejection != nil {
-      // A change that was rejected with pending ones waits in the inbox with them.
+      // A change that was rejected with pending ones waits with them.
       if try store.isPending(Sheet.record(id)) { intent.acknowledge(number) }
       throw error
     }

@@ -21,7 +21,7 @@ extension WideRunner {
       for index in world.devices.indices {
         world.time.advance(by: 1000)
         let store = device(index).store
-        for entry in try store.inbox() where round < 3 { _ = try store.resolve(entry.id, .retry) }
+        for entry in try store.rejectedEntries() where round < 3 { _ = try store.resolve(entry.id, .retry) }
         let report = await store.sync()
         hear(report, index)
         // After a new epoch such a device can't distinguish the losses of a restore from three other kinds of records:

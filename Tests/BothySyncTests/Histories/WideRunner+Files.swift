@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 import Synchronization
 
-/// The steps about the bytes of attached files, and the judgement about these.
+/// The steps about the bytes of attached files, and the evaluation of these.
 extension WideRunner {
   /// Deletes the bytes here that the server has. Those of pending changes and of restorable content must stay.
   func evict(_ index: Int) async throws {

@@ -7,12 +7,13 @@ struct SyncHistoryRuleTests {
 
   /// Returns a sync that ended `after` milliseconds after the start and took `length`.
   private func run(
-    _ problem: SyncStop? = nil, after: Int64 = 0, length: Int64 = 100, pushed: Int = 0, refused: Int = 0,
+    _ problem: SyncStop? = nil, after: Int64 = 0, length: Int64 = 100, pushed: Int = 0, rejected: Int = 0,
     requests: Int = 0
   ) -> StoreMaintenance.SyncRun {
     let end = Self.start + after
     return StoreMaintenance.SyncRun(
-      began: end - length, ended: end, pushed: pushed, refused: refused, requests: requests, problem: problem)
+      began: end - length, ended: end, pushed: pushed, rejected: rejected, requests: requests,
+      problem: problem)
   }
 
   private let failed = SyncStop.unreachable("No route to the host.")
@@ -35,7 +36,7 @@ struct SyncHistoryRuleTests {
 
   @Test("A sync without work after a successful one is not recorded")
   func idle() {
-    for last in [run(), run(pushed: 3), run(refused: 2)] {
+    for last in [run(), run(pushed: 3), run(rejected: 2)] {
       for after in [10, 30_000, 86_400_000] {
         #expect(SyncHistoryRule.verdict(on: run(after: Int64(after), requests: 1), after: last) == .nothing)
       }
@@ -47,7 +48,7 @@ struct SyncHistoryRuleTests {
     #expect(SyncHistoryRule.verdict(on: run(failed, after: 10), after: run()) == .row)
     #expect(SyncHistoryRule.verdict(on: run(after: 10), after: run(failed)) == .row)
     #expect(SyncHistoryRule.verdict(on: run(.throttled("Later."), after: 10), after: run(failed)) == .row)
-    #expect(SyncHistoryRule.verdict(on: run(after: 10, refused: 1), after: run()) == .row)
+    #expect(SyncHistoryRule.verdict(on: run(after: 10, rejected: 1), after: run()) == .row)
   }
 
   @Test("Equal failures are counted, in the file once a minute at most")
@@ -60,7 +61,7 @@ struct SyncHistoryRuleTests {
       }
       #expect(SyncHistoryRule.verdict(on: run(problem, after: 60_000), after: last) == .count)
     }
-    #expect(SyncHistoryRule.verdict(on: run(after: 60_000, refused: 2), after: run(refused: 2)) == .count)
+    #expect(SyncHistoryRule.verdict(on: run(after: 60_000, rejected: 2), after: run(rejected: 2)) == .count)
   }
 
   @Test(
@@ -112,14 +113,14 @@ struct SyncStandingTests {
 
   @Test("Nothing is known of a file that was never synced")
   func never() {
-    let standing = SyncHealth([], pulledAt: nil)
-    #expect(standing.lastEndedWell == nil && standing.failing == nil)
+    let health = SyncHealth([], pulledAt: nil)
+    #expect(health.lastEndedWell == nil && health.failing == nil)
   }
 
   @Test("A sync without work counts by the time of its pull")
   func quiet() {
-    let standing = SyncHealth([run(nil, 10, 20)], pulledAt: 90)
-    #expect(standing.lastEndedWell == 90 && standing.failing == nil)
+    let health = SyncHealth([run(nil, 10, 20)], pulledAt: 90)
+    #expect(health.lastEndedWell == 90 && health.failing == nil)
   }
 
   @Test("Failures are reported with the newest reason, the first time and their number")
@@ -127,16 +128,16 @@ struct SyncStandingTests {
     let runs = [
       run(.throttled("Later."), 300, 310), run(away, 100, 220, count: 7), run(nil, 10, 20), run(away, 1, 2),
     ]
-    let standing = SyncHealth(runs, pulledAt: 60)
-    #expect(standing.lastEndedWell == 60)
-    #expect(standing.failing?.reason == .throttled("Later."))
-    #expect(standing.failing?.since == 100 && standing.failing?.last == 310 && standing.failing?.count == 8)
+    let health = SyncHealth(runs, pulledAt: 60)
+    #expect(health.lastEndedWell == 60)
+    #expect(health.failing?.reason == .throttled("Later."))
+    #expect(health.failing?.since == 100 && health.failing?.last == 310 && health.failing?.count == 8)
   }
 
   @Test("A successful pull does not hide another failure of the sync")
   func pulledMeanwhile() {
-    let standing = SyncHealth([run(away, 100, 220, count: 7), run(nil, 10, 20)], pulledAt: 210)
-    #expect(standing.lastEndedWell == 20 && standing.failing?.since == 100)
+    let health = SyncHealth([run(away, 100, 220, count: 7), run(nil, 10, 20)], pulledAt: 210)
+    #expect(health.lastEndedWell == 20 && health.failing?.since == 100)
   }
 
   @Test("A cancelled sync counts as neither success nor failure")

@@ -31,7 +31,7 @@ struct SyncHistoryTableTests {
     try pair.a.insert("T3", "mine", note: "refused")
     let report = await pair.a.store.sync()
     let run = try #require(try await log(pair.a).first)
-    #expect(run.pushed == 1 && run.pulled == report.pulled && run.refused == 1 && run.problem == nil)
+    #expect(run.pushed == 1 && run.pulled == report.pulled && run.rejected == 1 && run.problem == nil)
     #expect(run.requests == report.requests && run.count == 1 && run.id > first.id)
     #expect(run.began == first.began + 5000 && run.ended == run.began + Int64(20 * report.requests))
     #expect(run.process == ProcessInfo.processInfo.processIdentifier)
@@ -143,7 +143,7 @@ struct SyncHistoryTableTests {
     await running.value
     let whole = try await log(pair.a)
     #expect(whole.count == known + 1 && whole.first?.problem == .expensiveNetwork)
-    #expect(try store.syncStanding().failing?.reason == .expensiveNetwork)
+    #expect(try store.syncHealth().failing?.reason == .expensiveNetwork)
   }
 
   @Test("Callers that join a sync share its row")
@@ -205,7 +205,7 @@ struct SyncHistoryTableTests {
     pair.a.remote.plan { .status(calls.add() % 2 == 0 ? 401 : 500, retryAfter: nil) }
     for _ in 0..<170 { await pair.a.store.sync() }
     #expect(try await log(pair.a).count == 300)
-    #expect(try pair.a.store.syncStanding().lastEndedWell != nil)
+    #expect(try pair.a.store.syncHealth().lastEndedWell != nil)
   }
 
   @Test("The log survives a relaunch and can be read by another process")
@@ -290,20 +290,20 @@ struct SyncHistoryTableTests {
   }
 
   @Test("The health of syncing can be read outside the app, from the file alone")
-  func standing() async throws {
+  func health() async throws {
     let pair = try await Pair.sharing()
-    #expect(try pair.a.store.syncStanding().failing == nil)
+    #expect(try pair.a.store.syncHealth().failing == nil)
     pair.world.time.advance(by: 30_000)
     try pair.a.retitle("moved")
     await pair.a.store.sync()
     let well = pair.world.time.now
-    #expect(try pair.a.store.syncStanding().lastEndedWell == well)
+    #expect(try pair.a.store.syncHealth().lastEndedWell == well)
     pair.world.time.advance(by: 30_000)
     pair.a.remote.plan(.status(401, retryAfter: nil))
     await pair.a.store.sync()
     try pair.a.restart()
-    let standing = try pair.a.store.syncStanding()
-    #expect(standing.lastEndedWell == well && standing.failing?.since == well + 30_000)
-    #expect(standing.failing?.reason.name == "signInRequired")
+    let health = try pair.a.store.syncHealth()
+    #expect(health.lastEndedWell == well && health.failing?.since == well + 30_000)
+    #expect(health.failing?.reason.name == "signInRequired")
   }
 }

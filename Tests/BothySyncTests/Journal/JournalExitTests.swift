@@ -31,7 +31,7 @@ struct JournalExitTests {
     let entry = try #require(entries.last)
     #expect(Self.name(entry.outcome) == exit.outcome)
     #expect(entry.lostFields.map(\.name) == exit.lost)
-    #expect(entry.isFinal == (exit.cause != .refused))
+    #expect(entry.isFinal == (exit.cause != .rejected))
     #expect(try store.outboxEntries().allSatisfy { $0.reason != nil })
   }
 
@@ -94,7 +94,7 @@ struct JournalExitTests {
       let pair = try await refused(.discardAndRefetch)
       return (pair.a.store, pair.world)
     },
-    Exit(cause: .refused, outcome: "rejected") {
+    Exit(cause: .rejected, outcome: "rejected") {
       let pair = try await refused(.keepPending)
       return (pair.a.store, pair.world)
     },

@@ -26,7 +26,7 @@ struct HalvingStories {
     #expect(report.obstacle == nil)
     #expect(try await pair.world.serverRecords().count == 20)
     #expect(report.rejected.map(\.record) == [.note("N13")])
-    #expect(try pair.a.store.inbox().map(\.id) == [.note("N13")])
+    #expect(try pair.a.store.rejectedEntries().map(\.id) == [.note("N13")])
     #expect(try pair.a.store.outboxEntries().map(\.id) == [.note("N13")])
     #expect(report.requests <= 20)
     // Remote changes still arrive, and the bad operation is sent once the server accepts it.
@@ -74,7 +74,7 @@ struct HalvingStories {
     let report = await pair.a.store.sync()
     #expect(report.stop?.name == "serverError" && report.rejected.isEmpty)
     #expect(pair.a.remote.requests.count <= 2)
-    #expect(try pair.a.store.inbox().isEmpty)
+    #expect(try pair.a.store.rejectedEntries().isEmpty)
     pair.a.remote.setScript { .none }
     await pair.a.store.sync()
     #expect(try await pair.isEven())
@@ -93,7 +93,7 @@ struct HalvingStories {
       let report = await pair.a.store.sync()
       #expect(report.obstacle != nil && report.rejected.isEmpty && report.overwritten.isEmpty, "\(status)")
       #expect(pair.a.remote.requests.count <= 16, "\(status)")
-      #expect(try pair.a.store.inbox().isEmpty && pair.a.store.outboxEntries().count == 201)
+      #expect(try pair.a.store.rejectedEntries().isEmpty && pair.a.store.outboxEntries().count == 201)
       #expect(try pair.a.store.receipt(for: .note("N1")).known == .pending)
       pair.a.remote.setScript { .none }
       pair.world.time.advance(by: 1000)

@@ -124,7 +124,7 @@ struct RevertInDoubtTests {
     await pair.a.store.sync()
     try pair.a.store.resolve(.note(), .revert)
     await pair.a.store.sync()
-    #expect(try pair.a.store.inbox().isEmpty)
+    #expect(try pair.a.store.rejectedEntries().isEmpty)
     try await expectStart(pair)
   }
 

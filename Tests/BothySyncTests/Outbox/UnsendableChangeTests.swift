@@ -38,7 +38,7 @@ struct UnsendableChangeTests {
     #expect(report.obstacle == nil && report.pushed == 2)
     #expect(report.rejected.map(\.record) == [one])
     #expect(try await world.server("Page", "P1") == ["title": "one"])
-    #expect(try a.store.inbox().map(\.id) == [one])
+    #expect(try a.store.rejectedEntries().map(\.id) == [one])
     try a.set("Page", "P1", ["meta": .json("[1]")])
     #expect(await a.store.sync().pushed == 1)
     #expect(try a.store.outboxEntries().isEmpty)

@@ -76,7 +76,7 @@ struct UnreadableRecordStories {
     try pair.a.put(AnyRecord("Page", id: "P2", ["title": .text("two")]))
     let report = await pair.a.store.sync()
     #expect(report.obstacle == nil && report.pushed == 1)
-    #expect(try pair.a.store.inbox().map(\.id) == [Self.page("P1")])
+    #expect(try pair.a.store.rejectedEntries().map(\.id) == [Self.page("P1")])
     #expect(try await pair.server("P2", type: "Page") != nil)
   }
 
@@ -94,7 +94,7 @@ struct UnreadableRecordStories {
       try await pair.a.store.save(record, options: .saving(.remoteThenLocal))
     }
     #expect(error?.code == .conflict)
-    #expect(try pair.a.store.inbox().map(\.id) == (isPending ? [Self.page("P1")] : []))
+    #expect(try pair.a.store.rejectedEntries().map(\.id) == (isPending ? [Self.page("P1")] : []))
     #expect(try pair.a.record("Page", "P1")?["title"] == .text(isPending ? "later" : "one"))
   }
 
@@ -194,7 +194,7 @@ struct UnreadableRecordStories {
     #expect(report.obstacle == nil && report.pushed == 1)
     #expect(report.rejected.map(\.record) == [Self.page("P1")])
     #expect(report.rejected.first?.rejection.fields.map(\.field) == ["meta"])
-    #expect(try pair.a.store.inbox().map(\.id) == [Self.page("P1")])
+    #expect(try pair.a.store.rejectedEntries().map(\.id) == [Self.page("P1")])
     try pair.a.change { _ = try $0.update(Self.page("P1"), fields: ["meta": .json("[1]")]) }
     #expect(await pair.a.store.sync().pushed == 1)
     #expect(try await pair.isEven())

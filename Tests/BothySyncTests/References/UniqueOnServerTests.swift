@@ -30,7 +30,7 @@ struct UniqueOnServerTests {
     }
   }
 
-  @Test("A value taken by another device waits in the inbox with its field")
+  @Test("A value taken by another device is rejected with its field")
   func taken() async throws {
     let pair = try pair()
     try pair.a.put(user("u1", "x@y.z"))
@@ -40,7 +40,7 @@ struct UniqueOnServerTests {
     let report = await pair.b.store.sync()
     #expect(report.rejected.map(\.code) == ["uniqueViolation"])
     #expect(report.pushed == 1)
-    let reason = try #require(try pair.b.store.inbox().first?.reason)
+    let reason = try #require(try pair.b.store.rejectedEntries().first?.reason)
     #expect(reason.fields.map(\.field) == ["email"])
     #expect(reason.json.contains(#""record":"u1""#))
     #expect(reason.message.contains("'u1'") && reason.message.contains("Choose another value"))

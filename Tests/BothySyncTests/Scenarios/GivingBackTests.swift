@@ -87,7 +87,7 @@ struct GivingBackTests {
       for store in stores {
         #expect(try store.digest().digest == digest.digest, sourceLocation: sourceLocation)
         #expect(try store.outboxEntries().isEmpty, sourceLocation: sourceLocation)
-        #expect(try store.inbox().isEmpty, sourceLocation: sourceLocation)
+        #expect(try store.rejectedEntries().isEmpty, sourceLocation: sourceLocation)
         #expect(try store.diagnose().findings.isEmpty, sourceLocation: sourceLocation)
       }
     }

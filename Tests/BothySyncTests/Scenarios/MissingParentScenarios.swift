@@ -144,22 +144,22 @@ struct MissingParentScenarios {
   }
 
   /// Promises: Scenario-14
-  @Test("By policy an orphan stays, in the inbox")
+  @Test("By policy an orphan stays, and is rejected")
   func keepPending() async throws {
     let pair = try await orphan(Self.schema(.cascade), orphans: .keepPending)
     for _ in 0..<2 { await pair.a.store.sync() }
     #expect(try pair.a.record("Child", "C1")?["parent"] == "P1")
-    #expect(try pair.a.store.inbox().map(\.id) == [Self.child])
+    #expect(try pair.a.store.rejectedEntries().map(\.id) == [Self.child])
   }
 
   /// Promises: Scenario-14
-  @Test("Under deny the child waits in the inbox with the reason, and stays intact")
+  @Test("Under deny the child is rejected with the reason, and stays intact")
   func deny() async throws {
     let pair = try await orphan(Self.schema(.deny))
     await pair.a.store.sync()
     #expect(try pair.a.record("Child", "C1") != nil)
-    #expect(try pair.a.store.inbox().map(\.id) == [Self.child])
-    #expect(try pair.a.store.inbox().map { $0.reason?.code } == ["unknownReference"])
+    #expect(try pair.a.store.rejectedEntries().map(\.id) == [Self.child])
+    #expect(try pair.a.store.rejectedEntries().map { $0.reason?.code } == ["unknownReference"])
     try pair.a.put(.parent("P1"))
     await pair.a.store.sync()
     #expect(try pair.a.store.outboxEntries().isEmpty)

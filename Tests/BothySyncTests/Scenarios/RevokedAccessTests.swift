@@ -92,7 +92,7 @@ struct RevokedAccessTests {
     try world.bob.retitle("T2", "bob's, not sent")
     await world.sync(world.bob)
     #expect(try world.bob.noteIDs() == ["T2"])
-    #expect(try world.bob.store.inbox().map(\.id) == [.note("T2")])
+    #expect(try world.bob.store.rejectedEntries().map(\.id) == [.note("T2")])
     #expect(try world.bob.title("T2") == "bob's, not sent")
     #expect(try await world.serverSharing("T2") == .users("bob"))
 

@@ -29,8 +29,8 @@ struct Scenario11Poison {
     #expect(report.pushed == 499)
     #expect(report.rejected.map(\.record) == [parent("P250")])
     #expect(report.rejected.map(\.code) == ["tooLarge"])
-    #expect(try pair.a.store.inbox().map(\.id) == [parent("P250")])
-    #expect(try pair.a.store.inbox().first?.reason?.code == "tooLarge")
+    #expect(try pair.a.store.rejectedEntries().map(\.id) == [parent("P250")])
+    #expect(try pair.a.store.rejectedEntries().first?.reason?.code == "tooLarge")
     #expect(try await pair.world.serverRecords().count == 499)
 
     // A record that refers to it waits, and an unrelated one doesn't.

@@ -145,7 +145,7 @@ struct BecomingSensitiveTests {
     #expect(report.rejected.first?.rejection.code == "insecureAddress")
     #expect(try store.store.record(RecordID(type: "User", id: "theirs")) != nil)
     #expect(Set(try await world.serverRecords().keys.map(\.id)) == ["plain", "theirs"])
-    #expect(try store.inbox().map(\.id.id) == ["secret"])
+    #expect(try store.rejectedEntries().map(\.id.id) == ["secret"])
   }
 
   @Test("A pending secret is sent after its type and its field were renamed")

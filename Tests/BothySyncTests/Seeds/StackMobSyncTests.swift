@@ -212,7 +212,7 @@ struct StackMobSyncTests {
     let failure = try #require(report.rejected.first)
     #expect(
       log.lines == [
-        "notice: The server refused a change. code=\(failure.code) operation=update record=Note/T1"
+        "notice: The server rejected a change. code=\(failure.code) operation=update record=Note/T1"
       ])
     let written = try JSONEncoder().encode(report)
     #expect(try JSONDecoder().decode(SyncReport.self, from: written) == report)

@@ -3,7 +3,7 @@ import BothySync
 import BothySyncService
 import Testing
 
-@Suite("The server's judgement of one operation", .timeLimit(.minutes(5)))
+@Suite("The server's verdict on one operation", .timeLimit(.minutes(5)))
 struct OperationEvaluatorTests {
   private static let record = RecordID(type: "Note", id: "T1")
 

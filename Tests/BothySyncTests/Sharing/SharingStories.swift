@@ -133,7 +133,7 @@ struct SharingStories {
     let pushed = await world.bob.store.sync()
     #expect(pushed.rejected.map(\.code) == ["forbidden"])
     #expect(try world.bob.title("T2") == "bob's")
-    #expect(try world.bob.store.inbox().map(\.id) == [.note("T2")])
+    #expect(try world.bob.store.rejectedEntries().map(\.id) == [.note("T2")])
     try world.bob.store.resolve(.note("T2"), .revert)
     #expect(try world.bob.noteIDs() == [])
     #expect(try await world.isEven())
@@ -156,7 +156,7 @@ struct SharingStories {
     #expect(try await world.isEven())
   }
 
-  @Test("Sharing without permission is rejected into the inbox and can be reverted")
+  @Test("Sharing without permission is rejected and can be reverted")
   func refusal() async throws {
     let world = try TwoUsers()
     try world.ann.insert("T1", "start")
@@ -164,7 +164,7 @@ struct SharingStories {
     await world.sync(world.ann, world.bob)
     try await world.bob.store.sharing.share(.note(), with: .users("cid"))
     await world.sync(world.bob)
-    #expect(try world.bob.store.inbox().first?.reason?.fields.map(\.field) == ["sharing"])
+    #expect(try world.bob.store.rejectedEntries().first?.reason?.fields.map(\.field) == ["sharing"])
     #expect(try world.bob.store.audience(of: .note()) == .users("bob", "cid"))
     try world.bob.store.resolve(.note(), .revert)
     #expect(try world.bob.store.audience(of: .note()) == .users("bob"))

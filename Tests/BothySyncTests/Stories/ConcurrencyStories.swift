@@ -266,7 +266,7 @@ struct ConcurrencyStories {
     try pair.a.edit { $0.note = "refused" }
     await pair.a.store.sync()
     try pair.a.restart()
-    let entry = try #require(try pair.a.store.inbox().first)
+    let entry = try #require(try pair.a.store.rejectedEntries().first)
     try pair.a.edit { $0.note = nil }
     #expect(try pair.a.store.resolve(.note(), .keepLocal, revision: entry.revision) == false)
     #expect(try pair.a.isPending())

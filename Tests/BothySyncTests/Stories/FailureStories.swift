@@ -126,7 +126,7 @@ struct FailureStories {
     #expect(report.pushed == 4)
     #expect(report.rejected.map(\.record) == [.note("T3")])
     #expect(try pair.a.store.outboxEntries().map(\.id) == [.note("T3")])
-    #expect(try pair.a.store.inbox().first?.reason?.fields.map(\.field) == ["note"])
+    #expect(try pair.a.store.rejectedEntries().first?.reason?.fields.map(\.field) == ["note"])
     pair.a.remote.forgetRequests()
     await pair.a.store.sync()
     #expect(pair.a.operations.count == 1)
@@ -195,7 +195,7 @@ struct FailureStories {
       #expect(report.obstacle == nil && report.overwritten.isEmpty)
       #expect(
         report.rejected.map(\.record) == [.note("T2")] && report.rejected.map(\.code) == ["serverError"])
-      #expect(try pair.a.store.inbox().map(\.id) == [.note("T2")])
+      #expect(try pair.a.store.rejectedEntries().map(\.id) == [.note("T2")])
       #expect(try pair.a.title("T2") == "breaks the server")
       #expect(try await pair.world.snapshot().server[.note("T1")]?["title"] == "mine")
       #expect(try await pair.world.snapshot().server.count == 3)
@@ -222,7 +222,7 @@ struct FailureStories {
     #expect(report.rejected.map(\.record.id).sorted() == ["G1", "G2", "G3", "G4"])
     #expect(Set(report.rejected.map(\.code)) == ["tooLarge"])
     #expect(try await pair.world.serverRecords().count == 9)
-    #expect(try pair.a.store.inbox().count == 4)
+    #expect(try pair.a.store.rejectedEntries().count == 4)
     // One record is removed, so the rest fits and is accepted as a whole.
     try pair.a.remove("G4")
     #expect(await pair.a.store.sync().rejected.isEmpty)
@@ -302,7 +302,7 @@ struct FailureStories {
       #expect(report.stop?.name == "signInRequired")
       #expect(pair.a.remote.requests.count == 1)
       #expect(try pair.a.store.pendingCounts().insert == 20)
-      #expect(try pair.a.store.inbox().isEmpty)
+      #expect(try pair.a.store.rejectedEntries().isEmpty)
     }
   }
 
@@ -316,16 +316,16 @@ struct FailureStories {
     try pair.a.insert("N0", "n", note: "refused")
     for number in 1..<10 { try pair.a.insert("N\(number)", "n") }
     #expect(await pair.a.store.sync().pushed == 9)
-    let first = try #require(try pair.a.store.inbox().first)
+    let first = try #require(try pair.a.store.rejectedEntries().first)
     #expect(first.retryAt == pair.world.time.now + 10_000)
     await pair.a.store.sync()
-    #expect(try pair.a.store.inbox().first?.retryAt == pair.world.time.now + 20_000)
+    #expect(try pair.a.store.rejectedEntries().first?.retryAt == pair.world.time.now + 20_000)
     await pair.a.store.sync()
     #expect(try pair.a.store.state(of: .note("N0")).name == "quarantined")
     pair.a.remote.forgetRequests()
     await pair.a.store.sync()
     #expect(pair.a.operations.isEmpty)
-    #expect(try pair.a.store.inbox().map(\.attempts) == [3])
+    #expect(try pair.a.store.rejectedEntries().map(\.attempts) == [3])
     try pair.a.edit("N0") { $0.note = nil }
     #expect(await pair.a.store.sync().pushed == 1)
     #expect(try await pair.isEven())

@@ -64,7 +64,7 @@ struct LaterTransactionStories {
     }
     let report = await pair.a.store.sync()
     #expect(report.blocked.contains(SyncReport.Blocked(record: .note("s3"), by: .account("register"))))
-    #expect(Set(try pair.a.store.inbox().map(\.id)) == [.note("s5"), .account("register")])
+    #expect(Set(try pair.a.store.rejectedEntries().map(\.id)) == [.note("s5"), .account("register")])
     #expect(try pair.a.balance("register") == 8)
     #expect(try await pair.world.serverBalances() == ["register": 0])
     #expect(try pair.a.store.receipt(for: .note("s3")).known == .pending)

@@ -28,14 +28,14 @@ struct TogetherRefusals {
   }
 
   @Test(
-    "A rejected transaction is in the inbox as a whole, blocked by one record")
-  func inbox() async throws {
+    "A transaction is rejected as a whole, blocked by one record")
+  func wholeTransaction() async throws {
     let (pair, report) = try await refused()
     #expect(report.rejected.map(\.record) == [.note("T1")])
     #expect(report.blocked == [SyncReport.Blocked(record: .note("T2"), by: .note("T1"))])
     for relaunched in [false, true] {
       if relaunched { try pair.a.restart() }
-      #expect(try pair.a.store.inbox().map(\.id) == [.note("T1"), .note("T2")])
+      #expect(try pair.a.store.rejectedEntries().map(\.id) == [.note("T1"), .note("T2")])
       let states = try await pair.a.store.outbox.rejected().map(\.state)
       #expect(states.map(\.name) == ["quarantined", "blocked"] && states.last == .blocked(by: .note("T1")))
       #expect(try pair.a.store.state(of: .note("T1")).name == "quarantined")

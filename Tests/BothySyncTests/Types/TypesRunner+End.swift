@@ -30,7 +30,7 @@ extension TypesRunner {
     try release(index)
     let store = store(index)
     if round >= 3 {
-      for entry in try store.inbox() where try store.isPending(entry.id) {
+      for entry in try store.rejectedEntries() where try store.isPending(entry.id) {
         try store.resolve(entry.id, .revert)
       }
     }

@@ -61,7 +61,7 @@ struct VerifyCommand: AsyncParsableCommand {
     commandName: "verify", abstract: "Reads everything, checks it, and prints a digest of each space.",
     discussion: """
       Every record has to be readable, and every blob that a record names has to be
-      there with its own checksum. A damaged blob is put aside (folder `damaged`).
+      there with its own checksum. A damaged blob is quarantined (folder `damaged`).
       The devices are then asked for missing blobs: each that holds such a blob sends
       it with its next sync. Equal digests mean equal records: compare a backup with
       its server, or with what `bothy digest --remote` prints for a user who may see

@@ -156,7 +156,7 @@ struct UsersCommand: AsyncParsableCommand {
       _ = try await session.spaces([space])
       let found = try await session.storage.users(of: space)
       try output.print {
-        var table = TextTable(["principal", "records", "lists"])
+        var table = TextTable(["user", "records", "lists"])
         for entry in found { table.add([entry.user, "\(entry.records)", "\(entry.lists)"]) }
         return table.text(empty: "Nobody.")
       } json: { writer in

@@ -90,7 +90,7 @@ struct ListTokensCommand: AsyncParsableCommand {
     let entries = try TokenStore(file).read().entries
     let now = try CLIClock().now()
     try output.print {
-      var table = TextTable(["id", "principal", "spaces", "groups", "ends", ""])
+      var table = TextTable(["id", "user", "spaces", "groups", "ends", ""])
       for entry in entries {
         let end = entry.expires.map { Timestamp(milliseconds: $0).rfc3339 + ($0 <= now ? " (over)" : "") }
         table.add([

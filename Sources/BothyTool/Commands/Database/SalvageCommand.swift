@@ -6,7 +6,7 @@ import BothySync
 struct SalvageCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "salvage",
-    abstract: "Takes what was never sent out of a damaged file that was set aside.",
+    abstract: "Takes what was never sent out of a quarantined file.",
     discussion: """
       A damaged file is renamed when it is opened, to DB.damaged-TIME. What was
       pending in it is made pending again in the file --into names, which is made
@@ -18,7 +18,7 @@ struct SalvageCommand: AsyncParsableCommand {
                 bothy db salvage notes.bothy.damaged-1767225600000 --dismiss
       """)
 
-  @Argument(help: ArgumentHelp("The file that was set aside.", valueName: "old"), completion: .file())
+  @Argument(help: ArgumentHelp("The quarantined file.", valueName: "old"), completion: .file())
   var old: String
   @Option(help: ArgumentHelp("The file that takes over.", valueName: "db"), completion: .file())
   var into: String?

@@ -18,7 +18,7 @@ struct PackInstallCommand: AsyncParsableCommand {
                 bothy pack install packs/times https://example.org/packs/times/
       """)
 
-  @Argument(help: "The folder that the pack is installed in.", completion: .directory) var shelf: String
+  @Argument(help: "The folder that the pack is installed in.", completion: .directory) var folder: String
   @Argument(help: "The folder of the pack, or its address.", completion: .directory) var pack: String
   @Option(
     help: ArgumentHelp("Types that it must have, as a schema document.", valueName: "file"),
@@ -29,7 +29,7 @@ struct PackInstallCommand: AsyncParsableCommand {
 
   func run() async throws {
     let expected = try schema.map { try StoreSchema(json: StandardStreams.read($0)) }
-    let shelf = PackStore(at: URL(filePath: self.shelf))
+    let packs = PackStore(at: URL(filePath: folder))
     let line = ProgressLine()
     let progress: @Sendable (Int, Int) -> Void = { line.show("\($0) of \($1) files") }
     defer { line.clear() }
@@ -38,10 +38,10 @@ struct PackInstallCommand: AsyncParsableCommand {
       let source = try ResourceSource(
         SourceID("pack " + pack), template: pack, userAgent: SourceRecord.defaultUserAgent)
       done = try await store.withCache(mayAsk: true, makes: true) { cache, _ in
-        try await shelf.install(from: source, through: cache, expecting: expected, progress: progress)
+        try await packs.install(from: source, through: cache, expecting: expected, progress: progress)
       }
     } else {
-      done = try await shelf.install(from: URL(filePath: pack), expecting: expected, progress: progress)
+      done = try await packs.install(from: URL(filePath: pack), expecting: expected, progress: progress)
     }
     line.clear()
     try output.print {

@@ -25,7 +25,7 @@ struct OutboxCommand: AsyncParsableCommand {
       let entries = try session.store.outboxEntries(limit: limit)
       try output.print(
         entries, unanswered: session.store.unansweredSaves(), of: session, empty: "Nothing is pending.",
-        standing: session.store.syncStanding())
+        health: session.store.syncHealth())
     }
   }
 }
@@ -43,7 +43,8 @@ struct RejectedCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await Session.with(database) { session in
-      try output.print(try session.store.inbox(), of: session, empty: "The server rejected nothing.")
+      try output.print(
+        try session.store.rejectedEntries(), of: session, empty: "The server rejected nothing.")
     }
   }
 }
@@ -53,13 +54,13 @@ extension OutputOptions {
   ///
   /// - Parameters:
   ///   - unanswered: the saves that the server may have made.
-  ///   - standing: the sync status, if the entries may be waiting for it.
+  ///   - health: the sync status, if the entries may be waiting for it.
   fileprivate func print(
     _ entries: [Outbox.Entry], unanswered: [Outbox.Entry] = [], of session: Session, empty: String,
-    standing: SyncHealth? = nil
+    health: SyncHealth? = nil
   ) throws {
-    let reasons = try standing?.failing == nil ? [] : session.store.waitingReasons(for: entries)
-    let failing = reasons.contains(where: \.isForSync) ? standing?.failing : nil
+    let reasons = try health?.failing == nil ? [] : session.store.waitingReasons(for: entries)
+    let failing = reasons.contains(where: \.isForSync) ? health?.failing : nil
     try print {
       var table = TextTable(["kind", "type", "id", "state", "tries", "reason"])
       for entry in entries {
@@ -74,9 +75,9 @@ extension OutputOptions {
       return (failing.map { "No sync has ended well \($0.text)\n\n" } ?? "") + table.text(empty: empty)
         + doubts.joined()
     } json: { writer in
-      standing?.writeFailing(to: &writer)
+      health?.writeFailing(to: &writer)
       try writer.list("entries", entries) { try $1.writeMembers(to: &$0, in: session.store) }
-      guard standing != nil else { return }
+      guard health != nil else { return }
       writer.list("unanswered", unanswered) { writer, entry in
         writer.members(entry.id)
         writer.member("change", entry.change.rawValue)

@@ -25,18 +25,18 @@ struct StatusCommand: AsyncParsableCommand {
       let unanswered = try session.store.unansweredSaves().count
       let blobs = try session.store.blobs.backlog()
       let containers = try session.store.containers()
-      let standing = try session.store.syncStanding()
+      let health = try session.store.syncHealth()
       let reachable = await session.connection.isReachable()
       let problem = reachable == true ? await session.store.serverProblem() : nil
       try output.print {
-        text(counts, unanswered, blobs, standing, containers, session.address, reachable, problem)
+        text(counts, unanswered, blobs, health, containers, session.address, reachable, problem)
       } json: { writer in
         writer.object("pending") { counts.writeMembers(to: &$0) }
-        writer.member("inbox", counts.inbox)
-        writer.member("drafts", counts.held)
+        writer.member("rejected", counts.rejected)
+        writer.member("drafts", counts.drafts)
         writer.member("unanswered", unanswered)
         writer.object("blobs") { blobs.writeMembers(to: &$0) }
-        standing.writeMembers(to: &writer)
+        health.writeMembers(to: &writer)
         writer.list("containers", containers) { $1.writeMembers(to: &$0) }
         writer.member("reachable", reachable)
         writer.member("serverProblem", problem?.name)
@@ -45,13 +45,13 @@ struct StatusCommand: AsyncParsableCommand {
   }
 
   private func text(
-    _ counts: Outbox.Counts, _ unanswered: Int, _ blobs: BlobStorage.Backlog, _ standing: SyncHealth,
+    _ counts: Outbox.Counts, _ unanswered: Int, _ blobs: BlobStorage.Backlog, _ health: SyncHealth,
     _ containers: [StoreSubscriptions.ScopeStatus], _ address: RemoteAddress?, _ reachable: Bool?,
     _ problem: SyncStop?
   ) -> String {
     var lines = [
       "Pending: \(counts.insert) inserts, \(counts.update) updates, \(counts.delete) deletes"
-        + " (\(counts.inbox) rejected, \(counts.held) drafts)"
+        + " (\(counts.rejected) rejected, \(counts.drafts) drafts)"
     ]
     if unanswered > 0 {
       lines.append("Unsure:  \(unanswered) saves had no answer; the server may have them (bothy outbox)")
@@ -60,8 +60,8 @@ struct StatusCommand: AsyncParsableCommand {
       lines.append("Blobs:   \(blobs.count) to upload, \(blobs.sent) of \(blobs.bytes) bytes are there")
     }
     lines.append(
-      "Synced:  " + (standing.lastEndedWell.map { Timestamp(milliseconds: $0).rfc3339 } ?? "never"))
-    if let failing = standing.failing { lines.append("Failing: \(failing.text)") }
+      "Synced:  " + (health.lastEndedWell.map { Timestamp(milliseconds: $0).rfc3339 } ?? "never"))
+    if let failing = health.failing { lines.append("Failing: \(failing.text)") }
     for container in containers {
       let name = container.scope.container.isEmpty ? "everything" : container.scope.container
       let when = container.pulledAt.map { Timestamp(milliseconds: $0).rfc3339 } ?? "never completely"

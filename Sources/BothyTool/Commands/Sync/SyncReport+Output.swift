@@ -8,9 +8,9 @@ extension SyncReport {
     var lines = ["Sent \(pushed), received \(pulled), \(requests) request\(requests == 1 ? "" : "s")."]
     if uploadedBlobs > 0 { lines.append("Uploaded \(uploadedBlobs) blob\(uploadedBlobs == 1 ? "" : "s").") }
     lines += rejected.map { "Rejected: \($0.operation.rawValue) of \($0.record): \($0.message)" }
-    let refused = Set(rejected.map(\.record))
+    let undone = Set(rejected.map(\.record))
     lines += overwritten.map { lost in
-      refused.contains(lost.record)
+      undone.contains(lost.record)
         ? "Undone, because it was rejected: \(lost.record)"
         : "Gave way to what another device or person changed: \(lost.record)"
     }
@@ -23,8 +23,8 @@ extension SyncReport {
       let count = givenBack.count == 1 ? "1 record" : "\(givenBack.count) records"
       lines.append("Gave the server \(count) that it lacked or had as before.")
     }
-    lines += blocked.map { "Held back: \($0.record) waits for \($0.by)" }
-    lines += unreadable.map { "Set aside: \($0.record) can't be read here. \($0.reason)" }
+    lines += blocked.map { "Blocked: \($0.record) waits for \($0.by)" }
+    lines += unreadable.map { "Quarantined: \($0.record) can't be read here. \($0.reason)" }
     if let stop { lines.append("Not finished: \(stop.name).") }
     return lines.joined(separator: "\n")
   }

@@ -1,4 +1,4 @@
-// Changes that the server refused, and the four decisions about one change or about many at once.
+// Changes that the server rejected, and the four decisions about one change or about many at once.
 
 import { acts, focusOn, h } from "./dom.js";
 import { fillIn } from "./edit.js";
@@ -191,7 +191,7 @@ function card(context, entry, isTickable) {
     h("header", null,
       h("div", { class: "ticked" }, isTickable ? tick(context, entry) : null,
         h("h2", { id: title, tabindex: "-1" }, badge(entry.kind), " ", entry.type, " ", recordLink(entry.type, entry.id))),
-      h("span", { class: "dim" }, entry.attempts ? `refused ${plural(entry.attempts, "time")}` : "waits for one it was written together with")),
+      h("span", { class: "dim" }, entry.attempts ? `rejected ${plural(entry.attempts, "time")}` : "waits for one it was written together with")),
     reason(entry, true), comparison(entry, context.summary),
     memory.problem?.key === key ? h("p", { key: "problem", class: "failure", role: "alert" }, memory.problem.text) : null,
     h("div", { class: "decisions", role: "group", "aria-label": `Decide about ${entry.type} ${entry.id}` },
@@ -206,9 +206,9 @@ function card(context, entry, isTickable) {
 
 export default {
   events: ["store"],
-  title: () => "Inbox",
+  title: () => "Rejected changes",
   async load({ get, signal, memory, decided }) {
-    const found = await get("/api/inbox", {}, signal);
+    const found = await get("/api/rejected", {}, signal);
     const there = new Set(found.entries.map(keyOf));
     const gone = memory.asking && [memory.asking.key ?? memory.asking.many.map(keyOf)].flat().find((key) => !there.has(key));
     if (gone) {
@@ -222,11 +222,11 @@ export default {
     const isSeveral = data.entries.length > 1;
     return [
       h("p", { class: "lead" }, data.total
-        ? `${plural(data.total, "change")} that the server refused. The rest of the work is not held up; each of these waits for you.`
-        : "The server refused nothing."),
+        ? `${plural(data.total, "change")} that the server rejected. Other changes are sent all the same; each of these waits for you.`
+        : "The server rejected nothing."),
       isSeveral ? many(context, data.entries) : null,
       data.entries.length ? data.entries.map((entry) => card(context, entry, isSeveral))
-        : empty("The inbox is empty.", "A change that the server rejects is listed here, with the reason and four decisions: retry, keep local, revert, remove local."),
+        : empty("Nothing is rejected.", "A change that the server rejects is listed here, with the reason and four decisions: retry, keep local, revert, remove local."),
       data.total > data.entries.length
         ? h("p", { key: "more", class: "dim" }, `The first ${number(data.entries.length)} are shown; others follow as these are decided about.`) : null,
       dialog(context, data),
