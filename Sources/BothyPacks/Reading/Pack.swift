@@ -16,8 +16,8 @@ public import Foundation
 /// Files are opened at the first use, without locks and without other files beside them, so a read-only folder
 /// suffices. The results are plain values, which outlive the pack and its files on any thread.
 ///
-/// Its verbs are those of a store, but it isn't a `ReadableStore`: no transaction spans its files, and nothing changes that
-/// could be observed.
+/// Its verbs are those of a store, but it isn't a `ReadableStore`. A connection of SQLite attaches ten files at most, so
+/// no transaction spans the files of a split type. Nothing changes that could be observed.
 ///
 /// Calls are safe from any thread. Reads of one file run one after another. The files must not change while they are
 /// open. `PackStore` replaces a pack by a newer one while it is read.
