@@ -177,7 +177,8 @@ struct OnlineSave: Sendable {
     let error = try await sendHidden()
     if let outcome = try await decided(revision) { return try ended(outcome, revision) }
     guard isQueued, error.code == .unreachable || error.code == .pendingChanges else {
-      let isInDoubt = error.code == .unreachable || error.code == .serverError
+      // The server may also have made a save whose answer the file couldn't take.
+      let isInDoubt = [BothyError.Code.unreachable, .serverError, .database].contains(error.code)
       guard let undone = try await undo(revision, isInDoubt: isInDoubt) else {
         return try await pending(revision)
       }

@@ -214,7 +214,7 @@ struct SyncRunner: Sendable {
 
   /// Returns the reason of a sync that could not continue here. A cancelled task may end with a store's own error.
   static func reason(for error: any Error) -> SyncStop {
-    Task.isCancelled || error is CancellationError ? .cancelled : .refused(code: "local", "\(error)")
+    Task.isCancelled || error is CancellationError ? .cancelled : .refused(code: SyncStop.local, "\(error)")
   }
 
   /// Makes entries ready that have a retry time in the future. Returns the reason if that failed.

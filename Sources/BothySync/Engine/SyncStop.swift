@@ -60,6 +60,10 @@ package enum SyncStop: Sendable, Hashable, Codable {
   /// The code of a refusal because of the present state on the server, from a server without a code of its own.
   static let conflict = RemoteError.Class.conflict.rawValue
 
+  /// The code of a failure on this device, such as a full disk. The server has refused nothing, and may have carried out
+  /// the request.
+  static let local = "local"
+
   /// The ways out of a sync with another server, as the end of a message.
   package static let waysOut =
     " Sync with the first server again. Or call `adoptServer()`, which drops what came from the first one "
@@ -137,7 +141,7 @@ extension SyncStop {
     case .signInRequired: "Sign in again in the app, or give it a token that the server takes."
     case .throttled: "Wait until the server has room; an app that runs tries again by itself."
     case .serverError: "Look at the server's log; an app that runs tries again by itself."
-    case .refused(code: "local", _): "Run `bothy doctor` on the file, and see that the disk has room."
+    case .refused(code: SyncStop.local, _): "Run `bothy doctor` on the file, and see that the disk has room."
     case .refused: "Compare the server, the space and the account that the app syncs with."
     case .paused: "Resume syncing in the app, or force a sync."
     case .expensiveNetwork, .constrainedNetwork: "Take the device to another network, or force a sync."
@@ -165,6 +169,7 @@ extension BothyError {
       case .throttled(let words): (.throttled, words)
       case .serverError(let words): (.serverError, words)
       case .refused(SyncStop.conflict, let words): (.conflict, words)
+      case .refused(SyncStop.local, let words): (.database, words)
       case .refused(_, let words): (.rejected, words)
       case .alreadyRunning: (.cancelled, "A sync is running already.")
       case .paused: (.cancelled, "Syncing is paused. Call `resume()`.")
