@@ -74,17 +74,26 @@ struct OutboxMigration {
     }
   }
 
-  /// Converts the values of a field in content that was made here. Content that the server reported or received can't
-  /// be converted back to what the server has. Without the field in the base, the converted value is sent as changed.
+  /// Converts the values of a field in content that was made here, and in the states that it was made on. So a change of
+  /// other fields doesn't send the field, and a merge knows what was changed here.
   func convert(_ field: String, of type: String, _ value: (JSONValue) throws -> JSONValue) throws {
-    let made = ["last", "awaited"]
     try rewrite(type) { table, column, members in
-      guard made.contains(column) || (table, column) == ("bothy_later", "base") else {
-        return members[field] = nil
+      switch column {
+      // What the server reported is read like what arrives, which may be of either kind.
+      case "remote_version", "told": return
+      case "former": members[field] = nil
+      // The server may still receive the operation. Null clears the field.
+      case "sent": convertKnown(field, in: &members, value, keepsNull: true)
+      case "base" where table != "bothy_later": convertKnown(field, in: &members, value)
+      default:
+        let converted = try value(members[field] ?? .null)
+        members[field] = converted.isNull ? nil : converted
       }
-      let converted = try value(members[field] ?? .null)
-      members[field] = converted.isNull ? nil : converted
     }
+    try rewrite(type, in: "bothy_given", "fields", isWhole: false) { members in
+      convertKnown(field, in: &members, value)
+    }
+    try requestPending(type)
     // A lost value that can't be converted stays as it is, and restoring it reports that. The values of others' changes
     // are forgotten.
     try Journal.rewrite(type, in: transaction, ofValues: true) { members in
@@ -92,6 +101,28 @@ struct OutboxMigration {
       members[field] = converted.isNull ? nil : converted
     }
     try rewrite(type, in: "bothy_replaced", "fields", isWhole: false) { $0[field] = nil }
+  }
+
+  /// Converts a value that the server has or was sent. One for which the step throws is left out, so that the present one
+  /// counts as changed.
+  private func convertKnown(
+    _ field: String, in members: inout [String: JSONValue], _ value: (JSONValue) throws -> JSONValue,
+    keepsNull: Bool = false
+  ) {
+    guard let before = members[field] else { return }
+    let converted = try? value(before)  // nil: the step throws for it
+    members[field] = converted?.isNull == true && !keepsNull ? nil : converted
+  }
+
+  /// Has the next pull request the records with pending changes, because their rows don't have the server's values of the
+  /// old kind aside.
+  private func requestPending(_ type: String) throws {
+    try transaction.run(
+      """
+      INSERT OR REPLACE INTO bothy_refetch
+      SELECT type, id, coalesce(container, json_extract(sent, '$.container')), random() FROM bothy_outbox
+      WHERE type = ? AND awaiting = 0 AND (base_version IS NOT NULL OR operation IS NOT NULL)
+      """, type)
   }
 
   func pending(of type: String) throws -> Set<String> {
