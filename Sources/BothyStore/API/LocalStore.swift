@@ -186,7 +186,8 @@ public final class LocalStore: Sendable {
     #endif
   }
 
-  private static func ownSecrets(_ path: String?) -> any SecretStore {
+  /// Returns the store of secrets of a file that is opened without one.
+  package static func ownSecrets(_ path: String?) -> any SecretStore {
     if let path { return FileSecretStore(folder: path + "-secrets") }
     return MemorySecretStore()
   }

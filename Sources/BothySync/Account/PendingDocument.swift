@@ -154,9 +154,7 @@ struct PendingDocument {
     options: StoreOptions, clock: SyncClock, memory: String? = nil, blobsBeside place: String? = nil
   ) throws -> Bool {
     let memory = memory ?? self.memory
-    var migrated = try migrated(beside: path, to: target, migrations, options, clock)
-    migrated.device = device
-    let document = migrated
+    let (document, secrets) = try migrated(beside: path, to: target, migrations, options, clock)
     let store = try LocalStore.recording(
       at: path, schema: target, migrations: migrations, owner: owner ?? self.owner, options: options,
       clock: clock)
@@ -172,6 +170,7 @@ struct PendingDocument {
         try document.check(in: transaction)
         if document.isInDoubt { try SyncValues.set("device", device, in: transaction) }
         try document.insert(in: transaction)
+        transaction.secrets.merge(secrets) { $1 }
         // The server's newer versions of these records are downloaded again, beside the pending changes.
         try PullState.resetAll(in: transaction)
         return true
@@ -189,20 +188,25 @@ struct PendingDocument {
     "pending." + SHA256.hash(data: Array(json.canonicalText.utf8)).hexadecimal
   }
 
+  /// Returns the document by another schema, and the sensitive values that the steps have moved or renamed.
   private func migrated(
     beside path: String, to target: StoreSchema, _ migrations: [Migration], _ options: StoreOptions,
     _ clock: SyncClock
-  ) throws -> PendingDocument {
+  ) throws -> (PendingDocument, [SecretKey: String]) {
     let temporary = "\(path)-import-\(UUIDv7.make())"
     defer { try? DatabaseFiles.remove(temporary) }  // the rest is deleted with the database
+    let secrets = try PendingSecrets(of: self, to: target, beside: path, options)
+    var options = options
+    options.secrets = secrets.moved
     let old = try LocalStore.recording(at: temporary, schema: schema, options: options, clock: clock)
     try old.write(origin: .remote) { try insert(in: $0) }
     try old.close()
     let new = try LocalStore.recording(
       at: temporary, schema: target, migrations: migrations, options: options, clock: clock)
-    let document = try PendingDocument(of: new)
+    var document = try PendingDocument(of: new)
     try new.close()
-    return document
+    document.device = device
+    return (document, try secrets.found(for: document))
   }
 
   private func check(in transaction: ReadTransaction) throws {
@@ -265,32 +269,6 @@ struct PendingDocument {
       sql:
         "\(verb) INTO \(table) (\(columns.map(\.key).joined(separator: ", "))) VALUES (\(marks))",
       arguments: StatementArguments(columns.map { $0.value.databaseValue }))
-  }
-
-  // MARK: creating a file again
-
-  /// Writes the pending changes of a file to a document beside it, under the file's own schema, and deletes the file.
-  /// Returns the document's path, or `nil` if the file had no pending changes.
-  static func setAside(_ path: String, _ options: StoreOptions) throws -> String? {
-    let store = try LocalStore(existing: path, options: options)
-    var place: String?
-    let document = try store.read { transaction -> PendingDocument? in
-      guard try transaction.database.tableExists("bothy_outbox") else { return nil }
-      var document = try PendingDocument(in: transaction)
-      try document.hold(store.secrets.keys())
-      return document
-    }
-    if let document, !document.entries.isEmpty {
-      var number = 1
-      while FileManager.default.fileExists(atPath: "\(path).pending-\(number).json") { number += 1 }
-      let free = "\(path).pending-\(number).json"
-      try document.write(to: free)
-      place = free
-    }
-    try store.close()
-    if let place { try DatabaseFiles.copyBlobs(of: path, beside: place) }
-    try DatabaseFiles.remove(path)
-    return place
   }
 }
 

@@ -277,6 +277,32 @@ import Testing
     #expect(secrets.words == ["battery"])
   }
 
+  @Test("A salvaged secret is sent under the name that an update gave its field")
+  func secretRenamed() async throws {
+    let store = try await filled()
+    try await store.store.write { try $0.insert(AnyRecord("User", id: "u", ["password": "battery"])) }
+    try close(store)
+    try damage(at: "text of r1150")
+    #expect(throws: BothyError.self) { try open() }
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    let name = try #require(names.first { $0.contains(".damaged-") && $0.last?.isNumber == true })
+    var types = Self.schema.types
+    types[3].fields[0] = FieldSchema("word", .text, optional: true, sensitive: true)
+    let (schema, steps) = (
+      StoreSchema(version: 2, types: types),
+      [Migration(to: 2, .renameField(type: "User", from: "password", to: "word"))]
+    )
+    let report = try StoreMaintenance.salvaged(
+      "\(folder.path)/\(name)", into: path, schema: schema, migrations: steps,
+      options: StoreOptions(processes: .single, readers: 1), clock: SyncClock(now: time.reader()))
+    #expect(report.pending == 1)
+    let again = try SyncedStore(
+      at: path, schema: schema, migrations: steps, remote: InProcessRemote(service), configuration: .quiet,
+      options: StoreOptions(processes: .single, readers: 1), clock: SyncClock(now: time.reader()))
+    #expect(await again.sync().pushed == 1)
+    #expect(secrets.words == ["battery"])
+  }
+
   // The new file knows nothing of the record, and its own record's secret is removed with the push.
   @Test("A sync before the salvage leaves the secrets of the damaged file")
   func secretBeside() async throws {

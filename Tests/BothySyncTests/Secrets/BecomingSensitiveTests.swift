@@ -70,6 +70,31 @@ struct BecomingSensitiveTests {
     #expect(try device.store.diagnose().findings.isEmpty)
   }
 
+  @Test("A pending value that becomes sensitive survives an export and an import")
+  func imported() async throws {
+    let taken = Mutex<[String: String]>([:])
+    var rules = AccessRules()
+    rules.receiveSecrets = { _, record, secrets in
+      taken.withLock { $0[record.id] = secrets.values["password"] }
+    }
+    let world = try SimulatedWorld(rules: rules)
+    let device = try world.addDevice(schema: Self.first)
+    try device.put(user("U1"))
+    let document = device.path + ".pending"
+    try await device.store.signOut(.export(to: document))
+    let path = device.path + "-again"
+    try SyncedStore.restorePending(
+      from: document, into: path, schema: Self.second, migrations: Self.steps)
+    let again = try SyncedStore(
+      at: path, schema: Self.second, remote: device.remote, configuration: .quiet)
+    #expect(await again.sync().pushed == 1)
+    #expect(taken.withLock { $0 } == ["U1": Self.word + "U1"])
+    let there = try await world.serverRecords()[RecordID(type: "User", id: "U1")]
+    #expect(try there?.fields.members() == ["name": "ann"])
+    #expect(try again.store.secrets.keys().isEmpty)
+    try again.close()
+  }
+
   /// Returns the number of rows that have the word as a replaced value.
   private func replacedCount(_ device: SimulatedDevice) throws -> Int64 {
     try device.store.store.read { transaction in
