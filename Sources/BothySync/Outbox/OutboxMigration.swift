@@ -69,8 +69,21 @@ struct OutboxMigration {
       try rewrite(type) { $2[field] = nil }
       try Journal.rewrite(type, in: transaction) { $0[field] = nil }
       try rewrite(type, in: "bothy_replaced", "fields", isWhole: false) { $0[field] = nil }
+      try sendSecretsAfterDoubt(of: type)
     // `rename` changes names and `convert` changes values. Other devices keep a field that is dropped here.
     case .renameField, .dropField, .convertField: break
+    }
+  }
+
+  /// Has the secrets of changes without an answer sent once more after the answer. A server that has such a change already
+  /// takes no secrets with its repetition.
+  private func sendSecretsAfterDoubt(of type: String) throws {
+    for table in ["bothy_outbox", "bothy_later"] {
+      try database.execute(
+        sql: """
+          UPDATE \(table) SET revision = revision + 1
+          WHERE type = ? AND kind <> 2 AND operation IS NOT NULL AND awaiting <> 4
+          """, arguments: [type])
     }
   }
 

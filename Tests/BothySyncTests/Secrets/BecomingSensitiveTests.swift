@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// Fields that become sensitive with a new schema, and connections on which secrets can't be sent.
-@Suite("Fields that become sensitive", .timeLimit(.minutes(5)))
+@Suite("Fields that become sensitive", .faultsStrike, .timeLimit(.minutes(5)))
 struct BecomingSensitiveTests {
   private static let word = "correct-horse-battery"
   private static let first = schema(1, sensitive: false)
@@ -93,6 +93,29 @@ struct BecomingSensitiveTests {
     #expect(try there?.fields.members() == ["name": "ann"])
     #expect(try again.store.secrets.keys().isEmpty)
     try again.close()
+  }
+
+  @Test(
+    "A value that was sent without an answer is sent as a secret",
+    arguments: [FaultyRemote.Fault.lostAnswer, .lostRequest])
+  func inDoubt(fault: FaultyRemote.Fault) async throws {
+    let taken = Mutex<[String: String]>([:])
+    var rules = AccessRules()
+    rules.receiveSecrets = { _, record, secrets in
+      taken.withLock { $0[record.id] = secrets.values["password"] }
+    }
+    let world = try SimulatedWorld(rules: rules)
+    let device = try world.addDevice(schema: Self.first)
+    try device.put(user("U1"))
+    device.remote.plan(fault, on: .operations, times: 1)
+    await device.store.sync()
+    try device.restart(schema: Self.second, migrations: Self.steps)
+    await device.store.sync()
+    #expect(taken.withLock { $0 } == ["U1": Self.word + "U1"])
+    let there = try await world.serverRecords()[RecordID(type: "User", id: "U1")]
+    #expect(try there?.fields.members() == ["name": "ann"])
+    #expect(try device.store.outboxEntries().isEmpty)
+    #expect(try FileSecretStore(folder: device.path + "-secrets").keys().isEmpty)
   }
 
   /// Returns the number of rows that have the word as a replaced value.
