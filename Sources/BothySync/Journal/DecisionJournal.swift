@@ -164,8 +164,9 @@ extension DecisionJournal {
   /// An entry of an atomic transaction is restored with all others of it that lost something, as one such transaction.
   ///
   /// One transaction. The next sync sends the write, which may be overwritten again. Throws `BothyError` `.expired` if
-  /// the entry is no longer kept, `.alreadyRestored` the second time, and `notRestorable` if nothing was lost or the
-  /// content no longer fits the schema. Throws `BothyError` as a save does. Nothing is changed then.
+  /// the entry, or another of its atomic transaction, is no longer kept. Throws `.alreadyRestored` the second time, and
+  /// `notRestorable` if nothing was lost or the content no longer fits the schema. Throws `BothyError` as a save does.
+  /// Nothing is changed then.
   ///
   /// ```swift
   /// for entry in try store.journal.entries(of: RecordID(todo), losing: true) where entry.isRestorable {
@@ -231,6 +232,12 @@ extension DecisionJournal {
         .alreadyRestored,
         "Entry \(entry.number) of the journal was restored before. Look at \(entry.record) as it is now.",
         record: entry.record)
+    }
+    guard !entry.isCut else {
+      throw BothyError(
+        .expired,
+        "The journal no longer keeps all of the transaction of entry \(entry.number), and a part of it isn't restored. "
+          + "Read its `lostFields`, and save the values you need.", record: entry.record)
     }
     guard entry.isRestorable else {
       throw BothyError(

@@ -9,7 +9,8 @@ import GRDB
 /// the others. `ordinal` counts the rows of a share and `extent` its bytes, and both rise without end. So the oldest
 /// row and the newest give the size of a share.
 ///
-/// `together` names the transaction of a lost change that was part of one. `known_at` is the server's time when the age of
+/// `together` names the transaction of a lost change that was part of one. It is empty if the limits have removed a part of
+/// the transaction. `known_at` is the server's time when the age of
 /// a row was first judged, and `NULL` until then.
 enum Journal {
   static let tables = [
@@ -148,77 +149,7 @@ enum Journal {
     return Noted()
   }
 
-  // MARK: bounds
-
-  private static let endKey = "journalEnd"
-
-  /// SQL of the highest number that a row ever had.
-  static let endSQL = """
-    SELECT max(coalesce((SELECT max(number) FROM bothy_journal), 0), coalesce((
-      SELECT CAST(value AS INTEGER) FROM bothy_sync WHERE key = '\(endKey)'), 0))
-    """
-
-  /// Returns the highest number that a row ever had, or 0.
-  static func end(in transaction: ReadTransaction) throws -> Int64 {
-    try transaction.first(endSQL) { $0.int(at: 0) } ?? 0
-  }
-
-  /// Stores the number of the newest row, so that numbers continue after it when it is removed.
-  private static func keepEnd(in transaction: WriteTransaction) throws {
-    try SyncValues.set(endKey, String(end(in: transaction)), in: transaction)
-  }
-
-  /// The most rows of a share that one transaction looks at.
-  private static let step: Int64 = 2000
-
-  /// Removes the oldest rows beyond the limits. Runs once in a transaction that added rows. Costs a look at the oldest
-  /// and the newest row of each share if nothing is removed, and otherwise the removal of 2,000 rows of a share at
-  /// most.
-  ///
-  /// The age of a row begins with the first call after it that has a time. So a wrong clock of the device, before or
-  /// after, removes nothing.
-  ///
-  /// - Parameter now: the server's time, from an answer to this process. `nil` if none has come: then the size alone
-  ///   counts.
-  static func trim(to limits: SyncOptions.JournalLimits, at now: Int64?, in transaction: WriteTransaction)
-    throws
-  {
-    if let now {
-      try transaction.run("UPDATE bothy_journal SET known_at = ? WHERE known_at IS NULL", now)
-    }
-    let begin = now.map { limits.begin(at: $0) } ?? .min
-    for share in [Int64(0), 1] {
-      let rows = Int64(clamping: share == 0 ? limits.acceptedRows : limits.rows)
-      guard
-        let newest = try transaction.first(
-          "SELECT ordinal, extent FROM bothy_journal WHERE share = ?1 ORDER BY ordinal DESC LIMIT 1", share,
-          read: { (ordinal: $0.int(at: 0), extent: $0.int(at: 1)) })
-      else { continue }
-      let old = try PreparedStatement(
-        "SELECT ordinal, extent, known_at FROM bothy_journal WHERE share = ?1 ORDER BY ordinal LIMIT ?2",
-        in: transaction.database)
-      old.bind(share, at: 1)
-      old.bind(step, at: 2)
-      var last: Int64?
-      while try old.step() {
-        let ordinal = old.int(at: 0)
-        let isOver =
-          newest.ordinal - ordinal >= rows || newest.extent - old.int(at: 1) >= Int64(clamping: limits.bytes)
-        guard isOver || old.optionalInt(at: 2) ?? .max < begin else { break }
-        last = ordinal
-      }
-      old.reset()
-      guard let last else { continue }
-      if last == newest.ordinal { try keepEnd(in: transaction) }
-      try transaction.run("DELETE FROM bothy_journal WHERE share = ?1 AND ordinal <= ?2", share, last)
-    }
-  }
-
-  static func clear(in transaction: WriteTransaction) throws {
-    try keepEnd(in: transaction)
-    try transaction.run("DELETE FROM bothy_journal")
-    transaction.touchBookkeeping()
-  }
+  // MARK: removal
 
   /// SQL that removes the content of a row.
   private static let emptied = "lost = NULL, names = NULL, base = NULL, now = NULL, place = NULL"
@@ -338,7 +269,7 @@ extension Journal {
 
   private static let columns = """
     number, type, id, verdict, at, version, reason, lost, cause, kind, names, base, now, now_at, place, attempts,
-    retry_at, restored, revision, policy
+    retry_at, restored, revision, policy, together = ''
     """
 
   /// Returns the entries that meet `condition`, which is SQL of this module's own with its order.
@@ -382,6 +313,7 @@ extension Journal {
     entry.retryAt = row.optionalInt(at: 16)
     entry.revision = row.optionalInt(at: 18)
     entry.policy = row.text(at: 19)
+    entry.isCut = row.int(at: 20) != 0
     return entry
   }
 

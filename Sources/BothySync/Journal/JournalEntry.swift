@@ -127,6 +127,8 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   var revision: Int64?
   /// True if the row lists the fields that were lost.
   var listsFields = true
+  /// True if the journal no longer has all of the transaction that the change was part of.
+  package var isCut = false
 
   /// The number of the decision, which rises with each. A reader that stores the last one it saw continues after it.
   public var id: Int64 { number }
@@ -142,8 +144,10 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     }
   }
 
-  /// True if `DecisionJournal.restore` has content to restore.
-  public var isRestorable: Bool { restored == nil && (isUndoneDeletion || lost != nil && hasLostParts) }
+  /// True if `DecisionJournal.restore` has content to restore, of an atomic transaction all of it.
+  public var isRestorable: Bool {
+    restored == nil && !isCut && (isUndoneDeletion || lost != nil && hasLostParts)
+  }
 
   /// True if the decision took content, or undid a deletion. Rows of the first format don't list what they lost.
   var hasLost: Bool { isUndoneDeletion || lost != nil && (hasLostParts || !listsFields) }

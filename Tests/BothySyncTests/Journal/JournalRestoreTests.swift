@@ -65,6 +65,35 @@ struct JournalRestoreTests {
     await #expect(throws: BothyError.self) { try await pair.a.store.journal.restore(other) }
   }
 
+  @Test("What the limits left of a transaction isn't restored alone")
+  func cut() async throws {
+    let pair = try Pair(schema: .bank) { $0.journal = SyncOptions.JournalLimits(rows: 3) }
+    try pair.b.open(["x": 100, "y": 100, "z": 0])
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.a.transfer(10, from: "x", to: "y")
+    try pair.b.change { _ = try $0.update(BankAccount.self, id: "x") { $0.balance = 95 } }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    for balance in [1, 2] {
+      try pair.b.change { _ = try $0.update(BankAccount.self, id: "z") { $0.balance = balance } }
+      await pair.b.store.sync()
+      try pair.a.change { _ = try $0.update(BankAccount.self, id: "z") { $0.balance = 50 } }
+      await pair.a.store.sync()
+    }
+    let store = pair.a.store
+    let entries = try store.journal.entries(losing: true)
+    #expect(entries.count == 3)
+    let left = try #require(entries.last)
+    #expect(left.record != .account("z") && !left.lostFields.isEmpty && !left.isRestorable)
+    let error = await #expect(throws: BothyError.self) { try await store.journal.restore(left) }
+    #expect(error?.code == .expired)
+    #expect(try pair.a.balances() == ["x": 95, "y": 100, "z": 2])
+    // The limits cut no other transaction.
+    try await store.journal.restore(#require(entries.first))
+    #expect(try pair.a.balance("z") == 50)
+  }
+
   @Test("A second restore reports so, even after a relaunch, and changes nothing")
   func once() async throws {
     let pair = try await lost()
