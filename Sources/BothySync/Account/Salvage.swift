@@ -9,7 +9,8 @@ extension StoreMaintenance {
     package var pending = 0
     /// The number of restored records that no server has.
     package var records = 0
-    /// The records whose old change was left out, because they have a pending change in the new file.
+    /// The records whose old change was left out, because they have a pending change in the new file. Those whose change
+    /// was written together with such a change, or with a lost one, are included.
     package var skipped: [RecordID] = []
     /// The records whose change or fields can no longer be read, or whose unique value another record has. The
     /// quarantined file is kept.
@@ -90,6 +91,8 @@ private struct Wreck {
   /// The records that no server has. `wasPending` is true if their insert may be in an unreadable part of the outbox.
   private var records: [(record: BothyStore.AnyRecord, wasPending: Bool)] = []
   private var seen: Set<RecordID> = []
+  /// The changes whose rows can't be read.
+  private var lost: [PendingDocument.Entry] = []
   /// The known history of the server that the file was synced with.
   private var history: ServerHistory?
 
@@ -145,6 +148,7 @@ private struct Wreck {
         .flatMap { try? PendingDocument.Entry.columns($0) }
       if entry.fields == nil && !entry.isDeletion && entry.columns["awaited"] == nil {
         report.lost.append(entry.record)
+        lost.append(entry)
       } else {
         pending.entries.append(entry)
       }
@@ -236,10 +240,37 @@ private struct Wreck {
     }
   }
 
-  /// Leaves out the changes of records that have pending changes in the file at `path`. Throws `BothyError`
-  /// `.otherServer` for a file that was synced with another server or space.
+  /// Leaves out the changes of records that have pending changes in the file at `path`, and those that were written
+  /// together with them or with changes that can't be read. Throws `BothyError` `.otherServer` for a file that was synced
+  /// with another server or space.
   mutating func leaveOut(pendingIn path: String, _ schema: StoreSchema) throws {
-    guard FileManager.default.fileExists(atPath: path) else { return }
+    let left = try tied(to: taken(in: path, schema).union(lost.map(\.record)))
+    report.skipped = pending.entries.map(\.record).filter(left.contains)
+    pending.entries.removeAll { left.contains($0.record) }
+  }
+
+  /// Returns records with all others that transactions have changed together with them, directly or by others.
+  private func tied(to taken: Set<RecordID>) -> Set<RecordID> {
+    var records: [String: [RecordID]] = [:]
+    var groups: [RecordID: [String]] = [:]
+    for change in pending.entries + lost {
+      for group in change.groups {
+        records[group, default: []].append(change.record)
+        groups[change.record, default: []].append(group)
+      }
+    }
+    var (found, open) = (taken, Array(taken))
+    while let record = open.popLast() {
+      for group in groups.removeValue(forKey: record) ?? [] {
+        open += (records.removeValue(forKey: group) ?? []).filter { found.insert($0).inserted }
+      }
+    }
+    return found
+  }
+
+  /// Returns the records that have pending changes in the file at `path` too.
+  private func taken(in path: String, _ schema: StoreSchema) throws -> Set<RecordID> {
+    guard FileManager.default.fileExists(atPath: path) else { return [] }
     let (entries, history) = (pending.entries, history)
     let found = try SyncValues.reading(path, schema) { transaction -> Set<RecordID> in
       if let history, let here = try ServerBinding.load(in: transaction).history,
@@ -249,9 +280,7 @@ private struct Wreck {
       }
       return try Set(entries.map(\.record).filter { try OutboxQueue.mark($0, in: transaction) != nil })
     }
-    let taken = found ?? []
-    report.skipped = entries.map(\.record).filter(taken.contains)
-    pending.entries.removeAll { taken.contains($0.record) }
+    return found ?? []
   }
 
   /// Writes the records that no server has, unless the store has records with their ids or unique values. Uses one
@@ -286,5 +315,12 @@ private struct Wreck {
     report.records = put
     report.pending = pending
     report.lost += lost
+  }
+}
+
+extension PendingDocument.Entry {
+  /// The transactions that the change belongs to: that of changes to send, and that of sent ones.
+  fileprivate var groups: [String] {
+    ["together", "sent_together"].compactMap { columns[$0]?.stringValue }
   }
 }

@@ -50,7 +50,9 @@ struct SalvageCommand: AsyncParsableCommand {
         "\(report.pending) changes are pending again in \(into), and \(report.records) records are here again."
       ]
       if !report.skipped.isEmpty {
-        lines.append("Left out, because they have newer pending changes there: \(Self.list(report.skipped)).")
+        lines.append(
+          "Left out, because they have newer pending changes there, or were written together with such or unreadable "
+            + "ones: \(Self.list(report.skipped)).")
       }
       if !report.lost.isEmpty { lines.append("No longer readable: \(Self.list(report.lost)).") }
       if !report.isComplete { lines.append("Parts of \(old) can't be read; what was in them is not known.") }
