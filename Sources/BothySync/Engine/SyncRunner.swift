@@ -20,6 +20,7 @@ struct SyncRunner: Sendable {
   let lease = SyncLease()
   let heard = HeardScopes()
   let sent = SentValues()
+  let retryClock = RetryClock()
   /// Orders the online-first saves of one record one after the other.
   let turns = KeyedSemaphore<RecordID>()
   /// Lets one sync at a time send pending changes. Another that runs beside it finds them settled.
@@ -217,11 +218,22 @@ struct SyncRunner: Sendable {
     Task.isCancelled || error is CancellationError ? .cancelled : .refused(code: SyncStop.local, "\(error)")
   }
 
-  /// Makes entries ready that have a retry time in the future. Returns the reason if that failed.
+  /// Makes entries ready that have a retry time in the future. If the request doesn't ignore these, they are entries that
+  /// no wait delays so long, because the clock was set back since. Returns the reason if that failed.
   private func clearRetryTimes(for request: Request) async -> SyncStop? {
-    guard request.ignoresRetryTimes else { return nil }
     do {
-      try await store.write(origin: .remote) { try OutboxQueue.clearRetryTimes(of: request.records, in: $0) }
+      if request.ignoresRetryTimes {
+        try await store.write(origin: .remote) {
+          try OutboxQueue.clearRetryTimes(of: request.records, in: $0)
+        }
+        return nil
+      }
+      let now = clock.now()
+      guard retryClock.mayBeBehind(at: now) else { return nil }
+      let limit = now.addingClamped(configuration.backoff.limit.wholeMilliseconds)
+      if try await store.read({ try OutboxQueue.hasRetryTimes(after: limit, in: $0) }) {
+        try await store.write(origin: .remote) { try OutboxQueue.clearRetryTimes(after: limit, in: $0) }
+      }
       return nil
     } catch { return Self.reason(for: error) }
   }

@@ -49,6 +49,18 @@ extension OutboxQueue {
     for record in records { try transaction.run(sql + " AND type = ? AND id = ?", record) }
   }
 
+  private static let isLate = "retry_at > ? AND retry_at < \(waitingForBlobs) AND state = 0"
+
+  /// True if any entry waits longer than until a time. Reads all entries.
+  static func hasRetryTimes(after time: Int64, in transaction: ReadTransaction) throws -> Bool {
+    try transaction.has("SELECT 1 FROM bothy_outbox WHERE \(isLate) LIMIT 1", time)
+  }
+
+  /// Like `clearRetryTimes(of:in:)`, but for the entries that wait longer than until a time.
+  static func clearRetryTimes(after time: Int64, in transaction: WriteTransaction) throws {
+    try transaction.run("UPDATE bothy_outbox SET retry_at = 1 WHERE \(isLate)", time)
+  }
+
   /// The retry time of changes that wait for blobs. Only the sync that uploads these reads them again, or the next one.
   /// Readers of an entry don't see it, and each edit clears it.
   static let waitingForBlobs: Int64 = 1 << 53
