@@ -135,6 +135,7 @@ extension WireNames {
       page.scope = local(page.scope)
       page.changes = page.changes.map(local)
       page.outOfScope = page.outOfScope.map(local)
+      page.types = page.types.map(local(type:))
       page.unreadable = page.unreadable.map { record in
         var record = record
         record.record = local(record.record)

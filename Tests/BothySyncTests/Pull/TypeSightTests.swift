@@ -1,0 +1,42 @@
+import BothyStore
+import BothySync
+import BothySyncService
+import BothyTesting
+import Testing
+
+/// Devices whose users lose and regain the right to read a type, after which they fetch all of its records again.
+@Suite("Rights to read a type", .timeLimit(.minutes(5)))
+struct TypeSightTests {
+  private static func rules(_ read: Permissions.Access) -> AccessRules {
+    var schema = memo(1)
+    schema.types[0].permissions = Permissions(read: read)
+    return AccessRules(schema: schema)
+  }
+
+  /// Returns a world in which everybody reads everything, with the devices of two users.
+  private func world(
+    _ schema: StoreSchema = memo(1), _ migrations: [Migration] = []
+  ) throws -> (world: SimulatedWorld, ann: SimulatedDevice, bob: SimulatedDevice) {
+    let world = try SimulatedWorld(rules: Self.rules(.anyone))
+    return (
+      world, try world.addDevice("ann", schema: memo(1), user: Caller("ann")),
+      try world.addDevice("bob", schema: schema, migrations: migrations, user: Caller("bob"))
+    )
+  }
+
+  @Test("A device that has renamed the type loses and regains its records")
+  func renamed() async throws {
+    let (world, ann, bob) = try world(
+      memo(2, name: "Page"), [Migration(to: 2, .renameType(from: "Memo", to: "Page"))])
+    try ann.put("Memo", "1", ["title": .text("one")])
+    await ann.store.sync()
+    await bob.store.sync()
+    #expect(try bob.record("Page", "1")?["title"] == .text("one"))
+    world.setRules(Self.rules(.owner))
+    await bob.store.sync()
+    #expect(try bob.record("Page", "1") == nil)
+    world.setRules(Self.rules(.anyone))
+    await bob.store.sync()
+    #expect(try bob.record("Page", "1")?["title"] == .text("one"))
+  }
+}
