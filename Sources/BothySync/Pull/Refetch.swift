@@ -227,7 +227,10 @@ struct Refetching: Sendable {
       let isLast = found.count < Comparison.fetchLimit
       let present = Set(found.map(\.id))
       let highest = found.last?.id.id ?? ""
-      let absent = here.filter { !present.contains($0) && (isLast || $0.id <= highest) }
+      // The server sorts by bytes, and Swift by what texts mean to Unicode.
+      let absent = here.filter { record in
+        !present.contains(record) && (isLast || !highest.utf8.lexicographicallyPrecedes(record.id.utf8))
+      }
       try await bring(found, absent, versions, ending: [], &done)
       if isLast { return }
       last = highest

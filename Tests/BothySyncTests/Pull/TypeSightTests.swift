@@ -39,4 +39,24 @@ struct TypeSightTests {
     await bob.store.sync()
     #expect(try bob.record("Page", "1")?["title"] == .text("one"))
   }
+
+  @Test("A hidden record goes though its id sorts otherwise by bytes than by Unicode")
+  func spelling() async throws {
+    let (world, ann, bob) = try world()
+    // By bytes it comes before the others, which fill more than a page, and by Unicode after them.
+    let hidden = "e\u{301}"
+    try ann.put("Memo", hidden, ["title": .text("ann's")])
+    await ann.store.sync()
+    try bob.change { transaction in
+      for number in 1000..<1501 {
+        try transaction.insert(AnyRecord("Memo", id: "f\(number)", ["title": .text("bob's")]))
+      }
+    }
+    await bob.store.sync()
+    #expect(try bob.record("Memo", hidden) != nil)
+    world.setRules(Self.rules(.owner))
+    await bob.store.sync()
+    #expect(try bob.record("Memo", hidden) == nil)
+    #expect(try bob.ids(AnyQuery("Memo")).count == 501)
+  }
 }
