@@ -167,7 +167,14 @@ struct Comparison: Sendable {
     _ id: RecordID, _ difference: Difference, in transaction: ReadTransaction
   ) throws -> Bool {
     guard let table = transaction.catalog.tableIfKnown(id.type) else { return true }
-    return try transaction.row(table, id: id.id)?.version == difference.versions[id]
+    return try version(of: id, table, in: transaction) == difference.versions[id]
+  }
+
+  /// Returns the version of a record as it is here or, if it can't be read, kept aside.
+  static func version(
+    of id: RecordID, _ table: TypeTable, in transaction: ReadTransaction
+  ) throws -> String? {
+    try UnreadableTable.wholeVersion(of: id, in: transaction) ?? transaction.row(table, id: id.id)?.version
   }
 }
 

@@ -230,7 +230,7 @@ struct PullApplication {
     guard let table = transaction.catalog.tableIfKnown(id.type) else {
       return try UnrecognizedRecords.remove(id, from: scope, in: transaction)
     }
-    if setsAside { try UnreadableTable.remove(id, in: transaction) }
+    if setsAside { try UnreadableTable.remove(id, from: scope, in: transaction) }
     if let entry = try pending(id) {
       guard scope.contains(entry.remoteVersion?.live?.container ?? entry.container ?? id.type) else { return }
       report.leaving.append(id)

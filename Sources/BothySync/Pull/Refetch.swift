@@ -220,7 +220,7 @@ struct Refetching: Sendable {
       if scope != .everything {
         (query.container, query.includesChildren) = (scope.container, scope.includesChildren)
       }
-      let here = try await ids(query)
+      let here = try await records(query, in: scope, after: last)
       let versions = try await versions(of: here)
       let found = try await remote.query(query)
       done.requests += 1
@@ -237,11 +237,21 @@ struct Refetching: Sendable {
     }
   }
 
-  private func ids(_ query: AnyQuery) async throws -> [RecordID] {
+  /// Returns the records of a query that are here, with those of its type and scope that are kept aside.
+  private func records(
+    _ query: AnyQuery, in scope: SyncScope, after last: String?
+  ) async throws -> [RecordID] {
     var all = query
     all.limit = nil
     let final = all
-    return try await store.read { try $0.ids(final).map { RecordID(type: final.type, id: $0) } }
+    return try await store.read { transaction in
+      let rows = try transaction.ids(final).map { RecordID(type: final.type, id: $0) }
+      let aside = try UnreadableTable.records(in: transaction).values.filter { record in
+        record.id.type == final.type && scope.contains(record.container)
+          && last.map { $0.utf8.lexicographicallyPrecedes(record.id.id.utf8) } ?? true
+      }
+      return Array(Set(rows).union(aside.map(\.id)))
+    }
   }
 
   private func versions(of records: [RecordID]) async throws -> [RecordID: String] {
@@ -249,7 +259,7 @@ struct Refetching: Sendable {
       var versions: [RecordID: String] = [:]
       for id in records {
         guard let table = transaction.catalog.tableIfKnown(id.type) else { continue }
-        versions[id] = try transaction.row(table, id: id.id)?.version
+        versions[id] = try Comparison.version(of: id, table, in: transaction)
       }
       return versions
     }

@@ -49,6 +49,14 @@ enum UnreadableTable {
     try transaction.run("DELETE FROM bothy_unreadable WHERE type = ? AND id = ?", id)
   }
 
+  /// Forgets a record that left a scope, unless another scope has brought it since.
+  static func remove(_ id: RecordID, from scope: SyncScope, in transaction: WriteTransaction) throws {
+    let container = try transaction.first(
+      "SELECT container FROM bothy_unreadable WHERE type = ? AND id = ?", id
+    ) { $0.text(at: 0) }
+    if let container, scope.contains(container) { try remove(id, in: transaction) }
+  }
+
   /// Forgets the records of the containers for which `isGone` returns true.
   static func remove(where isGone: (String) -> Bool, in transaction: WriteTransaction) throws {
     for found in try kept(in: transaction) where isGone(found.container) {
@@ -61,6 +69,13 @@ enum UnreadableTable {
     try transaction.first("SELECT version FROM bothy_unreadable WHERE type = ? AND id = ?", id) {
       $0.text(at: 0)
     }
+  }
+
+  /// Like `version(of:in:)`, but returns `nil` for a record of which only a name could be read.
+  static func wholeVersion(of id: RecordID, in transaction: ReadTransaction) throws -> String? {
+    try transaction.first(
+      "SELECT version FROM bothy_unreadable WHERE type = ? AND id = ? AND record IS NOT NULL", id
+    ) { $0.text(at: 0) }
   }
 
   static func isEmpty(in transaction: ReadTransaction) throws -> Bool {

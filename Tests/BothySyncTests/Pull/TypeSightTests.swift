@@ -59,4 +59,27 @@ struct TypeSightTests {
     #expect(try bob.record("Memo", hidden) == nil)
     #expect(try bob.ids(AnyQuery("Memo")).count == 501)
   }
+
+  @Test("A hidden record goes though the device couldn't read it")
+  func unreadable() async throws {
+    let (world, _, bob) = try world()
+    try await world.storage.write(space: "test") { storage in
+      for (id, owner, fields) in [("1", "ann", Self.deep), ("2", "bob", #"{"count":0,"title":"bob's"}"#)] {
+        let record = ServerRecord(
+          id: RecordID(type: "Memo", id: id), version: String(storage.head + 1), modified: 1, owner: owner,
+          fields: FieldsDocument(canonical: Array(fields.utf8)))
+        try storage.put([StoredRecord(position: storage.head + 1, record: record)])
+      }
+    }
+    await bob.store.sync()
+    #expect(try await bob.store.maintenance.unreadableRecords().map(\.record.id) == ["1"])
+    world.setRules(Self.rules(.owner))
+    await bob.store.sync()
+    #expect(try await bob.store.maintenance.unreadableRecords().isEmpty)
+    #expect(try await bob.store.maintenance.verify())
+  }
+
+  /// The fields of a record with more nesting than devices read.
+  private static let deep =
+    #"{"meta":"# + UnreadableRecordStories.nested(60) + #","title":"ann's"}"#
 }
