@@ -2,22 +2,16 @@ import BothyStore
 
 /// The records that left a scope or became visible without a change of their own.
 extension SyncService {
-  /// Returns the notices for the user and its groups, in position order, and of several about one record the last. With
-  /// `nil` it returns all.
+  /// Returns the first `limit` notices for the user and its groups, in position order.
+  ///
+  /// Several may be about one record. The later one doesn't replace the earlier one, because each name's notices are cut
+  /// at the limit: only up to the end of the shortest of them nothing is left out.
   func notices(
-    for user: Caller, after position: Int64, _ storage: any ServerSnapshot, limit: Int?
+    for user: Caller, after position: Int64, _ storage: any ServerSnapshot, limit: Int
   ) throws -> [VisibilityNotice] {
-    guard rules.usesSharing, let name = user.name else { return [] }
-    if user.groups.isEmpty { return try storage.notices(for: name, after: position, limit: limit) }
-    var last: [RecordID: VisibilityNotice] = [:]
-    for name in user.names {
-      for notice in try storage.notices(for: name, after: position, limit: limit)
-      where notice.position > last[notice.record]?.position ?? 0 {
-        last[notice.record] = notice
-      }
-    }
-    let ordered = last.values.sorted { $0.position < $1.position }
-    return limit.map { Array(ordered.prefix($0)) } ?? ordered
+    guard rules.usesSharing else { return [] }
+    let found = try user.names.flatMap { try storage.notices(for: $0, after: position, limit: limit) }
+    return Array(found.sorted { $0.position < $1.position }.prefix(limit))
   }
 
   /// Adds the records of notices to a page. A record that changed since comes by its own position instead. One whose
