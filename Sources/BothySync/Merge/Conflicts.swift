@@ -163,7 +163,7 @@ struct Conflicts: Sendable {
   ) throws -> (Result<MergeContext, UnreadableRecord>, revision: Int64)? {
     guard
       let entry = try OutboxQueue.entry(id, in: transaction).map({
-        try GivenBack.merging($0, in: transaction)
+        try GivenBack.merging($0, with: current, in: transaction)
       })
     else { return nil }
     let table = try transaction.catalog.table(id.type)

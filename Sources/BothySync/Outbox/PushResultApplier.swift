@@ -70,7 +70,7 @@ struct PushResultApplier {
     case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):
       try acknowledge(item, entry, table, version: version, modified: modified, record)
     case .conflict(let current):
-      try conflict(item, GivenBack.merging(entry, in: transaction), table, current)
+      try conflict(item, GivenBack.merging(entry, with: current, in: transaction), table, current)
     case .rejected(let rejection): try reject(item, entry, table, rejection)
     case .waiting: try OutboxQueue.recall(id, in: transaction)
     }

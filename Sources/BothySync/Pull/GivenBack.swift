@@ -83,14 +83,37 @@ enum GivenBack {
     }
   }
 
-  /// Returns the entry for a merge. Content that is being returned wasn't changed here, so it becomes the base.
-  static func merging(_ entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Outbox.Entry {
+  /// Returns the entry for a merge with the server's version. Content that is being returned wasn't changed here, so it
+  /// becomes the base. A state without fields was compared with nothing, and has a base for its counters only.
+  static func merging(
+    _ entry: Outbox.Entry, with current: ServerRecord?, in transaction: ReadTransaction
+  ) throws -> Outbox.Entry {
     guard let state = try state(of: entry, in: transaction) else { return entry }
     var seen = entry
     seen.base = state.base
     seen.container = state.base.container ?? entry.container
     if entry.change == .insert { seen.change = .update }
+    if state.base.fields == .empty, let live = current?.live {
+      let table = try transaction.catalog.table(entry.id.type)
+      if let row = try OutboxQueue.local(entry, table, in: transaction) {
+        seen.base?.fields = FieldsDocument(try counts(table.members(row), live.fields.members(), table))
+      }
+    }
     return seen
+  }
+
+  /// Returns the smaller of the numbers that two records have in each counter. Neither side counts twice with them as
+  /// the base of a merge.
+  static func counts(
+    _ mine: [String: JSONValue], _ theirs: [String: JSONValue], _ table: TypeTable
+  ) -> [String: JSONValue] {
+    var counts: [String: JSONValue] = [:]
+    for field in table.schema.fields where field.merge == .counter {
+      guard let here = mine[field.name], let there = theirs[field.name] else { continue }
+      counts[field.name] = FieldMerge.merge(
+        base: .null, client: here, server: there, clientIsLater: false, rule: .min)
+    }
+    return counts
   }
 
   /// Forgets the states of records that no longer have pending work.

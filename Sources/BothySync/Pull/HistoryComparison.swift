@@ -227,19 +227,15 @@ struct HistoryComparison {
     mentioned.insert(id)
   }
 
-  /// Returns the fields that two records of different servers have in common, which come nearest to a common base. Of
-  /// counters it takes the smaller number, so that none counts twice.
+  /// Returns the fields that two records of different servers have in common, which come nearest to a common base, with
+  /// the smaller numbers of counters.
   private static func common(
     _ mine: FieldsDocument, _ theirs: FieldsDocument, _ table: TypeTable
   ) throws -> FieldsDocument {
-    let other = try theirs.members()
-    var common: [String: JSONValue] = [:]
-    for (name, value) in try mine.members() {
-      if other[name] == value { common[name] = value }
-      guard table.schema[name]?.merge == .counter, let there = other[name] else { continue }
-      if let a = value.intValue, let b = there.intValue { common[name] = .int(min(a, b)) }
-    }
-    return FieldsDocument(common)
+    let here = try mine.members()
+    let there = try theirs.members()
+    let equal = here.filter { there[$0.key] == $0.value }
+    return FieldsDocument(equal.merging(GivenBack.counts(here, there, table)) { $1 })
   }
 
   /// Ends a deletion of a record that the server doesn't have. A hidden deletion still has a row.
@@ -298,7 +294,7 @@ struct HistoryComparison {
   }
 
   /// Offers the records outside all pulled scopes as new, because they were compared with nothing. If the server has
-  /// such a record, the merge policy decides.
+  /// such a record, the merge policy decides, and takes the larger number of counters.
   private mutating func offerRest() throws {
     let scopes = try PullState.scopes(in: transaction)
     for table in transaction.catalog.tables where table.schema.isSynced {
