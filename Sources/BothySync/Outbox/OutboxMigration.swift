@@ -177,9 +177,11 @@ struct OutboxMigration {
     }
   }
 
-  /// Deletes the pages of incomplete pulls, which have the old names. They are requested again.
+  /// Deletes the pages of incomplete pulls, which have the old names. They are requested again, and the server says
+  /// again if they are a snapshot.
   private func forgetStagedPages() throws {
-    try database.execute(sql: "DELETE FROM bothy_stage; UPDATE bothy_cursor SET staged = NULL")
+    try database.execute(
+      sql: "DELETE FROM bothy_stage; UPDATE bothy_cursor SET staged = NULL, resetting = 0")
   }
 
   /// - Parameter change: gets the table, the column and the members.
