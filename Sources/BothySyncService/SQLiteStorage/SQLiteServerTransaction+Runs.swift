@@ -7,8 +7,9 @@ import GRDB
 /// is then at a position that the history never had, after any number of later writes. Each start continues at
 /// positions of its own, see `ServerRun`. So this also holds for a backup that was made before the start that is lost.
 extension SQLiteServerTransaction {
-  /// Leaves the gap with the first write after a start. Each further write costs one look-up.
-  func begin(_ run: ServerRun) throws {
+  /// Leaves the gap with the first write after a start, but for a space that begins with it. Each further write costs
+  /// one look-up.
+  func begin(_ run: ServerRun, inNewSpace isNew: Bool) throws {
     let last = try PreparedStatement(
       "SELECT mark FROM run WHERE space = ? ORDER BY first DESC, mark DESC LIMIT 1", in: database)
     last.bind(space, at: 1)
@@ -16,7 +17,7 @@ extension SQLiteServerTransaction {
     let isBegun = try last.step() && last.text(at: 0) == run.mark
     guard !isBegun else { return }
     let after = head
-    if after > 0 { try moveHead(to: run.start(after: after)) }
+    if !isNew { try moveHead(to: run.start(after: after)) }
     let insert = try PreparedStatement("INSERT INTO run VALUES (?, ?, ?, ?)", in: database)
     insert.bind(space, at: 1)
     insert.bind(head, at: 2)

@@ -22,7 +22,8 @@ final class SQLiteServerTransaction: ServerTransaction {
       "SELECT epoch, head, floor, due IS NULL, indexes, indexed FROM space WHERE name = ?", in: database)
     select.bind(space, at: 1)
     defer { select.reset() }
-    if try select.step() {
+    let isKnown = try select.step()
+    if isKnown {
       epoch = select.text(at: 0) ?? ""
       head = select.int(at: 1)
       floor = select.int(at: 2)
@@ -36,7 +37,7 @@ final class SQLiteServerTransaction: ServerTransaction {
       insert.bind(epoch, at: 2)
       try insert.run()
     }
-    if let run { try begin(run) }
+    if let run { try begin(run, inNewSpace: !isKnown) }
   }
 
   static let columns =

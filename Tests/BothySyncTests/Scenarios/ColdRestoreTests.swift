@@ -98,6 +98,35 @@ struct ColdRestoreTests {
     #expect(try scene.title(scene.b) == "old")
   }
 
+  @Test("A device is asked though the copy is of a space without changes")
+  func emptyCopy() async throws {
+    let place = try Place()
+    let a = try place.device("a")
+    let b = try place.device("b")
+    func start(_ path: String, at time: Int64) throws {
+      let run = ServerRun(now: { time }, random: { _ in 0 })
+      place.use(try SQLiteServerStorage(at: path, lanes: WriteQueues(), run: run))
+    }
+    // A write that stores no record begins the space.
+    try await place.storage.write(space: "test") { _ in }
+    for store in [a, b] { #expect(await store.sync().obstacle == nil) }
+    let backup = try await place.backup()
+    try place.storage.close()
+    try start(place.folder.path + "/server.sqlite", at: 1_800_000_000_000)
+    try await b.store.write { try $0.insert(Note(id: "T1", "lost")) }
+    #expect(await b.sync().obstacle == nil)
+    try place.storage.close()
+    try start(backup, at: 1_800_000_001_000)
+    try await a.store.write { transaction in
+      for id in ["T2", "T3"] { try transaction.insert(Note(id: id, "new")) }
+    }
+    #expect(await a.sync().obstacle == nil)
+    #expect(await b.sync().stop?.name == "otherServer")
+    #expect(try await b.maintenance.uploadMine().obstacle == nil)
+    try await place.expectEven(a, b)
+    #expect(try await place.titles() == ["T1": "lost", "T2": "new", "T3": "new"])
+  }
+
   @Test("A later start from the same copy begins at higher positions")
   func order() {
     let starts = [0, 1, 1000, 86_400_000].map { later in
