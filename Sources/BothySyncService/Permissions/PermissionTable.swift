@@ -124,19 +124,38 @@ extension AccessRules {
     else { return nil }
     let former = sight(of: before, condition, mark)
     guard former != sight(of: after, condition, mark) else { return nil }
+    return removal(at: position, seenAs: former)
+  }
+
+  /// Returns the note of a new record that a condition hides from the user who made it. Its devices keep it until they
+  /// are told. Returns `nil` for one that its maker sees, and for a user without a name.
+  func formerVisibility(ofNew record: ServerRecord, madeBy maker: Viewer) -> RecordRemoval? {
+    guard let name = maker.user.name, conditions[.read, record.id.type] != nil,
+      let position = Int64(record.version), !record.isDeleted, !shows(record, to: maker)
+    else { return nil }
+    return removal(
+      at: position,
+      seenAs: ServerRecord(
+        id: record.id, version: Self.makerMark, modified: 0, owner: name, fields: .empty))
+  }
+
+  private func removal(at position: Int64, seenAs former: ServerRecord) -> RecordRemoval {
     var writer = JSONWriter()
     former.write(to: &writer)
     return RecordRemoval(
-      position: position, id: after.id, container: RecordRemoval.noContainer, former: writer.string)
+      position: position, id: former.id, container: RecordRemoval.noContainer, former: writer.string)
   }
+
+  /// The version in a note that concerns the maker of a record alone, its owner there. No condition has this mark.
+  private static let makerMark = "maker"
 
   /// Returns true if the user could see a record as it was, by a note of `formerVisibility`. A note by another condition
   /// isn't decided: the mark of its readers has changed since, so devices fetch the type again.
   func showed(_ former: String, of type: String, to viewer: Viewer) -> Bool {
     // This server wrote the note.
-    guard let record = try? JSONReader.read(former, { try ServerRecord(from: &$0) }),
-      record.version == conditions.mark(of: type)
-    else { return false }
+    guard let record = try? JSONReader.read(former, { try ServerRecord(from: &$0) }) else { return false }
+    if record.version == Self.makerMark { return record.owner.isSameName(as: viewer.user.name) }
+    guard record.version == conditions.mark(of: type) else { return false }
     return decision(.read, on: record, viewer) ?? false
   }
 

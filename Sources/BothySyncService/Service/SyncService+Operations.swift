@@ -162,7 +162,8 @@ extension SyncService {
   ) throws -> [Int64] {
     let written = batch.written
     let changes = batch.changes(written)
-    let sight = try VisibilityChange(of: changes, rules, in: storage, limit: rules.sharingRowLimit)
+    let sight = try VisibilityChange(
+      of: changes, rules, in: storage, limit: rules.sharingRowLimit, maker: batch.evaluator.viewer)
     let keeps = try FieldIndexing(wanted: rules.fieldIndexes).follow(changes, in: storage)
     try storage.put(written, keepsIndexes: keeps)
     try storage.put(batch.history, keeping: rules.historyLimit)

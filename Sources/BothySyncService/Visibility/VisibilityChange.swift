@@ -41,10 +41,12 @@ struct VisibilityChange {
 
   /// Computes the effect of changes. Reads the lists as they were, so call it before anything is stored.
   ///
-  /// - Parameter limit: the most rows. Throws `SyncServiceError` `.tooManyReaders` beyond it.
+  /// - Parameters:
+  ///   - limit: the most rows. Throws `SyncServiceError` `.tooManyReaders` beyond it.
+  ///   - maker: the user who makes the changes; `nil` if no device of a user does.
   init(
     of changes: [(before: ServerRecord?, after: ServerRecord)], _ rules: AccessRules,
-    in storage: any ServerSnapshot, limit: Int
+    in storage: any ServerSnapshot, limit: Int, maker: Viewer? = nil
   ) throws {
     self.rules = rules
     self.limit = limit
@@ -58,7 +60,11 @@ struct VisibilityChange {
         try followMembers(before, after, changed, storage)
       } else {
         try followSharing(before?.sharing ?? .nobody, after, storage)
-        if let before, let removal = rules.formerVisibility(before, after) { removals.append(removal) }
+        if let before {
+          if let removal = rules.formerVisibility(before, after) { removals.append(removal) }
+        } else if let maker, let removal = rules.formerVisibility(ofNew: after, madeBy: maker) {
+          removals.append(removal)
+        }
       }
     }
   }

@@ -3,7 +3,8 @@ import BothyStore
 /// The changes of a scope that one user may see, in position order.
 struct VisibleChanges {
   var entries: [StoredRecord] = []
-  /// The user's own changes that hid a record from it, by a condition of the schema.
+  /// The own changes of a user without a name that hid a record from it, by a condition of the schema. Other users get
+  /// notes, see `VisibilityChange`.
   var lost: [StoredRecord] = []
   /// The position up to which the changes were read; `nil` if all were.
   var end: Int64?
@@ -33,7 +34,9 @@ extension SyncService {
         size += entry.record.weight
         guard rules.shows(entry.record, to: viewer) else {
           budget.spendHidden()
-          if reported.contains(position), rules.conditions[.read, entry.record.id.type] != nil {
+          if viewer.user.name == nil, reported.contains(position),
+            rules.conditions[.read, entry.record.id.type] != nil
+          {
             visible.lost.append(entry)
           }
           continue

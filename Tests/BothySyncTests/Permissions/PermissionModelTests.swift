@@ -49,13 +49,16 @@ struct PermissionModelTests {
 struct ModelDevice {
   private var cursor: String?
   private var docs: [String: ServerRecord] = [:]
-  /// The ids of records that the user's rights at any time showed, in any of their states.
+  /// The ids of records that the user made, or that its rights at any time showed, in any of their states.
   private var known: Set<String> = []
 
   /// Notes what the user may know by its present rights.
   mutating func noteRights(of user: Caller, in history: PermissionHistory) {
-    for (id, states) in history.past where states.contains(where: { history.sees(user, $0) }) {
-      known.insert(id)
+    for (id, states) in history.past {
+      let isKnown = states.contains {
+        history.sees(user, $0) || user.name != nil && $0.owner == user.name
+      }
+      if isKnown { known.insert(id) }
     }
   }
 

@@ -207,14 +207,15 @@ struct PermissionRuleTests {
     #expect(try await server.send(cid, ProjectServer.update("Project", "Q", "3", ["lead": "bob"])) == ["7"])
   }
 
+  private static let reports = StoreSchema(types: [
+    TypeSchema(
+      "Report", fields: [FieldSchema("to", .text)],
+      permissions: Permissions(create: .authenticated).where(read: "to = principal.name"))
+  ])
+
   @Test("A user keeps no record that its own change hides")
   func ownChange() async throws {
-    let schema = StoreSchema(types: [
-      TypeSchema(
-        "Report", fields: [FieldSchema("to", .text)],
-        permissions: Permissions(create: .authenticated).where(read: "to = principal.name"))
-    ])
-    let server = try ProjectServer(schema)
+    let server = try ProjectServer(Self.reports)
     let cursor = try await server.pull(bob).cursor
     let request = SyncRequest(
       device: "d", operations: [ProjectServer.insert("Report", "R", ["to": "ann"])],
@@ -223,6 +224,18 @@ struct PermissionRuleTests {
     #expect(response.outcomes.map(\.verdict.isApplied) == [true])
     #expect(response.pages[0].outOfScope.map(\.id) == ["R"] && response.pages[0].changes.isEmpty)
     #expect(try await server.pull(ann).changes.map(\.id.id) == ["R"])
+  }
+
+  @Test("A later pull tells the maker of a hidden record alone")
+  func ownChangeLater() async throws {
+    let server = try ProjectServer(Self.reports)
+    let cursor = try await server.pull(bob).cursor
+    let other = try await server.pull(cid).cursor
+    #expect(try await server.send(bob, ProjectServer.insert("Report", "R", ["to": "ann"])) == ["1"])
+    let page = try await server.pull(bob, cursor)
+    #expect(page.outOfScope.map(\.id) == ["R"] && page.changes.isEmpty && !page.reset)
+    let others = try await server.pull(cid, other)
+    #expect(others.outOfScope.isEmpty && others.changes.isEmpty && !others.reset)
   }
 
   @Test("The audience is a part of conditions, with its groups and lists")
