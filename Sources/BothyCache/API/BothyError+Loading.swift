@@ -36,8 +36,8 @@ extension BothyError {
     case .gone:
       self.init(
         .absent,
-        "\(key): the server says that it no longer exists (\(status)). The stored copy is pinned and stays. Unpin or "
-          + "remove it if you don't need it.", status: status, retryAfter: wait)
+        "\(key): the server says that it no longer exists (\(status)). The copy that is pinned or in use stays. Unpin "
+          + "or remove it if you don't need it.", status: status, retryAfter: wait)
       return
     case .cut:
       self.init(

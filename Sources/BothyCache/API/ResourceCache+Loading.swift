@@ -99,12 +99,13 @@ extension ResourceCache {
     _ demand: Demand, _ fetcher: Fetcher, _ inFlight: InFlightRequest
   ) async throws(LoadFailure) -> FetchOutcome {
     var demand = demand
+    var namesHeld = true
     while true {
       let ticket = generations.begin()
       defer { generations.end(ticket) }
       let stored = demand.isConditional ? await storedForCondition(demand) : nil
       var fields = demand.requestFields
-      let held = stored == nil ? demand.options.held : nil
+      let held = stored == nil && namesHeld ? demand.options.held : nil
       let conditions = (stored?.entry.metadata ?? held).map { Validation.fields(for: $0) } ?? [:]
       for field in conditions { fields[field.name] = field.value }
       let fetched = try await demand.fetched(demand.order(fields), by: fetcher, for: inFlight)
@@ -132,7 +133,7 @@ extension ResourceCache {
         isStoredUsable: isUsable, decodes: demand.source.container == nil)
       if case .requestAgain = evaluation {
         if conditions.isEmpty { return .failed(Self.phantom(demand.key)) }
-        (demand.isConditional, demand.options.held) = (false, nil)
+        (demand.isConditional, namesHeld) = (false, false)
         continue
       }
       demand.replaced = generations.isCurrent(ticket, demand.key) ? known : nil
@@ -158,7 +159,8 @@ extension ResourceCache {
         freshness: .fresh, age: 0), isNew: false)
   }
 
-  /// Returns the reason why a response may not replace the stored entry, that entry, and true if it is pinned.
+  /// Returns the reason why a response may not replace the stored entry, that entry, and true if it is pinned or the
+  /// caller has the bytes itself.
   ///
   /// Checks the pin only if it makes a difference.
   private func objection(
@@ -168,7 +170,8 @@ extension ResourceCache {
     var stored = known
     if stored == nil, !demand.isKnownMissing { stored = await storedForCondition(demand) }
     var (isPinned, evictsGone) = (false, false)
-    if stored != nil, let disk, ReplacementRule.needsPin(answer) {
+    let isHeld = demand.options.held != nil
+    if stored != nil, let disk, !isHeld, ReplacementRule.needsPin(answer) {
       let key = demand.key
       // If the disk can't say whether the entry is pinned, it counts as pinned.
       isPinned = (try? await disk.read { try $0.isPinned(key) }) ?? true
@@ -177,9 +180,10 @@ extension ResourceCache {
       }
     }
     var rule = ReplacementRule(
-      demand.key, in: demand.source, stored: stored, isPinned: isPinned, evictsGone: evictsGone)
+      demand.key, in: demand.source, stored: stored, isPinned: isPinned, evictsGone: evictsGone,
+      isHeld: isHeld)
     if rule.needsNeighbor(answer) { rule.neighbor = await storedNeighbor(of: demand.key) }
-    return (rule.objection(to: answer, asked: demand.order([:]).urls), stored, isPinned)
+    return (rule.objection(to: answer, asked: demand.order([:]).urls), stored, isPinned || isHeld)
   }
 
   /// Returns a failure if the caller's `admits` rejects the response, else `nil`.

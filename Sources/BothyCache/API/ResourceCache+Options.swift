@@ -43,6 +43,7 @@ extension ResourceCache {
     package var admits: (@Sendable (ReplacementCandidate) async -> Bool)?
     /// The metadata of bytes that the caller has itself, from an earlier read. The cache may have lost them.
     ///
+    /// They count as pinned: a response that says that the resource is gone, or is empty, fails with `.absent`.
     /// Without a stored entry, its validators make the request conditional. If the server confirms the bytes, the result
     /// has the status 304, no bytes, and the renewed metadata.
     package var held: EntryMetadata?

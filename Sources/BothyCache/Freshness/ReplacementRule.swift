@@ -7,7 +7,7 @@ internal import HTTPTypes
 /// tool.
 ///
 /// 1. A pinned entry is never replaced by a response that says that nothing exists, that is empty, or that must not be
-///    stored, unless the caller has decided so (`evictsGone`).
+///    stored, unless the caller has decided so (`evictsGone`). Bytes that the caller has itself count as pinned.
 /// 2. A tile must be content of its source, judged by its bytes. They are compared with the stored entry and with the
 ///    form that the source states, or else its address's extension. Without either, a stored neighbor decides.
 /// 3. A picture is only replaced by one of equal format and size. Beside square pictures, the first one is square too.
@@ -30,19 +30,23 @@ struct ReplacementRule: Sendable {
   let expectation: ContentExpectation?
   /// The entry that the response replaces, or `nil` if it is missing, negative or empty.
   let stored: StoredEntry?
-  /// True if the stored entry is pinned.
-  let isPinned: Bool
-  /// True if a pinned entry may be removed when the server says that the resource is gone.
+  /// True if a holder needs what is there: the entry is pinned, or the caller has bytes of its own.
+  private let isNeeded: Bool
+  /// True if what is needed may be removed when the server says that the resource is gone.
   let evictsGone: Bool
 
+  /// - Parameters:
+  ///   - isPinned: true if the stored entry is pinned.
+  ///   - isHeld: true if the caller has bytes of the resource itself, also if the cache has lost them.
   init(
-    _ key: ResourceKey, in source: ResourceSource, stored: StoredEntry?, isPinned: Bool, evictsGone: Bool
+    _ key: ResourceKey, in source: ResourceSource, stored: StoredEntry?, isPinned: Bool, evictsGone: Bool,
+    isHeld: Bool
   ) {
     self.key = key
-    self.isPinned = isPinned
     self.evictsGone = evictsGone
     expectation = source.content
     self.stored = stored.flatMap { $0.isAbsent || $0.entry.body.isEmpty ? nil : $0 }
+    isNeeded = isHeld || isPinned && self.stored != nil
     ending = Self.ending(of: source.publicURL(for: key))
     isStated = source.tileForm != nil
     form = source.tileForm ?? TileForm(name: ending)
@@ -67,10 +71,10 @@ struct ReplacementRule: Sendable {
   /// Returns the reason why a response may not replace the stored entry, or `nil` if it may.
   func objection(to answer: FetchedResponse, asked urls: [String]) -> ContentMismatch? {
     guard AnswerKind(status: answer.status) == .body else {
-      return stored != nil && isPinned && !evictsGone ? .gone : nil
+      return isNeeded && !evictsGone ? .gone : nil
     }
     if let mismatch = wrongContent(answer) { return mismatch }
-    if answer.endsByClosing, isTile || stored != nil && isPinned, !isWhole(answer) { return .cut }
+    if answer.endsByClosing, isTile || isNeeded, !isWhole(answer) { return .cut }
     if stored != nil, let host = Self.strangeHost(answer.url, urls) { return .otherHost(host) }
     return nil
   }
@@ -111,7 +115,7 @@ struct ReplacementRule: Sendable {
 
   /// Checks an empty body. It is valid for a vector tile without layers, and for resources that are not tiles.
   private func wrongEmptiness(_ answer: FetchedResponse) -> ContentMismatch? {
-    if stored != nil, isPinned, !evictsGone { return .gone }
+    if isNeeded, !evictsGone { return .gone }
     if takesAll { return nil }
     if stored != nil, let type = ContentKind.mediaType(answer.fields), ContentKind.pageTypes.contains(type) {
       return .mediaType(type)

@@ -72,6 +72,44 @@ struct HeldTests {
     }
   }
 
+  @Test("They count as pinned: no response takes them away", arguments: [404, 410, 204, 200])
+  func gone(_ status: Int) async throws {
+    let answer = Locked(ScriptedLoader.Answer(200, fields: [.eTag: "\"1\""], "a tile"))
+    let rig = try CacheRig { _ in answer.value }
+    let tile = try rig.tile()
+    _ = try await rig.cache.value(tile)
+    rig.pass(.days(8))
+    answer.value = ScriptedLoader.Answer(status)
+    let mine = options([.eTag: "\"1\""], rig)
+    let read = try await rig.cache.value(tile, mine)
+    guard case .stale(.refreshFailed(let error)) = read.freshness else {
+      Issue.record("\(read.freshness)")
+      return
+    }
+    #expect(error.code == .absent && text(read) == "a tile" && rig.store[tile]?.metadata.status == 200)
+    // Also if the cache has lost them, with and without a validator.
+    try await rig.cache.remove(tile)
+    for fields in [[.eTag: "\"1\""], [:]] as [HTTPFields] {
+      let error = await #expect(throws: BothyError.self) {
+        try await rig.cache.value(tile, options(fields, rig))
+      }
+      #expect(error?.code == .absent && rig.store.keys.isEmpty)
+    }
+    let other = try await rig.cache.value(tile)
+    #expect(other.isAbsent == (status != 200), "another reader has no bytes to keep")
+  }
+
+  @Test("They stay although their confirmation was of other bytes")
+  func goneAfterConfirmation() async throws {
+    let rig = try CacheRig { request in
+      request.fields[.ifNoneMatch] == nil ? .init(404) : .init(304, fields: [.eTag: "\"2\""])
+    }
+    let error = await #expect(throws: BothyError.self) {
+      try await rig.cache.value(rig.tile(), options([.eTag: "\"0\""], rig))
+    }
+    #expect(error?.code == .absent && rig.loader.requests.count == 2 && rig.store.keys.isEmpty)
+  }
+
   @Test("A reader without bytes of its own joins no request that may bring none")
   func apart() async throws {
     let gate = Latch()
