@@ -7,15 +7,16 @@ extension NearbyMap {
     public internal(set) var loaded: Set<Tile> = []
     /// The tiles that the server confirmed, or sent with the same bytes.
     package internal(set) var unchanged: Set<Tile> = []
-    /// The tiles that the server doesn't have. Their places are deleted, and later runs look for them again.
+    /// The tiles that the server doesn't have, and that aren't stored. Later runs look for them again.
     public internal(set) var absent: Set<Tile> = []
     /// The tiles that are shown from an old version, as no newer one came.
     package internal(set) var fromStale: Set<Tile> = []
     /// The tiles whose request failed, with the error. An old version of them stays.
     ///
     /// The code is `.offline` or `.notCached` without a network, `notATile` for bytes of another format, or that of the
-    /// request. While a map has a network, it requests tiles around its position again by itself if they have no old
-    /// version. It waits 5 seconds at first, and up to 10 minutes later.
+    /// request. It is `.absent` if the server says that a stored tile no longer exists. That tile is requested again
+    /// after ten minutes. While a map has a network, it requests tiles around its position again by itself if they have
+    /// no old version. It waits 5 seconds at first, and up to 10 minutes later.
     public internal(set) var failed: [Tile: any Error] = [:]
 
     /// Creates an empty report.

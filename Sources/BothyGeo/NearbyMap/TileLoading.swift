@@ -1,4 +1,4 @@
-import BothyCache
+package import BothyCache
 import BothyStore
 import Dispatch
 import Foundation
@@ -7,33 +7,49 @@ import Synchronization
 
 /// Loads one tile from the cache or the network into the database of places. Decoding and writing run on a separate
 /// thread.
-struct TileLoading: Sendable {
+///
+/// Places are replaced by those of a newer tile alone. A server that says that a tile is gone takes none away, as with
+/// the tiles of a region.
+package struct TileLoading: Sendable {
   let places: PlaceStore
   let cache: ResourceCache
   let source: ResourceSource
+  private let gone = GoneTiles()
   private let lane = DispatchQueue(label: "bothy.places")
 
+  package init(places: PlaceStore, cache: ResourceCache, source: ResourceSource) {
+    self.places = places
+    self.cache = cache
+    self.source = source
+  }
+
   /// The way to load a tile.
-  struct Way: Sendable {
+  package struct Way: Sendable {
     var priority: ResourceCache.Priority
     /// True if an old version is available.
-    var isHeld = false
+    package var isHeld = false
     /// True if the stored bytes are to be read again, because the features were derived with other categories or not
     /// yet.
     var isOtherwise = false
-    /// True if the load waits for a server that is considered down.
-    var waitsForHost = false
+    /// True if the load waits for a server that is considered down, and requests tiles that are gone again.
+    package var waitsForHost = false
+    /// True if the load waits for the end of the request although the cache has an older version.
+    package var waitsForEnd = false
+    /// True if the places keep the bytes themselves, although the cache has them.
+    package var keepsBytes = false
+    /// True if the places of a tile go when the server says that it is gone.
+    package var removesGone = false
     var hasNetwork = true
 
-    init(priority: ResourceCache.Priority) { self.priority = priority }
+    package init(priority: ResourceCache.Priority) { self.priority = priority }
 
     var options: ResourceCache.Options {
       var options = ResourceCache.Options(
         policy: isHeld ? .remoteElseLocal : .localElseRemote, priority: priority)
       if !hasNetwork { options.policy = .local }
       options.waitsForHost = waitsForHost
-      // Nobody waits for the newer version, and the map shows the old one.
-      options.waitsForEnd = isHeld
+      // The map shows the old version, and no reader waits for the newer one.
+      options.waitsForEnd = isHeld || waitsForEnd
       return options
     }
   }
@@ -59,59 +75,80 @@ struct TileLoading: Sendable {
 
   /// Loads a tile: with a conditional request if an old version is available, otherwise from the cache first. On
   /// failure the old version stays. A version that the server confirms stays too, also if the cache has lost its bytes.
-  func load(_ tile: Tile, _ way: Way) async -> TileOutcome {
+  package func load(_ tile: Tile, _ way: Way) async -> TileOutcome {
     let generation = places.generation
     let reason = Mutex<BothyError?>(nil)
+    var isHere = way.isHeld
     do {
       let key = try source.key(tile)
-      if way.isHeld, !way.hasNetwork { throw Self.offline(tile) }
+      let held = try await metadata(of: tile, namesBytes: way.isHeld)
+      isHere = held != nil
+      if way.isHeld, !way.hasNetwork { throw Self.offline }
+      if way.isHeld, !way.waitsForHost, let answer = gone.answer(for: tile, at: cache.now) { throw answer }
       var options = way.options
-      if way.isHeld { options.held = try await metadata(of: tile) }
-      let categories = places.categories
+      if !way.removesGone { options.held = held }
       // Content that isn't a tile never replaces one in the cache, so that its validator is available for the next
       // attempt.
-      let decoder = places.decoder
       options.admits = { candidate in
-        do {
-          if !candidate.isNegative {
-            _ = try decoder.features(in: candidate.body, of: tile, categories: categories)
-          }
+        do throws(BothyError) {
+          if !candidate.isNegative { try check(candidate.body, candidate.fields, of: tile) }
           return true
         } catch {
-          reason.withLock { $0 = error as? BothyError }
-          return false
+          reason.withLock { $0 = error }
+          // The first version of a tile whose schema isn't known is kept for a file of places that has the schema.
+          return held == nil && error.code != .notATile
         }
       }
       let resource = try await read(key, options, storedFirst: way.isOtherwise)
-      if case .stale(.refreshFailed(let error)) = resource.freshness, way.isHeld {
-        return .failed(Self.named(error, tile, reason.withLock { $0 }))
-      }
-      if case .stale(.noNetwork) = resource.freshness, way.isHeld { throw Self.offline(tile) }
+      if case .stale(.refreshFailed(let error)) = resource.freshness, way.isHeld { throw error }
+      if case .stale(.noNetwork) = resource.freshness, way.isHeld { throw Self.offline }
       if resource.metadata.status == 304 { return try await renew(tile, resource, generation) }
-      guard let bytes = resource.bytes else {
-        try await run {
-          if generation == places.generation { try places.remove([tile]) }
-        }
-        return .absent
-      }
+      guard let bytes = resource.bytes else { return try await absent(tile, resource, way, generation) }
+      try TileFormat.check(coding: resource.fields[.contentEncoding])
       var version = version(tile, bytes, resource)
       // The cache may have refused these bytes and kept earlier ones. If it can't say, the places keep them.
-      let held = try? await cache.stored([key]).first.flatMap { $0 }
-      version.isCached = held?.receivedAt == version.receivedAt
+      if !way.keepsBytes {
+        let stored = try? await cache.stored([key]).first.flatMap { $0 }
+        version.isCached = stored?.receivedAt == version.receivedAt
+      }
       return try await take(version, key, generation)
     } catch {
-      let reason = reason.withLock { $0 }
-      return .failed((error as? BothyError).map { Self.named($0, tile, reason) } ?? error)
+      return .failed(failure(error, tile, reason.withLock { $0 }, isHere: isHere))
     }
   }
 
-  /// Returns the metadata of the bytes that a tile's places were decoded from. The cache may have lost them.
-  private func metadata(of tile: Tile) async throws -> EntryMetadata? {
-    guard let held = try await run({ try places.tile(tile) }) else { return nil }
+  /// Returns the metadata of the bytes that a tile's places were decoded from, or `nil` without places. The cache may
+  /// have lost the bytes.
+  ///
+  /// - Parameter namesBytes: true if the bytes needn't come again, so that their validators may be sent.
+  private func metadata(of tile: Tile, namesBytes: Bool) async throws -> EntryMetadata? {
+    let places = places
+    let found = try await run { try places.held([tile]).isEmpty ? nil : places.tile(tile) }
+    guard let held = found else { return nil }
     var fields = HTTPFields()
-    fields[.eTag] = held.entityTag
-    fields[.lastModified] = held.lastModified
+    if namesBytes { (fields[.eTag], fields[.lastModified]) = (held.entityTag, held.lastModified) }
     return EntryMetadata(fields: fields, receivedAt: held.receivedAt)
+  }
+
+  /// Throws `BothyError` if a response isn't a tile that places are read from.
+  private func check(_ payload: Data, _ fields: HTTPFields, of tile: Tile) throws(BothyError) {
+    try TileFormat.check(coding: fields[.contentEncoding])
+    _ = try places.decoder.features(in: payload, of: tile, categories: places.categories)
+  }
+
+  /// Returns the outcome for a tile that the server doesn't have. Throws if it has places, which stay.
+  private func absent(
+    _ tile: Tile, _ resource: CachedResource, _ way: Way, _ generation: Int
+  ) async throws -> TileOutcome {
+    let places = places
+    return try await run {
+      guard try way.removesGone || places.held([tile]).isEmpty else {
+        throw BothyError.absent(resource.key, resource)
+      }
+      // Without places, the tile may still have a row, as after a repair of the file.
+      if generation == places.generation { try places.remove([tile]) }
+      return .absent
+    }
   }
 
   /// Notes that the server confirmed a tile. Its places stay as they are.
@@ -142,18 +179,26 @@ struct TileLoading: Sendable {
     return try await cache.value(key, options)
   }
 
-  /// Returns the error for a response that isn't a tile of places, with the decoder's reason if it gave one.
-  private static func named(_ error: BothyError, _ tile: Tile, _ reason: BothyError?) -> any Error {
-    guard error.code == .unexpectedContent else { return error }
-    return BothyError(
-      .notATile,
-      "The answer for \(tile) isn't a tile of places; the old version stays. \((reason ?? error).message)",
-      underlying: error)
+  /// Returns the error to report for a tile: what came, and that the old version stays if there is one.
+  private func failure(
+    _ failure: any Error, _ tile: Tile, _ reason: BothyError?, isHere: Bool
+  ) -> any Error {
+    guard var error = failure as? BothyError else { return failure }
+    if error.code == .unexpectedContent {
+      error = BothyError(
+        .notATile, "The answer for \(tile) isn't a tile of places. \((reason ?? error).message)",
+        underlying: error)
+    }
+    guard isHere else { return error }
+    if error.code == .absent {
+      gone.note(tile, error, at: cache.now)
+      error.message = "The server says that the tile \(tile) no longer exists."
+    }
+    error.message += " What there was of it stays."
+    return error
   }
 
-  private static func offline(_ tile: Tile) -> BothyError {
-    BothyError(.offline, "The device is offline; the old version of \(tile) stays.")
-  }
+  private static let offline = BothyError(.offline, "The device is offline.")
 
   /// Checks with a conditional request if the server has a tile.
   func check(_ tile: Tile) async throws {

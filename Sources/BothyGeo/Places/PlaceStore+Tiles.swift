@@ -4,16 +4,6 @@ internal import GRDB
 
 /// Adding, reading and deleting tiles.
 extension PlaceStore {
-  /// True if the store's decoder takes the bytes for a tile. One of an unknown schema is a tile too.
-  package func isTile(_ payload: Data, of tile: Tile) -> Bool {
-    do throws(BothyError) {
-      _ = try decoder.features(in: payload, of: tile, categories: categories)
-      return true
-    } catch {
-      return error.code != .notATile
-    }
-  }
-
   /// Stores the bytes of a tile in place of its earlier version. They are GeoJSON, a vector tile or of the format of the
   /// store's decoder, and came at a time in milliseconds since 1970.
   ///

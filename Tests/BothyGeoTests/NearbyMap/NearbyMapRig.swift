@@ -14,6 +14,8 @@ final class TileServer: ResourceLoader {
     var isDown = false
     var body: String?
     var type: String?
+    /// The status of every response in place of tiles, or `nil` for tiles.
+    var status: Int?
     var requests: [ResourceRequest] = []
     var gate: [CheckedContinuation<Void, Never>] = []
     /// The suffix of the addresses whose responses are blocked, or `nil` for all addresses.
@@ -28,6 +30,8 @@ final class TileServer: ResourceLoader {
   func set(isDown: Bool) { state.withLock { $0.isDown = isDown } }
   /// Sets the body of every tile, or `nil` for places.
   func set(body: String?, type: String? = nil) { state.withLock { ($0.body, $0.type) = (body, type) } }
+  /// Sets the status of every response, which then has no bytes, or `nil` for tiles.
+  func set(status: Int?) { state.withLock { $0.status = status } }
   func forget() { state.withLock { $0.requests = [] } }
 
   /// Blocks responses until `letGo`, for the address of one tile or for all.
@@ -45,9 +49,9 @@ final class TileServer: ResourceLoader {
   }
 
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
-    let (version, isDown, body, type) = state.withLock { state in
+    let (version, isDown, body, type, status) = state.withLock { state in
       state.requests.append(request)
-      return (state.version, state.isDown, state.body, state.type)
+      return (state.version, state.isDown, state.body, state.type, state.status)
     }
     await withCheckedContinuation { continuation in
       let isHeldBack = state.withLock { state in
@@ -62,8 +66,9 @@ final class TileServer: ResourceLoader {
     let isSame = request.fields[.ifNoneMatch] == tag
     let text = body ?? Self.tile(request.url, version)
     let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self, throwing: (any Error).self)
-    if !isSame { continuation.yield(Data(text.utf8)) }
+    if !isSame, status == nil { continuation.yield(Data(text.utf8)) }
     continuation.finish()
+    if let status { return ResourceResponse(status: status, fields: [:], body: stream) }
     var fields: HTTPFields = [.eTag: tag]
     fields[.contentType] = type
     return ResourceResponse(status: isSame ? 304 : 200, fields: fields, body: stream)

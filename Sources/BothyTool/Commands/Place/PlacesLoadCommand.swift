@@ -23,6 +23,8 @@ struct PlacesLoadCommand: AsyncParsableCommand {
 
       With --source the tiles of an area come from a source of the cache's folder:
       those missing or older than --lifetime are requested, the others left alone.
+      Places of a tile that the server says is gone are kept, and the tile counts as
+      failed; --remove-gone removes them.
 
       Exit status 1 when a tile could not be loaded; what could be is kept.
 
@@ -44,6 +46,7 @@ struct PlacesLoadCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("How many tiles an area may need.", valueName: "n")) var limit = 1000
   @Option(help: ArgumentHelp("Tiles younger than this are not asked for again.", valueName: "time"))
   var lifetime = "7d"
+  @Flag(help: "Let places go whose tiles the server says are gone.") var removeGone = false
   @OptionGroup var store: CacheStoreOptions
   @OptionGroup var output: OutputOptions
 
@@ -55,6 +58,7 @@ struct PlacesLoadCommand: AsyncParsableCommand {
       throw ValidationError("--source needs an area, --lat and --lon or --box; files have theirs.")
     }
     guard tile == nil || inputs.count == 1 else { throw ValidationError("--tile needs one file.") }
+    guard source != nil || !removeGone else { throw ValidationError("--remove-gone needs --source.") }
     guard CLIClock.offset("+" + lifetime) != nil else {
       throw ValidationError("--lifetime is a time such as 7d or 12h.")
     }
@@ -98,7 +102,7 @@ struct PlacesLoadCommand: AsyncParsableCommand {
     intake = try await store.withCache(mayAsk: true, makes: true) { [intake] cache, list in
       guard let source = cache.source(SourceID(id)) else { throw SourceList.unknown(id, list) }
       var intake = intake
-      try await intake.take(tiles, from: source, cache, lifetime: lifetime)
+      try await intake.take(tiles, from: source, cache, lifetime: lifetime, removesGone: removeGone)
       return intake
     }
   }

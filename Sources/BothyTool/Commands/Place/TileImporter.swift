@@ -2,7 +2,6 @@ import BothyCache
 import BothyGeo
 import BothyStore
 import Foundation
-import HTTPTypes
 
 /// Adds tiles to a file of places and counts the outcomes.
 struct TileImporter {
@@ -108,8 +107,10 @@ struct TileImporter {
   // MARK: a source
 
   /// Requests the tiles that are missing or older than `lifetime`, eight at a time.
+  ///
+  /// - Parameter removesGone: true if the places of a tile go when the server says that it is gone.
   mutating func take(
-    _ tiles: [Tile], from source: ResourceSource, _ cache: ResourceCache, lifetime: Int64
+    _ tiles: [Tile], from source: ResourceSource, _ cache: ResourceCache, lifetime: Int64, removesGone: Bool
   ) async throws {
     if !source.names.attribution.isEmpty { attributions.insert(source.names.attribution) }
     let held = try places.held(tiles)
@@ -118,63 +119,42 @@ struct TileImporter {
       held[tile].map { !PlaceTile.isFresh(validatedAt: $0, at: now, lifetime: lifetime) } ?? true
     }
     current += tiles.count - wanted.count
-    try await withThrowingTaskGroup(of: (Tile, Result<CachedResource, any Error>).self) { group in
+    // All have one zoom, which the source may lack.
+    for tile in wanted.prefix(1) { _ = try source.key(tile) }
+    let loading = TileLoading(places: places, cache: cache, source: source)
+    await withTaskGroup(of: (Tile, TileOutcome).self) { group in
       var rest = wanted.makeIterator()
-      func begin() throws {
+      func begin() {
         guard let tile = rest.next() else { return }
-        let key = try source.key(tile)
-        let options = Self.options(for: tile, isHeld: held[tile] != nil, places)
-        group.addTask {
-          do { return (tile, .success(try await cache.value(key, options))) } catch {
-            return (tile, .failure(error))
-          }
-        }
+        var way = TileLoading.Way(priority: .normal)
+        // Features that were derived with another schema need the bytes again.
+        way.isHeld = held[tile].map { $0 != PlaceTile.never } ?? false
+        (way.waitsForHost, way.waitsForEnd) = (true, true)
+        // The file of places may be moved without the cache.
+        way.keepsBytes = true
+        way.removesGone = removesGone
+        group.addTask { [way] in (tile, await loading.load(tile, way)) }
       }
-      for _ in 0..<8 { try begin() }
+      for _ in 0..<8 { begin() }
       var done = 0
-      for try await (tile, result) in group {
+      while let (tile, outcome) = await group.next() {
         done += 1
         line.show("\(done) of \(wanted.count) tiles")
-        try take(tile, result)
-        try begin()
+        note(tile, outcome)
+        begin()
       }
     }
   }
 
-  /// Returns the options for a tile. A stored one is validated, even if it is fresh in the cache.
-  ///
-  /// Content that isn't a tile is never kept in the cache, so that the next attempt asks the server again.
-  private static func options(
-    for tile: Tile, isHeld: Bool, _ places: PlaceStore
-  ) -> ResourceCache.Options {
-    // A stored tile is validated, even if it is fresh in the cache.
-    var options = ResourceCache.Options(policy: isHeld ? .remoteElseLocal : .localElseRemote)
-    options.waitsForEnd = true
-    options.admits = { $0.isNegative || places.isTile($0.body, of: tile) }
-    return options
-  }
-
-  private mutating func take(_ tile: Tile, _ result: Result<CachedResource, any Error>) throws {
-    switch result {
-    case .failure(let error): failures.append("Tile \(tile): \(ErrorMessage(error).sentence)")
-    case .success(let resource):
-      if case .stale(.refreshFailed(let error)) = resource.freshness {
-        failures.append("Tile \(tile): \(ErrorMessage(error).sentence) What there was of it stays.")
-        return
-      }
-      guard let bytes = resource.bytes else {
-        absent += 1
-        return try places.remove([tile])
-      }
-      do { try TileFormat.check(coding: resource.fields[.contentEncoding]) } catch {
-        failures.append("Tile \(tile): \(ErrorMessage(error).sentence)")
-        return
-      }
-      take(
-        PlaceTile(
-          tile, payload: bytes, receivedAt: resource.metadata.receivedAt,
-          validatedAt: resource.metadata.validatedAt, entityTag: resource.fields[.eTag],
-          lastModified: resource.fields[.lastModified]), "Tile \(tile)")
+  private mutating func note(_ tile: Tile, _ outcome: TileOutcome) {
+    switch outcome {
+    case .loaded(let isNew):
+      if isNew { added += 1 } else { updated += 1 }
+    case .unchanged: unchanged += 1
+    case .absent: absent += 1
+    case .failed(let error):
+      let remedy = (error as? BothyError)?.code == .absent ? " --remove-gone lets it go." : ""
+      failures.append("Tile \(tile): \(ErrorMessage(error).sentence)\(remedy)")
     }
   }
 
