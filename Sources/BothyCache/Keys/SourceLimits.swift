@@ -26,7 +26,7 @@ public struct SourceLimits: Sendable, Hashable {
   package var patience: Duration
   /// The longest time that a read waits for a response if it can return a stored copy instead.
   package var patienceWithCopy: Duration
-  /// The longest time until the head of a response, and the longest time without a byte of its body.
+  /// The longest time until the head of a response, and the longest time without a kilobyte of its body.
   package var timeout: Duration
 
   /// Creates limits. The defaults are polite to a foreign server.
@@ -49,7 +49,8 @@ public struct SourceLimits: Sendable, Hashable {
   ///     longer pause throws at once, with `retryAfter`.
   ///   - patienceWithCopy: the longest wait of a read that can return a stored copy. It returns the copy after that, and
   ///     the request goes on in the background.
-  ///   - timeout: the longest time until the head of a response, and the longest time without a byte of its body.
+  ///   - timeout: the longest time until the head of a response, and the longest time without a kilobyte of its body.
+  ///     A request that exceeds it ends. A server that sends single bytes so holds none for long.
   public init(
     requestsPerHost: Int = 6, requestsPerSecond: Double? = nil, burst: Int = 10, parallelHosts: Int = 2,
     bodyBytes: Int = 64 << 20, attempts: Int = 3, firstDelay: Duration = .milliseconds(500),

@@ -167,6 +167,46 @@ struct FetcherTests {
     #expect(fetcher.load == (0, 0))
   }
 
+  /// A network whose response has the pieces that a test sends.
+  private struct FedLoader: ResourceLoader {
+    let body: AsyncThrowingStream<Data, any Error>
+
+    func load(_ request: ResourceRequest) async throws -> ResourceResponse {
+      ResourceResponse(status: 200, fields: [:], body: body)
+    }
+  }
+
+  @Test(
+    "A body in single bytes fails in time, and one in kilobytes is whole",
+    arguments: [1, 1024])
+  func slowBody(piece: Int) async throws {
+    let (body, feed) = AsyncThrowingStream.makeStream(of: Data.self, throwing: (any Error).self)
+    let clock = VirtualClock()
+    let fetcher = Fetcher(FedLoader(body: body), clock: LoadClock(clock))
+    let order = FetchBench.order {
+      $0.timeout = .seconds(20)
+      $0.retry = .once
+    }
+    let (received, isDone) = (Locked<Int64>(0), Locked(false))
+    let task = Task {
+      defer { isDone.value = true }
+      return try await RequestCoalescer<Int, FetchedResponse>().value(
+        for: 1, progress: { received.value = $0.received }
+      ) { inFlight async throws(LoadFailure) in
+        try await fetcher.fetch(order, for: inFlight)
+      }
+    }
+    await clock.waitForSleepers()
+    for count in 1...5 {
+      clock.advance(by: .seconds(10))
+      feed.yield(Data(count: piece))
+      try await until { isDone.value || received.value == Int64(count * piece) }
+    }
+    feed.finish()
+    #expect(await task.failure == (piece == 1 ? .timedOut : nil))
+    if piece > 1 { #expect(received.value == 5120) }
+  }
+
   @Test("A cancelled load stops, releases its place and fails as cancelled")
   func cancelled() async throws {
     let hanging = ScriptedLoader { _ in try await hang() }

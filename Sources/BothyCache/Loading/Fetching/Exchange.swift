@@ -106,7 +106,8 @@ extension Fetcher {
           request.isMultiplexed = isMultiplexed
           if isSilent, case .failure = ending {
             ending = .failure(
-              LoadFailure(.timedOut, "\(asked.url.shownAddress) did not answer for \(timeout)."))
+              LoadFailure(
+                .timedOut, "\(asked.url.shownAddress) did not answer for \(timeout), or too slowly."))
           }
           return ending
         }

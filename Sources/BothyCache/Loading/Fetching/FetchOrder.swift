@@ -23,7 +23,7 @@ package struct FetchOrder: Sendable {
   /// The name of the group that shares a rate limit: a source with all its hosts. `nil` gives each host its own.
   package var rateGroup: String?
   package var retry = RetryRules()
-  /// The longest time until the head of a response, and the longest time without a byte of its body.
+  /// The longest time until the head of a response, and the longest time without a kilobyte of its body.
   package var timeout: Duration = .seconds(20)
   package var followsRedirects = true
   /// Returns false for a redirect that isn't followed, by its address and its target. `nil` follows all.

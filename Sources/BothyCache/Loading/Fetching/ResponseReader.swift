@@ -105,7 +105,7 @@ extension Fetcher {
         if body.bytes.isEmpty, let mismatch = mismatch(order, response, piece) { throw mismatch }
         body.append(piece)
         if body.isOverLimit { throw Self.tooLarge(order) }
-        intake.pulse.beat()
+        intake.pulse.beat(piece.count)
         intake.inFlight.report(ResourceCache.Progress(received: Int64(body.bytes.count), expected: expected))
       }
       // The stream of a cancelled task ends early without an error.
