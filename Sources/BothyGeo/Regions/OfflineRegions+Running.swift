@@ -44,9 +44,11 @@ extension OfflineRegions {
   }
 
   /// Stops loading a region until it is resumed, also if another process loads it. Waits until a run of this process
-  /// has ended, including its requests.
+  /// has ended.
   ///
-  /// A run of another process ends within about a second. A complete region stays complete. Received tiles stay.
+  /// Running requests have as long as the source's `patienceWithCopy`, two seconds by default, and are then cancelled.
+  /// A run of another process notices the pause within half of that time, or within a second. A complete region stays
+  /// complete. Received tiles stay.
   ///
   /// - Throws: `BothyError` `unknownRegion`, or `unavailable` or `.diskFull` if the list can't be written.
   public func pause(_ id: Region.ID) async throws(BothyError) {
@@ -141,8 +143,29 @@ extension OfflineRegions {
     // A refresh that continues may have stopped before it knew the needs of the newer style.
     let readsStyle =
       region.plan.map != nil && (isRefresh || region.run.isRefresh && region.state != .complete)
-    try await perform(region, control, source.freshness, readsStyle: readsStyle)
+    try await withThrowingTaskGroup(of: Void.self) { [region] group in
+      group.addTask { await self.watch(id, control, source.limits.patienceWithCopy) }
+      defer { group.cancelAll() }
+      try await perform(region, control, source.freshness, readsStyle: readsStyle)
+    }
     return await seen(try await file.region(id))
+  }
+
+  /// Ends the requests of a run that is paused or deleted, here or by another process, after some time.
+  ///
+  /// A server may hang, or send a large body slowly.
+  private func watch(_ id: Region.ID, _ control: RegionControl, _ patience: Duration) async {
+    var seenAt = cache.now
+    while !control.isPaused {
+      await control.wait(max(.seconds(1), patience / 2), of: cache)
+      if Task.isCancelled { return }
+      guard abs(cache.now - seenAt) >= 1000 else { continue }
+      seenAt = cache.now
+      // If the list can't be read, the run stops by itself.
+      if (try? await file.isLoading(id)) == false { control.pause() }
+    }
+    // The wait ends when the run does.
+    if (try? await cache.wait(patience)) != nil { control.callOff() }
   }
 
   /// Performs a run, and replaces the region's tiles by the staged ones if the server has answered for each.
@@ -153,7 +176,7 @@ extension OfflineRegions {
     var stop: RegionRun.Stop?
     var progress = region.progress
     do {
-      if readsStyle { region = try await withNewStyle(region) }
+      if readsStyle { region = try await control.asking { [region] in try await self.withNewStyle(region) } }
       var run = try RegionRun(region, cache, file, control, freshness)
       stop = try await run.perform()
       for _ in 1..<Self.generationAttempts {
@@ -168,6 +191,9 @@ extension OfflineRegions {
       if stop == nil, run.unanswered == 0, region.plan.map != nil { try await releaseSurplus(of: region) }
     } catch let error as BothyError where error.code != .cancelled && error.code != .unknownRegion {
       throw await interrupted(region, by: error, progress)
+    } catch let error as BothyError where error.code == .cancelled && control.isPaused && !Task.isCancelled {
+      // The requests for the style were called off.
+      stop = .paused
     } catch {
       try await file.end(region.id, .interrupted, reason: nil, at: cache.now)
       throw error

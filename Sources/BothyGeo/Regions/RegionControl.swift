@@ -14,6 +14,11 @@ final class RegionControl: Sendable {
     var waiters: [CheckedContinuation<Void, Never>] = []
     /// The waits of the run, which a pause ends.
     var waits: Set<Task<Void, Never>> = []
+    /// The closures that cancel the requests of the run, by their numbers.
+    var requests: [Int: @Sendable () -> Void] = [:]
+    var nextRequest = 0
+    /// True if no request is waited for any longer.
+    var isCalledOff = false
   }
 
   private let state: Mutex<State>
@@ -54,6 +59,36 @@ final class RegionControl: Sendable {
       wait.cancel()
     }
     state.withLock { _ = $0.waits.remove(wait) }
+  }
+
+  /// Runs work that waits for servers, and cancels it when the requests are called off or the task is cancelled.
+  func asking<Value: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let task = Task { try await work() }
+    let number = state.withLock { state -> Int? in
+      if state.isCalledOff { return nil }
+      state.nextRequest += 1
+      state.requests[state.nextRequest] = { task.cancel() }
+      return state.nextRequest
+    }
+    if number == nil { task.cancel() }
+    defer { if let number { state.withLock { $0.requests[number] = nil } } }
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  /// Cancels the requests of the run, and later ones at once.
+  func callOff() {
+    let requests = state.withLock { state in
+      state.isCalledOff = true
+      defer { state.requests = [:] }
+      return Array(state.requests.values)
+    }
+    for cancel in requests { cancel() }
   }
 
   func send(_ progress: RegionProgress) {

@@ -214,6 +214,14 @@ final class RegionDatabase: Sendable {
     }
   }
 
+  /// Returns false if a region that was being loaded was paused or deleted in the meantime.
+  func isLoading(_ id: String) async throws(BothyError) -> Bool {
+    try await read { database in
+      try String.fetchOne(database, sql: "SELECT state FROM region WHERE id = ?", arguments: [id])
+        == RegionState.loading.rawValue
+    }
+  }
+
   /// Ends a run in a state. A run that was paused in the meantime stays paused.
   func end(_ id: String, _ state: RegionState, reason: String?, at time: Int64) async throws(BothyError) {
     try await write { database in

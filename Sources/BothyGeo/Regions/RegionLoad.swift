@@ -35,7 +35,7 @@ enum RegionLoad: Sendable {
   /// - Parameters:
   ///   - region: the region of the tile. Its stage is the place for a new version of a stored tile.
   ///   - watch: decides if the response may become the tile.
-  ///   - control: the control of the run, whose pause ends the wait for a server.
+  ///   - control: the control of the run, whose pause ends the wait for a server, and after a while the request.
   /// - Returns: the outcome, and the entity tag of the response or of the stored tile.
   static func of(
     _ key: ResourceKey, from cache: ResourceCache, for region: Region, _ watch: ReplacementWatch,
@@ -48,14 +48,15 @@ enum RegionLoad: Sendable {
     options.stage = region.stage
     while true {
       do {
-        var resource = try await cache.value(key, options)
-        if resource.origin == .memory, try await cache.stored([key]).first == .some(nil),
-          await cache.bundledCount([key]) == 0
-        {
+        let resource = try await control.asking { [options] in
+          let resource = try await cache.value(key, options)
+          guard resource.origin == .memory, try await cache.stored([key]).first == .some(nil),
+            await cache.bundledCount([key]) == 0
+          else { return resource }
           // The entry was lost from the disk and is only in memory, where it doesn't last.
           var whole = ResourceCache.Options.reload
           (whole.priority, whole.admits) = (.background, options.admits)
-          resource = try await cache.value(key, whole)
+          return try await cache.value(key, whole)
         }
         return (outcome(resource), resource.metadata.fields[.eTag])
       } catch {

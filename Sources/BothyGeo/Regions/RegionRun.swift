@@ -271,7 +271,8 @@ struct RegionRun {
       unanswered += 1
       if let reason = watch.reason, stop == nil { stop = .interrupted(reason) }
     case .stopped(let error):
-      if stop == nil, !Task.isCancelled { stop = .interrupted(error) }
+      // A pause calls requests off that take too long.
+      if stop == nil, !Task.isCancelled { stop = control.isPaused ? .paused : .interrupted(error) }
       return
     }
     if let problem {

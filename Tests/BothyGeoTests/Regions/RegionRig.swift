@@ -191,10 +191,12 @@ struct RegionRig {
     regions = try OfflineRegions(cache: cache, folder: folder, limits: limits, policy: policy)
   }
 
-  static func source(allowsBulk: Bool = true, scheme: String = "https") throws -> ResourceSource {
+  static func source(
+    allowsBulk: Bool = true, scheme: String = "https", patience: Duration = .seconds(86_400)
+  ) throws -> ResourceSource {
     var limits = SourceLimits()
     limits.attempts = 1
-    (limits.timeout, limits.patienceWithCopy) = (.seconds(86_400), .seconds(86_400))
+    (limits.timeout, limits.patienceWithCopy) = (.seconds(86_400), patience)
     return try ResourceSource(
       "trails", template: "\(scheme)://trails.test/{z}/{x}/{y}", freshness: .fixed(.days(7)),
       userAgent: "Tests/1 (tests.test)", limits: limits, zooms: 0...20,

@@ -191,6 +191,40 @@ struct RegionRunTests {
     }
   }
 
+  enum Ending: CaseIterable { case paused, pausedElsewhere, deleted }
+
+  @Test("A pause and a deletion end requests to a server that hangs", arguments: Ending.allCases)
+  func hanging(_ ending: Ending) async throws {
+    let gate = Latch()
+    let rig = try RegionRig(RegionServer(gate: gate))
+    try rig.cache.register(RegionRig.source(patience: .seconds(2)))
+    let other = try rig.beside()
+    let region = try await rig.regions.create(rig.plan())
+    let run = Task { try await rig.regions.resume(region.id) }
+    await gate.reached()
+    switch ending {
+    case .paused: try await rig.regions.pause(region.id)
+    case .pausedElsewhere:
+      try await other.regions.pause(region.id)
+      rig.pass(.seconds(1))
+    case .deleted:
+      try await rig.regions.delete(region.id)
+      let error = await #expect(throws: BothyError.self) { try await run.value }
+      #expect(error?.code == .unknownRegion)
+      return gate.open()
+    }
+    let paused = try await withDeadline {
+      try await withTaskCancellationHandler {
+        try await run.value
+      } onCancel: {
+        run.cancel()
+      }
+    }
+    #expect(paused.state == .paused && paused.progress.done == 0 && paused.progress.failed == 0)
+    gate.open()
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+  }
+
   @Test("Another process can pause and delete a region that this one loads")
   func otherProcess() async throws {
     let gate = Latch()

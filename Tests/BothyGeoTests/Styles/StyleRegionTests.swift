@@ -291,6 +291,26 @@ struct StyleRegionTests {
     #expect(try await rig.reopened().regions.all().isEmpty)
   }
 
+  @Test("A pause ends a refresh whose style document doesn't come")
+  func pausedBeforeStyle() async throws {
+    let rig = try StyleRig()
+    let region = try await rig.loaded("bright")
+    var limits = SourceLimits()
+    (limits.timeout, limits.patienceWithCopy) = (.seconds(86_400), .seconds(2))
+    try rig.cache.register(
+      ResourceSource(
+        "bright", address: .anywhere, userAgent: "Tests/1 (tests.test)", limits: limits,
+        allowsBulkDownload: true))
+    let gate = Latch()
+    rig.server.change { $0.gate = gate }
+    let run = Task { try await rig.regions.refresh(region.id) }
+    await gate.reached()
+    try await rig.regions.pause(region.id)
+    #expect(try await run.value.state == .paused)
+    gate.open()
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+  }
+
   @Test("A lost list of regions is recovered with its styles' needs")
   func recovered() async throws {
     let rig = try StyleRig()

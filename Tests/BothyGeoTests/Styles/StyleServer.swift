@@ -28,6 +28,8 @@ final class StyleServer: ResourceLoader {
     var fields: [String: HTTPFields] = [:]
     /// The number of requests before the servers stop responding, or `nil` for all.
     var answers: Int?
+    /// The latch that every request passes, or `nil`.
+    var gate: Latch?
   }
 
   let state = Mutex(State())
@@ -40,6 +42,7 @@ final class StyleServer: ResourceLoader {
 
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
     let url = request.url
+    await state.withLock { $0.gate }?.pass()
     if let archive = state.withLock({ $0.archives[url] }) {
       state.withLock { $0.requests.append(url) }
       return try await archive.load(request)

@@ -75,7 +75,7 @@ struct RegionPauseCommand: AsyncParsableCommand {
     commandName: "pause",
     abstract: "Stops the loading of a region, also one that another process loads.",
     discussion: """
-      That process ends within a second or so, with what it had asked for.
+      That process ends within a few seconds. What comes until then is kept.
 
       Example:  bothy region pause Oslo
       """)
