@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The check of pinned entries after a process was killed while it used the cache.
+/// The check of pinned entries after a process was killed while it used the cache, and every month.
 extension ResourceCache {
   /// The maximum number of bytes that the check reads in a second.
   private static let checkedInSecond: Int64 = 8 << 20
@@ -9,10 +9,12 @@ extension ResourceCache {
   ///
   /// A region that has lost tiles so is damaged. The check ends with the cache, and the next opening continues it.
   func beginCheck() {
-    guard let disk, disk.store.isCheckDue else { return }
+    guard let disk, disk.store.isCheckDue(at: clock.wall()) else { return }
     let work = Task(priority: .background) { [weak self, clock] in
       // If the disk fails, the next opening continues.
-      while !Task.isCancelled, self != nil, let bytes = try? await disk.copy({ try $0.checkNext() }) {
+      while !Task.isCancelled, self != nil,
+        let bytes = try? await disk.copy({ try $0.checkNext(at: clock.wall()) })
+      {
         // The sleep is cancelled when the cache is closed.
         try? await clock.sleep(.milliseconds(10 + bytes * 1000 / Self.checkedInSecond))
       }

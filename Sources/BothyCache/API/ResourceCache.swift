@@ -58,7 +58,8 @@ public final class ResourceCache: Sendable {
   ///
   /// The time does not depend on the number of entries, unless the limits are lower than before or the index is lost.
   /// Open one cache for each folder in a process and share it. Opening sends no request. If the last process didn't
-  /// close the cache, pinned entries are read in the background, 8 MB a second, and damaged ones are removed.
+  /// close the cache, and once in 30 days, pinned entries are read in the background, 8 MB a second. Damaged ones are
+  /// removed.
   ///
   /// - Parameters:
   ///   - sources: the sources that are known from the start. `register` adds more later.

@@ -112,15 +112,16 @@ extension DiskCache.Store {
     try index?.verify(progress: progress) ?? VerifyReport()
   }
 
-  /// True if pinned entries are to be checked, because a process was killed while it used the store.
+  /// Returns true if pinned entries are to be checked at a time in milliseconds since 1970. They are after a process was
+  /// killed while it used the store, and a month after the last check.
   ///
   /// False for a store without an index, which checks by rules of its own.
-  package var isCheckDue: Bool { index?.isCheckDue ?? false }
+  package func isCheckDue(at now: Int64) -> Bool { index?.isCheckDue(at: now) ?? false }
 
   /// Reads about a megabyte of the pinned entries that are to be checked, and removes damaged ones.
   ///
   /// Returns the bytes that were read, or `nil` if nothing is left to check. Each call continues the one before.
-  package func checkNext() throws -> Int64? { try index?.checkNext() }
+  package func checkNext(at now: Int64) throws -> Int64? { try index?.checkNext(at: now) }
 
   /// Writes all entries into a new file at `path`. Copies everything, while reads continue and writes wait.
   package func export(to path: String) throws {

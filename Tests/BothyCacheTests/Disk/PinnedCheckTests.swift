@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("The check of pinned entries after a kill", .timeLimit(.minutes(5)))
+@Suite("The check of pinned entries", .timeLimit(.minutes(5)))
 struct PinnedCheckTests {
   /// Four pauses are needed for them, as one follows a megabyte.
   private static let keys = (0..<40).map { tile($0) }
@@ -21,11 +21,12 @@ struct PinnedCheckTests {
   }
 
   private func cache(
-    _ kind: StoreKind, _ folder: TemporaryFolder, _ clock: VirtualClock
+    _ kind: StoreKind, _ folder: TemporaryFolder, _ clock: VirtualClock, _ time: VirtualTime = VirtualTime()
   ) throws -> ResourceCache {
     let place = folder.url("store")
     return try ResourceCache(
-      disk: kind == .files ? .folder(place) : .sqliteFile(in: place), clock: LoadClock(clock))
+      disk: kind == .files ? .folder(place) : .sqliteFile(in: place),
+      clock: LoadClock(clock, wall: time.reader()))
   }
 
   /// Lets the check run to its end. Returns the number of its pauses.
@@ -60,6 +61,46 @@ struct PinnedCheckTests {
       #expect(try await pauses(next, clock) == expected)
       try await next.close()
     }
+  }
+
+  @Test("It is repeated a month after its end, whatever happened to the clock", arguments: StoreKind.allCases)
+  func monthly(_ kind: StoreKind) async throws {
+    let folder = try TemporaryFolder()
+    let store = try kind.open(folder)
+    try store.pin(Self.keys, by: "region")
+    try store.store(Self.keys.enumerated().map { ($1, makeEntry($0, size: 90_000)) })
+    try store.close()
+    let (clock, time) = (VirtualClock(), VirtualTime())
+    for (days, expected) in [(0, 0), (29, 0), (1, 4), (0, 0), (29, 0), (1, 4), (-40, 4), (29, 0)] {
+      time.advance(by: Duration.days(days).wholeMilliseconds)
+      let cache = try cache(kind, folder, clock, time)
+      // Another process leaves it to the first one.
+      let other = try self.cache(kind, folder, clock, time)
+      await other.checked()
+      #expect(try await pauses(cache, clock) == expected, "\(days)")
+      try await other.close()
+      try await cache.close()
+    }
+  }
+
+  @Test("A bit that a medium has changed is found without a kill")
+  func changedBit() async throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreKind.files.open(folder)
+    try store.pin(Self.keys, by: "region")
+    try store.store(Self.keys.enumerated().map { ($1, makeEntry($0, size: 90_000)) })
+    try store.close()
+    let (clock, time) = (VirtualClock(), VirtualTime())
+    try await self.cache(.files, folder, clock, time).close()
+    let file = URL(filePath: folder.file("store/tiledb/osm/16/0/7%t"))
+    var bytes = try Data(contentsOf: file)
+    bytes[500] ^= 0x10
+    try bytes.write(to: file)
+    time.advance(by: Duration.days(30).wholeMilliseconds)
+    let cache = try cache(.files, folder, clock, time)
+    #expect(try await pauses(cache, clock) == 4)
+    #expect(cache.counters["osm"]?.corrupt == 1)
+    try await cache.close()
   }
 
   @Test("A damaged entry is removed and counted")

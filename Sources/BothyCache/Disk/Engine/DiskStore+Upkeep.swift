@@ -30,19 +30,19 @@ extension DiskStore {
   /// The bytes after which `checkNext` returns.
   private static let checkedAtOnce: Int64 = 1 << 20
 
-  /// True if pinned entries are to be checked, because a process was killed while it used the store.
-  var isCheckDue: Bool { use.next != nil }
+  /// Returns true if pinned entries are to be checked: after a kill, and a month after the last check.
+  func isCheckDue(at now: Int64) -> Bool { use.isDue(at: now) }
 
   /// Checks the next pinned entries, in the order of their numbers. Returns the bytes that were read, or `nil` at the
   /// end.
-  func checkNext() throws -> Int64? {
+  func checkNext(at now: Int64) throws -> Int64? {
     // An index that is read without its log may lack entries, and can't lose any. The next opening continues.
     guard let last = use.next, try !opened().isReadOnly else { return nil }
     var page = try self.page(after: last, nil)
     // The first read may find a damaged index, and the second one reads its replacement.
     if page.isEmpty { page = try self.page(after: last, nil) }
     guard let end = page.last else {
-      use.advance(to: nil)
+      use.advance(to: nil, at: now)
       return nil
     }
     var report = VerifyReport()
@@ -55,7 +55,7 @@ extension DiskStore {
         break
       }
     }
-    use.advance(to: number, bytes: bytes)
+    use.advance(to: number, bytes: bytes, at: now)
     return bytes
   }
 
