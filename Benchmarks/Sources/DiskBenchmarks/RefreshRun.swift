@@ -6,8 +6,8 @@ import HTTPTypes
 
 /// The bytes that the refresh of an offline region writes for each tile if the server confirms all of them.
 ///
-/// It has one request at a time, so that no two confirmations share a transaction of the cache by chance. The list of
-/// regions writes those of many tiles together.
+/// It has one request at a time, so that no two confirmations share a transaction by chance. The run writes those of many
+/// tiles together, to the cache and to the list of regions.
 struct RefreshRun {
   private let options: Options
   private let folder: URL

@@ -5,6 +5,9 @@ internal import Synchronization
 ///
 /// A task of the program never waits for a disk in a thread that other tasks need. A read never waits for a copy. Writes
 /// run in the order of their calls. Entries that wait at that time share one transaction.
+///
+/// A confirmation of stored bytes may wait for others: until there are 64, or a megabyte of bytes, or another write.
+/// If the process is killed before, the entry is only older than it might be.
 final class DiskQueue: Sendable {
   struct Stored: Sendable {
     var outcome: CachedResource.StorageOutcome
@@ -19,8 +22,10 @@ final class DiskQueue: Sendable {
     var entry: CacheEntry
     /// True if the store may have entries for other requests under the key.
     var hasOthers: Bool
+    /// True if the bytes are those that the store has, unless another process has replaced them.
+    var isConfirmation: Bool
     var isWanted: @Sendable () -> Bool
-    var done: CheckedContinuation<Stored, Never>
+    var done: @Sendable (Stored) -> Void
   }
 
   private enum Job: Sendable {
@@ -30,9 +35,16 @@ final class DiskQueue: Sendable {
 
   private struct Queue {
     var jobs: [Job] = []
+    /// The bytes of the confirmations that wait for others.
+    var waitingBytes = 0
     var isDraining = false
     var nextReader = 0
   }
+
+  /// The number of entries in a transaction.
+  private static let batch = 64
+  /// The bytes at which confirmations wait no longer.
+  private static let mostWaiting = 1 << 20
 
   let store: any DiskCache.Store
   private let writing = DispatchQueue(label: "bothy.cache.write", qos: .utility)
@@ -82,16 +94,38 @@ final class DiskQueue: Sendable {
   ///
   /// Never throws. The outcome reports a disk failure.
   ///
-  /// - Parameter hasOthers: true if memory has entries for other requests, which an entry for all requests outdates.
+  /// - Parameters:
+  ///   - hasOthers: true if memory has entries for other requests, which an entry for all requests outdates.
+  ///   - isConfirmation: true if the bytes are those that were stored. They then replace no other ones.
   func store(
-    _ key: ResourceKey, _ entry: CacheEntry, hasOthers: Bool,
+    _ key: ResourceKey, _ entry: CacheEntry, hasOthers: Bool, isConfirmation: Bool = false,
     ifWanted isWanted: @escaping @Sendable () -> Bool
   ) async -> Stored {
     await withCheckedContinuation { continuation in
-      append(
-        .store(
-          Entry(key: key, entry: entry, hasOthers: hasOthers, isWanted: isWanted, done: continuation)))
+      let job = Entry(
+        key: key, entry: entry, hasOthers: hasOthers, isConfirmation: isConfirmation, isWanted: isWanted,
+        done: { continuation.resume(returning: $0) })
+      append(.store(job))
     }
+  }
+
+  /// True if confirmations may wait for others. A store of an app's own has no transactions that they could share.
+  var sharesConfirmations: Bool { store.hasIndex }
+
+  /// Writes the metadata of an entry that the server confirmed, with later ones. `ended` is called after that.
+  func confirmLater(
+    _ key: ResourceKey, _ entry: CacheEntry, ifWanted isWanted: @escaping @Sendable () -> Bool,
+    ended: @escaping @Sendable (Stored) -> Void
+  ) {
+    let job = Entry(
+      key: key, entry: entry, hasOthers: false, isConfirmation: true, isWanted: isWanted, done: ended)
+    append(.store(job), waiting: entry.body.count)
+  }
+
+  /// Writes what waits for others. Returns when it is written.
+  func settle() async {
+    guard queue.withLock({ $0.isDraining || !$0.jobs.isEmpty }) else { return }
+    await withCheckedContinuation { continuation in append(.work { continuation.resume() }) }
   }
 
   /// Returns the place of an entry. Call it on the thread that writes.
@@ -104,9 +138,12 @@ final class DiskQueue: Sendable {
     return VariantSlot(of: entry.entry.metadata, among: stored)
   }
 
-  private func append(_ job: Job) {
+  /// - Parameter bytes: the bytes of a job that may wait for others, or `nil` for one that is done now.
+  private func append(_ job: Job, waiting bytes: Int? = nil) {
     let starts = queue.withLock { queue in
       queue.jobs.append(job)
+      queue.waitingBytes += bytes ?? 0
+      if bytes != nil, queue.jobs.count < Self.batch, queue.waitingBytes < Self.mostWaiting { return false }
       defer { queue.isDraining = true }
       return !queue.isDraining
     }
@@ -117,7 +154,7 @@ final class DiskQueue: Sendable {
     while true {
       let jobs = queue.withLock { queue -> [Job] in
         if queue.jobs.isEmpty { queue.isDraining = false }
-        defer { queue.jobs = [] }
+        defer { (queue.jobs, queue.waitingBytes) = ([], 0) }
         return queue.jobs
       }
       if jobs.isEmpty { return }
@@ -126,7 +163,7 @@ final class DiskQueue: Sendable {
         switch job {
         case .store(let entry):
           // A second version of a key must follow the first.
-          if batch.count >= 64 || batch.contains(where: { $0.key == entry.key }) { commit(&batch) }
+          if batch.count >= Self.batch || batch.contains(where: { $0.key == entry.key }) { commit(&batch) }
           batch.append(entry)
         case .work(let work):
           commit(&batch)
@@ -141,13 +178,14 @@ final class DiskQueue: Sendable {
     defer { batch = [] }
     let wanted = batch.filter { $0.isWanted() }
     for entry in batch where !wanted.contains(where: { $0.key == entry.key }) {
-      entry.done.resume(returning: Stored(outcome: .notStored(.removed)))
+      entry.done(Stored(outcome: .notStored(.removed)))
     }
     if wanted.isEmpty { return }
     do {
       let places = wanted.map { place($0) }
       let placed = zip(wanted, places).map { (key: $0.key.of(variant: $1.variant), entry: $0.entry) }
-      let report = try store.store(placed)
+      let confirming = zip(wanted, placed).filter { $0.0.isConfirmation }.map { $0.1.key }
+      let report = try store.store(placed, confirming: Set(confirming))
       let outdated = zip(wanted, places).flatMap { entry, place in
         place.outdated.map { entry.key.of(variant: $0) }
       }
@@ -157,15 +195,15 @@ final class DiskQueue: Sendable {
       for (index, entry) in wanted.enumerated() {
         let key = placed[index].key
         let outcome = report.refused[key].map(CachedResource.StorageOutcome.notStored) ?? .stored
-        entry.done.resume(
-          returning: Stored(
+        entry.done(
+          Stored(
             outcome: outcome, place: places[index], isUnchanged: report.unchanged.contains(key),
             evicted: evicted))
         evicted = []
       }
     } catch {
       let outcome = CachedResource.StorageOutcome.notStored(.failed("\(error)"))
-      for entry in wanted { entry.done.resume(returning: Stored(outcome: outcome)) }
+      for entry in wanted { entry.done(Stored(outcome: outcome)) }
     }
   }
 }

@@ -44,7 +44,15 @@ extension ResourceCache {
         for: name, priority: demand.options.priority, progress: demand.options.progress,
         joined: { [board] in board.count(key.source) { $0.coalesced += 1 } }
       ) { inFlight async throws(LoadFailure) in
-        try await self.load(demand, fetcher, inFlight)
+        self.loads.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        do throws(LoadFailure) {
+          let outcome = try await self.load(demand, fetcher, inFlight)
+          await self.loadEnded(demand)
+          return outcome
+        } catch {
+          await self.loadEnded(demand)
+          throw error
+        }
       }
     } catch {
       throw BothyError(error, key)
@@ -263,7 +271,7 @@ extension ResourceCache {
       guard let stored else { return .failed(Self.phantom(key)) }
       return await keep(
         key, CacheEntry(metadata: metadata, body: stored.entry.body), wasSame: true, origin: .confirmed,
-        ticket)
+        mayWait: demand.options.sharesConfirmation || loads.load(ordering: .relaxed) > 1, ticket)
     case .release(let metadata):
       guard let stored else { return .failed(Self.phantom(key)) }
       let entry = CacheEntry(metadata: metadata, body: stored.entry.body)
@@ -299,92 +307,6 @@ extension ResourceCache {
     }
     if let failure { throw failure }
     return nil
-  }
-
-  func handOut(
-    _ key: ResourceKey, _ entry: CacheEntry, _ obstacle: CachedResource.StorageObstacle,
-    origin: CachedResource.Origin = .network
-  ) -> FetchOutcome {
-    board.count(key.source) { counters in
-      counters.notStored += 1
-      if origin == .confirmed {
-        counters.confirmed += 1
-      } else {
-        counters.loaded += 1
-      }
-    }
-    hub.send(.notStored(key, obstacle))
-    let resource = CachedResource(
-      key: key, stored: StoredEntry(entry), origin: origin, freshness: .fresh, age: 0,
-      storage: .notStored(obstacle))
-    return .resource(resource, isNew: true)
-  }
-
-  /// Stores an entry on disk and in memory and sends the events. Returns the bytes even if the disk fails.
-  func keep(
-    _ key: ResourceKey, _ entry: CacheEntry, wasSame: Bool?, origin: CachedResource.Origin,
-    _ ticket: InvalidationTracker.Ticket
-  ) async -> FetchOutcome {
-    hold.forget([key])
-    let stored = StoredEntry(entry)
-    let known = knownInMemory(key, besides: stored)
-    var report = DiskQueue.Stored(outcome: .notStored(.noDisk))
-    if let disk {
-      report = await disk.store(key, entry, hasOthers: !known.isEmpty) { [generations] in
-        generations.isCurrent(ticket, key)
-      }
-      noteEvictedFromDisk(report.evicted)
-    } else {
-      report.place = VariantSlot(of: entry.metadata, among: known)
-    }
-    replacements.note([key])
-    promote(key.of(variant: report.place.variant), stored) { generations.isCurrent(ticket, key) }
-    for (variant, metadata) in knownInMemory(key, besides: stored) where variant != report.place.variant {
-      if VariantSlot.outdates(entry.metadata, metadata) { memory.remove(key.of(variant: variant)) }
-    }
-    let isSame = wasSame ?? report.isUnchanged
-    board.count(key.source) { counters in
-      if stored.isAbsent {
-        counters.absent += 1
-      } else if isSame {
-        counters.confirmed += 1
-      } else {
-        counters.loaded += 1
-      }
-    }
-    if case .notStored(let obstacle) = report.outcome, disk != nil {
-      board.count(key.source) { $0.notStored += 1 }
-      hub.send(.notStored(key, obstacle))
-    }
-    if stored.isAbsent {
-      hub.send(.absent(key, status: entry.metadata.status))
-    } else {
-      hub.send(isSame ? .confirmed(key) : .changed(key, bytes: entry.body.count))
-    }
-    let resource = CachedResource(
-      key: key, stored: stored, origin: origin, freshness: .fresh,
-      age: entry.metadata.age(at: entry.metadata.validatedAt), storage: report.outcome)
-    return .resource(resource, isNew: !isSame)
-  }
-
-  /// Returns the entries in memory under a key that are for some requests only. Empty for a resource that never varied.
-  private func knownInMemory(
-    _ key: ResourceKey, besides new: StoredEntry
-  ) -> [(variant: UInt8, metadata: EntryMetadata)] {
-    guard new.isVaried || hasVariants.load(ordering: .relaxed) || memory.look(key)?.isVaried == true else {
-      return []
-    }
-    return key.variants.compactMap { place in
-      guard let stored = memory.look(place), new.isVaried || stored.isVaried else { return nil }
-      return (place.variant, stored.entry.metadata)
-    }
-  }
-
-  func noteEvictedFromDisk(_ keys: [ResourceKey]) {
-    for key in keys {
-      board.count(key.source) { $0.evictedFromDisk += 1 }
-      hub.send(.evicted(key.base))
-    }
   }
 
   private static func phantom(_ key: ResourceKey) -> BothyError {

@@ -47,6 +47,8 @@ extension ResourceCache {
     /// Without a stored entry, its validators make the request conditional. If the server confirms the bytes, the result
     /// has the status 304, no bytes, and the renewed metadata.
     package var held: EntryMetadata?
+    /// True if the caller calls `settle` soon, so that a confirmation may be written with later ones.
+    package var sharesConfirmation = false
     /// The place for a response that would replace a stored entry, or `nil` to replace it at once.
     package var stage: EntryStage?
     /// The holder of a pin that doesn't keep an entry when the server says that the resource is gone, or `nil`. The app

@@ -47,6 +47,8 @@ public final class ResourceCache: Sendable {
   let counterFile: CounterFile?
   let recency = RecencyLog()
   let hold = ReplacementHold()
+  /// The number of running loads. While there are others, a confirmation waits for theirs.
+  let loads = Atomic(0)
   /// True if memory has had a variant other than 0. Before that, look-ups need not search for variants.
   let hasVariants = Atomic(false)
   let network = NetworkWatch()

@@ -2,6 +2,19 @@
 extension DiskCache.Store {
   private var index: DiskStore? { self as? DiskStore }
 
+  /// True for a store with an index, which takes many entries in one transaction.
+  package var hasIndex: Bool { index != nil }
+
+  /// Stores entries. Those that confirm stored bytes replace no newer ones, as another process may have stored.
+  ///
+  /// A store without an index stores all of them.
+  package func store(
+    _ entries: [(key: ResourceKey, entry: CacheEntry)], confirming keys: Set<ResourceKey>
+  ) throws -> DiskCache.Report {
+    if let index { return try index.store(entries, packed: [:], confirming: keys) }
+    return try store(entries)
+  }
+
   /// Removes all entries of a source, or all entries, pinned or not. Pins stay.
   package func removeAll(_ source: SourceID?) throws {
     if let index { return try index.removeAll(source) }

@@ -46,6 +46,8 @@ enum RegionLoad: Sendable {
     options.admits = { await watch.admits($0) }
     options.evictingHolder = watch.removesGone ? region.holder : nil
     options.stage = region.stage
+    // The run notes confirmed tiles together. One that only continues knows its tiles by what is on the disk.
+    options.sharesConfirmation = region.run.isRefresh
     while true {
       do {
         let resource = try await control.asking { [options] in

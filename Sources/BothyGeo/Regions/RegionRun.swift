@@ -334,6 +334,8 @@ struct RegionRun {
   private mutating func note() async {
     handled = 0
     notedAt = cache.now
+    // The list has no tile as confirmed that the cache has not.
+    await cache.settle()
     do {
       let isLoading = try await file.note(progress, failures, confirmed: unnoted, of: region.id)
       (failures, unnoted) = ([], [:])

@@ -53,6 +53,22 @@ struct RegionConfirmationTests {
     #expect(try confirmed(rig) == region.tiles)
   }
 
+  @Test("Confirmed tiles are written to the cache together, and before the list has them")
+  func cached() async throws {
+    let (rig, region) = try await loaded()
+    rig.regions.setPolicy(PrefetchPolicy(concurrentLoads: 1))
+    let keys = try region.plan.tiles().map { try rig.source.key($0) }
+    let latch = Latch()
+    rig.server.change { $0.hold = (100, latch) }
+    let run = Task { try await rig.regions.refresh(region.id) }
+    await latch.reached()
+    let renewed = try await rig.cache.stored(keys).count { $0?.validatedAt == rig.time.now }
+    #expect(renewed == 64)
+    latch.open()
+    #expect(try await run.value.state == .complete)
+    #expect(try await rig.cache.stored(keys).allSatisfy { $0?.validatedAt == rig.time.now })
+  }
+
   @Test("A crash loses the last confirmations and invents none, a cancellation loses none")
   func lost() async throws {
     let (rig, region) = try await loaded()

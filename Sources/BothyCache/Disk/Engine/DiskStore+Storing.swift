@@ -32,6 +32,8 @@ extension DiskStore {
     var own: Int64
     /// The bytes that the entry counts with its body.
     var bytes: Int64
+    /// True if the entry confirms stored bytes, and so replaces no newer ones.
+    var isConfirmation = false
     var bodyName: BodyName { BodyName(checksum: checksum, size: Int64(body.count)) }
   }
 
@@ -42,16 +44,20 @@ extension DiskStore {
 
   /// Stores entries like `store(_:)`, some of which are at hand in their packed form and aren't packed anew.
   ///
-  /// - Parameter packed: the bodies of entries that came with a coding, packed by gzip. The caller has unpacked them.
+  /// - Parameters:
+  ///   - packed: the bodies of entries that came with a coding, packed by gzip. The caller has unpacked them.
+  ///   - confirming: the keys of entries that confirm stored bytes. They replace no newer bytes.
   @discardableResult
   package func store(
-    _ entries: [(key: ResourceKey, entry: CacheEntry)], packed: [ResourceKey: Data]
+    _ entries: [(key: ResourceKey, entry: CacheEntry)], packed: [ResourceKey: Data],
+    confirming: Set<ResourceKey> = []
   ) throws -> DiskCache.Report {
     var report = DiskCache.Report()
     var prepared: [Prepared] = []
     var places: [Int64: Int] = [:]
     for (key, entry) in entries {
-      let one = prepare(key, entry, packed[key])
+      var one = prepare(key, entry, packed[key])
+      one.isConfirmation = confirming.contains(key)
       if let place = places[one.number] {
         prepared[place] = one
       } else {

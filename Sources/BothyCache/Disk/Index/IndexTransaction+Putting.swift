@@ -30,6 +30,7 @@ extension IndexTransaction {
         continue
       }
       let old = try row(entry.number)
+      if try isOutdated(entry, old) { continue }
       let isPinned = try old?.isPinned ?? isWanted(entry.number)
       if isPinned {
         accepted.append((entry, old, true))
@@ -77,6 +78,7 @@ extension IndexTransaction {
     var bytes: Int64 = 0
     for entry in entries {
       let old = try row(entry.number)
+      if try isOutdated(entry, old) { continue }
       let isPinned = try old?.isPinned ?? isWanted(entry.number)
       guard isPinned || entry.bytes <= largestEntry else { continue }
       // A file that is confirmed stays as it is. If it turns out to be damaged, the bytes get a page.
@@ -89,6 +91,15 @@ extension IndexTransaction {
       if !isPinned { bytes += old == nil ? try added(entry, old) : entry.bytes }
     }
     return (wanted, try makeRoom(bytes: bytes, count: 0, keeping: kept))
+  }
+
+  /// Returns true if the entry confirms bytes that another process has replaced by newer ones since.
+  private func isOutdated(_ entry: DiskStore.Prepared, _ old: EntryRow?) throws -> Bool {
+    guard entry.isConfirmation, let old, old.size != entry.body.count || old.checksum != entry.checksum else {
+      return false
+    }
+    let receivedAt = try old.body == nil ? old.receivedAt : metadata(of: old)?.receivedAt
+    return receivedAt ?? .min > entry.metadata.receivedAt
   }
 
   /// Returns by how much an entry makes the counted bytes grow. Bytes that another entry has count once.
