@@ -8,6 +8,9 @@ extension Intent {
   /// lacks.
   func epochBegan() { state.withLock { $0.restorable = $0.reached } }
 
+  /// The number of changes that the server has made.
+  var versionCount: Int { state.withLock { $0.versions.count } }
+
   /// Checks the operations that the server has just carried out for a device.
   func follow(_ request: SyncRequest, _ response: SyncResponse, from device: Int) {
     let operations = Dictionary(request.operations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
