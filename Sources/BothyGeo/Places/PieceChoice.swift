@@ -18,32 +18,34 @@ extension TileFeature {
 /// Chooses one piece of each shape, so that a result has a road or lake once and not for each tile that it crosses.
 enum PieceChoice {
   /// Returns whole features and the first piece of each shape, in order.
-  static func first(of features: [TileFeature]) -> [TileFeature] {
-    var seen: Set<PieceIdentity> = []
-    return features.filter { feature in
-      feature.pieceIdentity.map { seen.insert($0).inserted } ?? true
-    }
-  }
+  static func first(of features: [TileFeature]) -> [TileFeature] { first(of: features) { $0 } }
 
   /// Returns whole features and the nearest piece of each shape, in no order.
   static func nearest(of places: [NearbyPlace]) -> [NearbyPlace] {
     guard places.contains(where: { $0.feature.cutBy != nil }) else { return places }
-    var seen: Set<PieceIdentity> = []
-    return places.sorted(by: NearbyPlace.precedes).filter { place in
-      place.feature.pieceIdentity.map { seen.insert($0).inserted } ?? true
-    }
+    return first(of: places.sorted(by: NearbyPlace.precedes), \.feature)
+  }
+
+  private static func first<Element>(
+    of elements: [Element], _ feature: (Element) -> TileFeature
+  ) -> [Element] {
+    var shapes = PieceShapes()
+    let numbered = elements.map { (element: $0, number: shapes.add(feature($0))) }
+    return shapes.first(of: numbered).map(\.element)
   }
 
   /// Returns whole features, and one feature for the pieces of each shape, at the place of the first piece.
   static func joining(_ features: [TileFeature]) -> [TileFeature] {
     guard features.contains(where: { $0.cutBy != nil }) else { return features }
-    var pieces: [PieceIdentity: [TileFeature]] = [:]
-    for feature in features {
-      if let piece = feature.pieceIdentity { pieces[piece, default: []].append(feature) }
+    var shapes = PieceShapes()
+    let numbers = features.map { shapes.add($0) }
+    var pieces: [Int: [TileFeature]] = [:]
+    for case let (feature, number?) in zip(features, numbers) {
+      pieces[shapes.shape(number), default: []].append(feature)
     }
-    return features.compactMap { feature in
-      guard let piece = feature.pieceIdentity else { return feature }
-      return pieces.removeValue(forKey: piece).flatMap(joined)
+    return zip(features, numbers).compactMap { feature, number in
+      guard let number else { return feature }
+      return pieces.removeValue(forKey: shapes.shape(number)).flatMap(joined)
     }
   }
 

@@ -123,24 +123,21 @@ struct PlaceReader {
     let near = try candidates(in: GeoBox(around: center, radius: radius))
     let buildings = try buildings(near, filter)
     let admitted = near.filter { filter.admits($0.layer, $0.category, isNamed: $0.isNamed) }
+    var shapes = PieceShapes()
     var found = try places(of: buildings, besides: admitted, within: radius, of: center, filter)
-    found.sort(by: NearbyPlace.precedes)
+      .sorted(by: NearbyPlace.precedes).map { (element: $0, number: shapes.add($0.feature)) }
     let ordered = admitted.map { (least: least($0, from: center, buildings, radius), candidate: $0) }
       .sorted { $0.least < $1.least }
     for (least, candidate) in ordered {
-      if least > radius || found.count >= count && least > found[count - 1].distance { break }
+      if least > radius || found.count >= count && least > found[count - 1].element.distance { break }
       let place = try measured(feature(candidate.version), from: center)
       guard place.distance <= radius else { continue }
-      if let piece = place.feature.pieceIdentity,
-        let other = found.firstIndex(where: { $0.feature.pieceIdentity == piece })
-      {
-        if !NearbyPlace.precedes(place, found[other]) { continue }
-        found.remove(at: other)
-      }
-      let index = found.firstIndex { NearbyPlace.precedes(place, $0) } ?? found.endIndex
-      found.insert(place, at: index)
+      let number = shapes.add(place.feature)
+      let index = found.firstIndex { NearbyPlace.precedes(place, $0.element) } ?? found.endIndex
+      found.insert((place, number), at: index)
+      if number != nil { found = shapes.first(of: found) }
     }
-    return Array(found.prefix(count))
+    return found.prefix(count).map(\.element)
   }
 
   /// Returns a lower bound for the distance of a feature, slightly reduced against rounding.

@@ -93,19 +93,20 @@ extension PlaceStore {
         ORDER BY words.rank, feature.layer, feature.key, feature.type, feature.extent
         """, in: database)
       statement.bind(words.joined(separator: " "), at: 1)
-      var found: [TileFeature] = []
-      var pieces: Set<PieceIdentity> = []
+      var found: [(element: TileFeature, number: Int?)] = []
+      var shapes = PieceShapes()
       while found.count < limit, try statement.step() {
         guard let layer: TileFeature.Layer = PlaceCode.value(statement.int(at: 1)),
           let category: PlaceCategory = PlaceCode.value(statement.int(at: 2))
         else { throw FeatureDamage() }
         guard filter.admits(layer, category, isNamed: statement.int(at: 3) != 0) else { continue }
         let feature = try PlaceReader(database).feature(statement.int(at: 0))
-        if let piece = feature.pieceIdentity, !pieces.insert(piece).inserted { continue }
-        found.append(feature)
+        let number = shapes.add(feature)
+        found.append((feature, number))
+        if number != nil { found = shapes.first(of: found) }
       }
       statement.reset()
-      return found
+      return found.map(\.element)
     }
   }
 }

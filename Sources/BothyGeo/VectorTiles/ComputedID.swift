@@ -13,6 +13,9 @@ enum ComputedID {
     return Int64(1) << 62 | Int64(XXH64.hash(bytes) >> 2)
   }
 
+  /// Returns true for an id that `of` has returned, and false for an element's.
+  static func isComputed(_ id: Int64) -> Bool { id >= Int64(1) << 62 }
+
   /// Returns a position as text, to a millionth of a degree.
   static func text(_ position: Coordinate?) -> String {
     guard let position else { return "" }

@@ -21,6 +21,7 @@ struct PlaceFormatTests {
   }
 
   private var path: String { scratch.file("places.sqlite") }
+  private let anyName = PlaceFilter(includesUnnamed: true)
 
   private func street(_ places: [(Int64, Int64)], _ name: String, id: UInt64) -> Feature {
     .line(places, id: id, [("class", .string("minor")), ("name", .string(name))])
@@ -49,11 +50,70 @@ struct PlaceFormatTests {
     return Data(writer.bytes)
   }
 
-  private func position(_ x: Double, in tile: Tile) -> Coordinate {
+  private func position(_ x: Double, _ y: Double = 2000, in tile: Tile) -> Coordinate {
     let box = tile.bounds
     return Coordinate(
-      latitude: box.north + (box.south - box.north) * 2000 / 4096,
+      latitude: box.north + (box.south - box.north) * y / 4096,
       longitude: box.west + (box.east - box.west) * x / 4096)
+  }
+
+  /// Stores a tile of the Shortbread schema, which has no ids, with a street and parks.
+  private func store(
+    _ parks: [[(Int64, Int64)]], _ name: String?, in tile: Tile, _ places: PlaceStore
+  ) throws {
+    var properties: [(String, Writer.Value)] = [("kind", .string("park"))]
+    if let name { properties.append(("name", .string(name))) }
+    var writer = Writer()
+    writer.layer(
+      "street_labels",
+      [.line([(1, 1), (5, 5)], [("kind", .string("residential")), ("name", .string("A"))])])
+    writer.layer("land", parks.map { .area([$0], properties) })
+    try places.replace(tile, payload: Data(writer.bytes), receivedAt: 1)
+  }
+
+  /// Promises: T-49
+  @Test(
+    "An area without an id is found once, and its neighbor apart", arguments: [nil, "Green"] as [String?])
+  func areasWithoutIDs(name: String?) throws {
+    let places = try PlaceStore(path: path)
+    for (tile, left, right) in [(west, 3900, 4160), (east, -64, 300)] as [(Tile, Int64, Int64)] {
+      let parks: [[(Int64, Int64)]] = [1950, 2600].map { top in
+        [(left, top), (right, top), (right, top + 100), (left, top + 100)]
+      }
+      try store(parks, name, in: tile, places)
+    }
+    for (tile, x) in [(west, 4000.0), (west, 4095), (east, 10), (east, 200)] {
+      #expect(try places.areas(containing: position(x, in: tile), anyName).count == 1, "\(x)")
+    }
+    let center = position(1000, in: east)
+    let near = try places.nearest(5, to: center, anyName)
+    #expect(near.count == 2 && near.allSatisfy { $0.feature.cutBy == east })
+    #expect(try places.within(radius: 3000, of: center, anyName).map(\.feature.cutBy) == [east, east])
+    if let name { #expect(try places.search(name).count == 2) }
+    try places.remove([east])
+    #expect(try places.nearest(5, to: center, anyName).map(\.feature.cutBy) == [west, west])
+  }
+
+  @Test("Arms of an area are one place although their joint is farther away")
+  func arms() throws {
+    let places = try PlaceStore(path: path)
+    let far = try Tile(x: 8683, y: 4767, zoom: 14)
+    let left: [(Int64, Int64)] = [
+      (3900, 50), (3950, 50), (3950, 4000), (4160, 4000), (4160, 4050), (3900, 4050),
+    ]
+    let right: [(Int64, Int64)] = [
+      (-64, 4000), (146, 4000), (146, 50), (196, 50), (196, 4050), (-64, 4050),
+    ]
+    try store([left], nil, in: west, places)
+    try store([[(-64, 4000), (4160, 4000), (4160, 4050), (-64, 4050)]], nil, in: east, places)
+    try store([right], nil, in: far, places)
+    for x in [1900.0, 2200] {
+      let near = try places.nearest(5, to: position(x, 100, in: east), anyName)
+      #expect(near.map(\.feature.cutBy) == [x < 2000 ? west : far])
+    }
+    try places.remove([east])
+    let apart = try places.nearest(5, to: position(2048, 100, in: east), anyName)
+    #expect(apart.count == 2, "nothing joins them")
   }
 
   /// Promises: T-49

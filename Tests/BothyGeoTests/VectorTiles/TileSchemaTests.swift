@@ -172,12 +172,34 @@ struct TileSchemaTests {
       "street_labels",
       [
         street([(10, 10), (4000, 4000)]), street([(20, 10), (4100, 10)]), street([(-30, 5), (-1, 900)]),
-        street([(0, 5), (40, 5)]),
+        street([(0, 5), (40, 5)]), street([(-9, 700), (5000, 4200)]),
+        // These pass by the corners.
+        street([(-40, 20), (20, -40)]), street([(4080, 4140), (4140, 4080)]),
       ])
     let decoded = try decode(writer)
-    #expect(decoded.features.map(\.name) == ["10", "20", "0"])
-    #expect(decoded.features.map(\.cutBy) == [nil, tile, tile])
+    #expect(decoded.features.map(\.name) == ["10", "20", "0", "-9"])
+    #expect(decoded.features.map(\.cutBy) == [nil, tile, tile, tile])
     #expect(decoded.features[1].key.id.hasSuffix("@14/8681/4767"))
+  }
+
+  @Test("An area belongs to the tiles that it covers or crosses alone")
+  func areas() throws {
+    func isHere(_ rings: [[(Int64, Int64)]]) throws -> Bool {
+      var writer = Writer()
+      writer.layer("land", [.area(rings, [("kind", .string("park"))])])
+      writer.layer("streets", [.line([(0, 0), (9, 9)], [("kind", .string("residential"))])])
+      return try decode(writer).features.contains { $0.value == "park" }
+    }
+    func square(_ from: Int64, _ to: Int64) -> [(Int64, Int64)] {
+      [(from, from), (to, from), (to, to), (from, to)]
+    }
+    #expect(try isHere([square(10, 20)]))
+    #expect(try isHere([square(-64, 20)]))
+    #expect(try isHere([square(-64, 4160)]))
+    #expect(try isHere([[(-64, 1000), (4160, 1000), (4160, 1100), (-64, 1100)]]))
+    #expect(try !isHere([square(-64, -1)]))
+    #expect(try !isHere([[(-64, -64), (30, -64), (-64, 30)]]), "it passes by the corner")
+    #expect(try !isHere([square(-64, 4160), square(-32, 4128).reversed()]), "the tile is in its hole")
   }
 
   @Test("Roads meet where three ways lead from a shared position, not on bridges")
