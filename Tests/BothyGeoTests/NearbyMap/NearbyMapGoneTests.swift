@@ -2,6 +2,7 @@ import BothyCache
 import BothyGeo
 import BothyStore
 import Foundation
+import HTTPTypes
 import Testing
 
 @Suite("An atlas whose server says that tiles are gone", .timeLimit(.minutes(10)))

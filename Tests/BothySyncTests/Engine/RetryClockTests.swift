@@ -31,7 +31,7 @@ struct RetryClockTests {
     }
     try await running(pair) { store in
       try await store.save(Note(id: "T1", "one", note: "rejected"))
-      try await until { try !store.inbox().isEmpty && store.status.phase == .idle }
+      try await until { try !store.rejectedEntries().isEmpty && store.status.phase == .idle }
       if isRelaunched { return }
       moveBack()
       try await sendAgain(store)
