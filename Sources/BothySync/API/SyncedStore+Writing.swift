@@ -197,10 +197,10 @@ extension SyncedStore {
       requestAfterSave(options)
       return result
     } catch let error as BothyError
-      where error.isLocalFailure && configuration.localFailure == .tryRemote && options.writePolicy != .draft
+      where error.isLocalFailure && opened.localFailure == .tryRemote && options.writePolicy != .draft
       && store.schema[type]?.isSynced == true
     {
-      configuration.logger.warning(
+      opened.logger.warning(
         "A save could not be stored here; it is tried on the server.", metadata: ["error": "\(error)"])
       var options = options
       options.storeFailure = error
@@ -353,7 +353,7 @@ extension SyncedStore {
   /// The options for all of a call that begins now, whatever policy is set meanwhile.
   func begun(_ options: RequestOptions) -> RequestOptions {
     // Without a cache every write is sent to the server; only a call that requests the cache itself throws.
-    guard options.writePolicy == nil, configuration.cache == .enabled else { return options }
+    guard options.writePolicy == nil, opened.cache == .enabled else { return options }
     var options = options
     options.writePolicy = governor.writePolicy
     return options
@@ -363,7 +363,7 @@ extension SyncedStore {
   func policy(_ options: RequestOptions, _ type: String) throws -> WritePolicy {
     let table = try store.catalog.table(type)
     if options.storeFailure != nil && table.schema.isSynced { return .remote }
-    if configuration.cache == .disabled && table.schema.isSynced {
+    if opened.cache == .disabled && table.schema.isSynced {
       if [.local, .draft].contains(options.writePolicy) { throw BothyError.cacheDisabled }
       return .remote
     }
@@ -373,7 +373,7 @@ extension SyncedStore {
 
   func requestAfterSave(_ options: RequestOptions) {
     if (options.writePolicy ?? governor.writePolicy) == .localThenRemote
-      && configuration.triggers.contains(.save)
+      && opened.triggers.contains(.save)
     {
       engine.request()
     }

@@ -33,7 +33,7 @@ public final class SyncedStore: Sendable {
   let governor: SyncConditions
   let followed: SubscribedScopes
   let presence = AppPresence()
-  private let opened: SyncOptions
+  let opened: SyncOptions
   /// The owner of the file, if one was named.
   package let owner: AccountID?
   /// True without a remote: the work belongs to no user of a server yet.

@@ -88,7 +88,6 @@ public struct SyncReport: Sendable, Hashable, Codable {
     (pushed, pulled, stop) = (run.pushed, run.pulled, run.problem)
     (uploadedBlobs, requests) = (run.uploadedBlobs, run.requests)
   }
-
 }
 
 extension SyncReport {

@@ -153,7 +153,6 @@ extension SyncHistoryWriter {
       }
     }
   }
-
 }
 
 /// Decides how the log of syncs keeps a sync that has ended, given the last noted one. Pure: it reads and writes

@@ -237,7 +237,6 @@ struct PushResultApplier {
       entry, reported: reported, isPulling: isPulling, noted, in: transaction)
     if isRepaired { report.repaired += 1 }
   }
-
 }
 
 /// Handles records that leave the scopes of this device by the server's answers, and those that return.
