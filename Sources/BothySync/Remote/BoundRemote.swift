@@ -1,6 +1,9 @@
 import BothyStore
 import Synchronization
 
+// The wrappers of the app's remote that every call passes: the file's own server, time limits, reachability and wire
+// names.
+
 /// The server of one file. Sends the history that the file has followed with each exchange, and accepts no answer of
 /// another server or space. A file that is signed out or deleted sends nothing. Limits the time of each call, and notes
 /// if an answer arrived.
@@ -119,5 +122,182 @@ extension FileIdentity {
   fileprivate init(_ binding: ServerBinding) {
     self.init(
       server: binding.history?.server, space: binding.history?.space, user: binding.owner?.user)
+  }
+}
+
+/// A remote that is called with the names of this device's schema, while the wire has its own. Names change here alone.
+/// All local code, and everything in the file, uses the schema's names.
+package struct NamingRemote: CompleteRemote {
+  private let remote: any RemoteStorage
+  private let names: WireNames
+  private let schema: StoreSchema
+
+  package init(_ remote: any RemoteStorage, _ schema: StoreSchema) {
+    self.remote = remote
+    self.schema = schema
+    names = WireNames(schema)
+  }
+
+  package func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    if names.isPlain { return try await remote.exchange(request) }
+    return names.local(try await remote.exchange(names.wire(request)), to: request)
+  }
+
+  package func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+    let found = try await remote.query(named(query))
+    return names.isPlain ? found : found.map(names.local)
+  }
+
+  package func page(_ query: AnyQuery, after cursor: String?) async throws(RemoteError) -> RemotePage {
+    var page = try await remote.page(named(query), after: cursor)
+    if !names.isPlain { page.records = page.records.map(names.local) }
+    return page
+  }
+
+  package func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
+    try await remote.count(named(query))
+  }
+
+  /// A server without a schema can't know that `created` isn't a field of the type, so a mark in front of the name
+  /// shows it.
+  private func named(_ query: AnyQuery) -> AnyQuery {
+    guard let type = schema[query.type] else { return names.wire(query) }
+    return names.wire(
+      query.renamingFields { name in
+        type[name] == nil && QueryField.pseudo(name)?.isMetadata == true && !name.hasPrefix("_")
+          ? "_" + name : name
+      })
+  }
+
+  package func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
+    names.local(try await remote.digest(names.wire(scope)))
+  }
+
+  package func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+    names.local(try await remote.digest(names.wire(scope), parts: parts))
+  }
+
+  package func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+    -> [RecordStamp]?
+  {
+    try await remote.stamps(names.wire(scope), parts: parts, in: chosen)?.map { stamp in
+      var stamp = stamp
+      stamp.id = names.local(stamp.id)
+      return stamp
+    }
+  }
+
+  package func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+    names.local(try await remote.history(names.wire(query)))
+  }
+
+  package var isConfidential: Bool { remote.isConfidential }
+  package var hasNotifications: Bool { remote.hasNotifications }
+  package var blobs: (any BlobRemote)? { remote.blobs }
+  package func notifications() -> AsyncThrowingStream<Void, any Error> { remote.notifications() }
+}
+
+/// The estimate of the server's reachability. It comes from the last call's success or failure or from the system's
+/// report on the network, whichever was later.
+final class ReachabilityEstimate: Sendable {
+  private struct State {
+    /// `nil` before the first call and report.
+    var isReachable: Bool?
+    /// In milliseconds since 1970, by the device's clock.
+    var heard: Int64?
+  }
+
+  private let state = Mutex(State())
+  private let changes = Broadcast<Bool?>()
+
+  func hear(_ isReachable: Bool?, at now: Int64) {
+    let isNew = state.withLock { state in
+      defer { state = State(isReachable: isReachable, heard: now) }
+      return state.isReachable != isReachable
+    }
+    if isNew { changes.send(isReachable) }
+  }
+
+  func hint(at now: Int64) -> ReachabilityHint {
+    let state = state.withLock { $0 }
+    return ReachabilityHint(
+      isReachable: state.isReachable, age: state.heard.map { .milliseconds(max(0, now - $0)) })
+  }
+
+  /// Runs a call within a time limit and notes its result. A cancelled call has none, and any answer, also a rejection,
+  /// shows that the server is there.
+  func noting<Value: Sendable>(
+    within limit: Duration, _ clock: SyncClock,
+    _ call: @escaping @Sendable () async throws(RemoteError) -> Value
+  ) async throws(RemoteError) -> Value {
+    do {
+      let value = try await Bounded.request(within: limit, clock, call)
+      hear(true, at: clock.now())
+      return value
+    } catch {
+      if !Task.isCancelled {
+        hear(error.errorClass != .unreachable, at: clock.now())
+      }
+      throw error
+    }
+  }
+
+  func values() -> AsyncStream<Bool?> {
+    changes.values(startingWith: state.withLock { $0.isReachable })
+  }
+}
+
+/// The estimate of the server's reachability, and its age. Advice for screens and background work: an explicit call
+/// ignores it.
+package struct ReachabilityHint: Sendable, Hashable {
+  /// True if the server was reachable by the last call or the system's report, or `nil` before either.
+  package var isReachable: Bool?
+  /// The time since the last call was answered or failed, or the network changed. `nil` before the first of these.
+  package var age: Duration?
+
+  /// Creates the hint that `SyncedStore.reachabilityHint` returns.
+  package init(isReachable: Bool?, age: Duration?) {
+    self.isReachable = isReachable
+    self.age = age
+  }
+}
+
+/// Waiting with a time limit.
+enum Bounded {
+  /// Returns the result of `body` within `limit`, or `nil` if the time is over or the caller is cancelled. Then `body`
+  /// is cancelled and not awaited.
+  static func run<Value: Sendable>(
+    within limit: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
+    _ body: @escaping @Sendable () async -> Value
+  ) async -> Value? {
+    let (answers, answer) = AsyncStream<Value?>.makeStream(bufferingPolicy: .bufferingOldest(1))
+    let asked = Task { answer.yield(await body()) }
+    let timer = Task {
+      // Cancelled means that the answer has arrived.
+      guard (try? await sleep(limit)) != nil else { return }
+      answer.yield(nil)
+    }
+    defer {
+      asked.cancel()
+      timer.cancel()
+    }
+    var iterator = answers.makeAsyncIterator()
+    return await iterator.next() ?? nil
+  }
+
+  /// Like `run(within:sleep:_:)`, but for a call of a remote. A silent server counts as one that can't be reached.
+  static func request<Value: Sendable>(
+    within limit: Duration, _ clock: SyncClock,
+    _ call: @escaping @Sendable () async throws(RemoteError) -> Value
+  ) async throws(RemoteError) -> Value {
+    let result: Result<Value, RemoteError>? = await run(within: limit, sleep: clock.sleep) {
+      do throws(RemoteError) { return .success(try await call()) } catch { return .failure(error) }
+    }
+    if let result { return try result.get() }
+    if Task.isCancelled { throw RemoteError(.unreachable, "The request was cancelled.", code: "cancelled") }
+    throw RemoteError(
+      .unreachable,
+      "The server gave no answer within \(limit). Try again later.",
+      code: "timeout")
   }
 }
