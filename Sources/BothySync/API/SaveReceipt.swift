@@ -128,27 +128,6 @@ extension SyncedStore {
     }
   }
 
-  /// Returns the receipt for a write of this transaction. If nothing is left to send, the server has the record as it is,
-  /// or never received it: then the insertion was taken back.
-  func receipt(writing id: RecordID, in transaction: WriteTransaction) throws -> SaveReceipt<AnyRecord> {
-    try transaction.flush()
-    if let entry = try OutboxQueue.top(of: id, in: transaction) {
-      return try receipt(for: entry, in: transaction)
-    }
-    let stored = try transaction.record(id)
-    let isTakenBack = try stored == nil && Journal.last(of: id, in: transaction) == .withdrawn
-    return SaveReceipt(
-      record: id, state: isTakenBack ? .withdrawn : .accepted(version: stored?.version ?? ""), store: self,
-      revision: nil)
-  }
-
-  func receipt(for entry: Outbox.Entry, in transaction: ReadTransaction) throws -> SaveReceipt<AnyRecord> {
-    let reason = try OutboxQueue.reason(of: entry, in: transaction)
-    let state: SaveOutcome = entry.stage == .held ? .draft : SaveOutcome(refusedBy: reason) ?? .pending
-    return SaveReceipt(
-      record: entry.id, state: state, kind: entry.change, store: self, revision: entry.revision)
-  }
-
   /// Returns the final decision about a write, or a rejection that waits in the outbox. Returns `nil` while it is pending.
   func outcome(of id: RecordID, _ revision: Int64) throws -> SaveOutcome? {
     try store.read { transaction in

@@ -83,17 +83,6 @@ extension SyncedStore {
     }
   }
 
-  /// Runs a block whose changes are drafts if the policy says so, by delete rules too.
-  static func drafting<Result>(
-    _ policy: WritePolicy?, _ transaction: WriteTransaction, _ body: (WriteTransaction) throws -> Result
-  ) throws -> Result {
-    guard policy == .draft else { return try body(transaction) }
-    (transaction.changed, transaction.makesDrafts) = ([], true)
-    let result = try body(transaction)
-    try transaction.flush()
-    return result
-  }
-
   // MARK: saving records of any type
 
   /// Saves a record of any type: inserts it if its id is new, else changes the fields that are given. Costs and throws

@@ -1,70 +1,4 @@
-package import BothyStore
-
-/// One change that the app requests.
-enum LocalChange: Sendable {
-  /// A record that is there already is moved to the container, if one is given.
-  case save(AnyRecord, in: String?)
-  case move(RecordID, to: String)
-  case delete(RecordID)
-  case share(RecordID, SharingChange, edited: Int64)
-  /// A record with its audience, unless that is nil and stays as it is.
-  case persist(AnyRecord, Audience?, edited: Int64)
-
-  var id: RecordID {
-    switch self {
-    case .save(let record, _): record.recordID
-    case .persist(let record, _, _): record.recordID
-    case .delete(let id), .move(let id, _), .share(let id, _, _): id
-    }
-  }
-
-  /// This change, of a value without a mark: it replaces what the store has now, and nothing that comes before it is
-  /// saved.
-  var readNow: LocalChange {
-    guard var record = saved, record.origin.mark.number == ReadMark.whole.number else { return self }
-    record.origin.mark = ReadMark()
-    switch self {
-    case .save(_, let container): return .save(record, in: container)
-    case .persist(_, let sharing, let edited): return .persist(record, sharing, edited: edited)
-    case .move, .delete, .share: return self
-    }
-  }
-
-  /// - Parameters:
-  ///   - time: the time of the deletion of a record that isn't here, which is queued for the server; `nil` to queue none.
-  ///   - content: the content that such a deletion is of, or `nil` for whatever the server has.
-  func apply(
-    in transaction: WriteTransaction, assumedAt time: Int64? = nil, of content: FieldsDocument? = nil
-  ) throws {
-    switch self {
-    case .save(let record, let container): try transaction.save(record, in: container)
-    case .move(let id, let container): try transaction.move(id, to: container)
-    case .delete(let id):
-      if try !transaction.delete(id), let time, try OutboxQueue.mark(id, in: transaction) == nil {
-        try OutboxQueue.begin(
-          id, .delete, at: SyncClock.Reading(time: time, isReliable: true), last: content,
-          group: transaction.group, in: transaction)
-      }
-    case .share(let id, let change, let edited):
-      try OutboxQueue.share(id, change, edited: edited, in: transaction)
-    case .persist(let record, let sharing, let edited):
-      try LocalChange.save(record, in: record.container == record.type ? nil : record.container).apply(
-        in: transaction)
-      guard let sharing else { return }
-      try transaction.flush()
-      let change = SharingChange(
-        from: try SyncedStore.audience(of: record.recordID, in: transaction), to: sharing)
-      try OutboxQueue.share(record.recordID, change, edited: edited, in: transaction)
-    }
-  }
-}
-
-extension WriteTransaction {
-  /// Creates the record or changes its given fields, container and audience. The change is pending.
-  package func persist(_ record: AnyRecord, _ sharing: Audience?, edited: Int64) throws {
-    try LocalChange.persist(record, sharing, edited: edited).apply(in: self)
-  }
-}
+import BothyStore
 
 /// A change that is sent to the server before readers see it. Its effect on the record is computed once.
 struct OnlineChange: Error, Sendable {
@@ -144,36 +78,6 @@ struct OnlineChange: Error, Sendable {
       else { return nil }
       return try OutboxQueue.begin(awaited: self, in: transaction)
     }
-  }
-}
-
-extension LocalChange {
-  var isDeletion: Bool { if case .delete = self { true } else { false } }
-
-  /// The record that the change saves.
-  var saved: AnyRecord? {
-    switch self {
-    case .save(let record, _), .persist(let record, _, _): record
-    case .move, .delete, .share: nil
-    }
-  }
-
-  /// Returns the fields that the change sets, nulls included, and separately the values of the sensitive ones.
-  func given(_ schema: TypeSchema) throws -> (fields: [String: JSONValue], secrets: [SecretKey: String]) {
-    var (given, secrets): ([String: JSONValue], [SecretKey: String]) = ([:], [:])
-    for field in schema.fields where saved?.clears(field) ?? false && !field.isSensitive {
-      given[field.name] = .null
-    }
-    for (name, value) in saved?.fields ?? [:] {
-      if let field = schema[name], field.isSensitive {
-        if case .text(let secret) = value { secrets[SecretKey(id, field: name)] = secret }
-        continue
-      }
-      var writer = JSONWriter()
-      value.write(to: &writer)
-      given[name] = try JSONValue(parsing: writer.bytes)
-    }
-    return (given, secrets)
   }
 }
 

@@ -81,7 +81,8 @@ struct WritePolicyTests {
     let error = await #expect(throws: BothyError.self) { try await save(.remote, pair) }
     #expect(error?.code == .pendingChanges)
     await pair.a.store.sync()
-    try await pair.a.store.delete(Note.self, id: "T1", options: RequestOptions(writePolicy: .remote))
+    try await pair.a.store.delete(
+      RecordID(Note.self, id: "T1"), options: RequestOptions(writePolicy: .remote))
     #expect(try pair.a.note() == nil)
     #expect(try await pair.world.serverRecords().isEmpty)
   }

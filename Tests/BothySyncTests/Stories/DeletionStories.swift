@@ -177,7 +177,8 @@ struct DeletionStories {
     try pair.a.insert("T9", "nine")
     try pair.a.retitle("edited")
     for id in ["T9", "T1"] {
-      try await pair.a.store.delete(Note.self, id: id, options: RequestOptions(writePolicy: .remoteThenLocal))
+      try await pair.a.store.delete(
+        RecordID(Note.self, id: id), options: RequestOptions(writePolicy: .remoteThenLocal))
     }
     #expect(try await pair.world.serverRecords().isEmpty)
     #expect(try pair.a.store.outboxEntries().isEmpty)
