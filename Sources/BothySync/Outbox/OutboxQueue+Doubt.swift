@@ -95,14 +95,6 @@ extension OutboxQueue {
     }
   }
 
-  /// Forgets a save of this process that another process has ended, so that no value is compared with it.
-  static func forgetEnded(_ id: RecordID, in transaction: WriteTransaction) throws {
-    guard transaction.hidesSave(of: id), try mark(id, in: transaction)?.isHidden != true,
-      try doubt(about: id, in: transaction) == nil
-    else { return }
-    transaction.endHidden(id, isMade: false)
-  }
-
   // MARK: what a pull shows
 
   /// Ends the doubt about a record that a pull brings in a newer version. A later change is then made on that version.

@@ -38,16 +38,6 @@ extension OutboxQueue {
     try change(of: entry.id, at: entry.revision, in: transaction)
   }
 
-  /// True if any entry is tied to another.
-  static func hasGroups(in transaction: ReadTransaction) throws -> Bool {
-    try transaction.has(
-      """
-      SELECT 1 WHERE EXISTS (SELECT 1 FROM bothy_outbox WHERE together IS NOT NULL)
-        OR EXISTS (SELECT 1 FROM bothy_later)
-        OR EXISTS (SELECT 1 FROM bothy_outbox WHERE sent_together IS NOT NULL)
-      """)
-  }
-
   /// Returns all entries that are decided about together with a record's entry, which is the first. Empty if it has
   /// none.
   static func unit(of id: RecordID, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
@@ -123,22 +113,5 @@ extension OutboxQueue {
         }
       }
     }
-  }
-
-  /// Returns the member of an entry's group that the server has rejected, or `nil`.
-  static func refusedMember(with entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Outbox.Entry?
-  {
-    guard let group = entry.group, entry.reason == nil else { return nil }
-    return try refused(in: group, in: transaction)
-  }
-
-  /// Returns the reason of an entry's rejection, or that of a member of its group, or `nil`.
-  static func reason(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Rejection? {
-    try entry.reason ?? refusedMember(with: entry, in: transaction)?.reason
-  }
-
-  /// Returns a member of a group that the server has rejected, or `nil`. One look-up, whatever the size of the group.
-  static func refused(in group: String, in transaction: ReadTransaction) throws -> Outbox.Entry? {
-    try entries(where: "together = ? AND reason IS NOT NULL", [group], limit: 1, in: transaction).first
   }
 }

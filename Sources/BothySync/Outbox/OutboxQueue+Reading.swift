@@ -334,3 +334,32 @@ extension OutboxQueue {
     .sorted { key($0) < key($1) }
   }
 }
+
+extension OutboxQueue {
+  /// Returns the member of an entry's group that the server has rejected, or `nil`.
+  static func refusedMember(with entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Outbox.Entry?
+  {
+    guard let group = entry.group, entry.reason == nil else { return nil }
+    return try refused(in: group, in: transaction)
+  }
+
+  /// Returns the reason of an entry's rejection, or that of a member of its group, or `nil`.
+  static func reason(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Rejection? {
+    try entry.reason ?? refusedMember(with: entry, in: transaction)?.reason
+  }
+
+  /// Returns a member of a group that the server has rejected, or `nil`. One look-up, whatever the size of the group.
+  static func refused(in group: String, in transaction: ReadTransaction) throws -> Outbox.Entry? {
+    try entries(where: "together = ? AND reason IS NOT NULL", [group], limit: 1, in: transaction).first
+  }
+}
+
+/// Looks up the pending entry of a record during one transaction. Costs nothing if nothing is pending.
+struct PendingLookup {
+  let isEmpty: Bool
+  let transaction: ReadTransaction
+
+  func callAsFunction(_ id: RecordID) throws -> Outbox.Entry? {
+    isEmpty ? nil : try OutboxQueue.entry(id, in: transaction)
+  }
+}

@@ -212,71 +212,6 @@ extension OutboxQueue {
     return repaired
   }
 
-  // MARK: the sending of an entry, from its operation to a retry
-
-  /// Notes that the entry was sent as it was at `revision`, and that its outcome is unknown.
-  static func setSent(
-    _ operation: SyncOperation, of entry: Outbox.Entry, revision: Int64, in transaction: WriteTransaction
-  ) throws {
-    var writer = JSONWriter(reserving: 256)
-    operation.write(to: &writer)
-    try update(
-      entry,
-      """
-      SET operation = ?4, sent_revision = ?5, sent = ?6, sent_together = ?7, together = NULL,
-        retry_at = CASE retry_at WHEN \(waitingForBlobs) THEN 0 ELSE retry_at END
-      """, operation.id, revision, writer.bytes, operation.group?.id, in: transaction)
-  }
-
-  /// Keeps the entry as a rejected one, and retries it after `time` unless its state says otherwise.
-  ///
-  /// - Parameter staysInDoubt: true if the sent operation may have been applied after all. It is then sent again
-  ///   unchanged.
-  static func postpone(
-    _ id: RecordID, _ rejection: Rejection, _: Journal.Noted, until time: Int64, state: Outbox.Entry.Stage,
-    staysInDoubt: Bool = false, in transaction: WriteTransaction
-  ) throws {
-    if !staysInDoubt { try recall(id, in: transaction) }
-    try transaction.run(
-      """
-      UPDATE bothy_outbox SET attempts = attempts + 1, retry_at = ?3, reason = ?4, state = ?5
-      WHERE type = ?1 AND id = ?2
-      """, id, time, rejection.json, state.rawValue)
-  }
-
-  /// Moves a change in doubt behind the others in doubt. Readers of the entry don't see this.
-  static func putLast(_ id: RecordID, in transaction: WriteTransaction) throws {
-    try transaction.run(
-      "UPDATE bothy_outbox SET retry_at = max(retry_at, 1) WHERE type = ?1 AND id = ?2", id)
-  }
-
-  /// Returns the operation that was sent for a change and whose outcome is unknown. Also returns `nil` if it is nested
-  /// too deeply to be read, because no server has read it either.
-  static func sentOperation(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> SyncOperation?
-  {
-    let select = try statement("SELECT sent FROM", entry, in: transaction)
-    defer { select.reset() }
-    guard try select.step(), !select.isNull(at: 0) else { return nil }
-    // Operations that this module wrote are readable, unless the file is damaged.
-    return try? JSONReader.read(select.bytes(at: 0)) { try SyncOperation(from: &$0) }
-  }
-
-  /// Ends the doubt about an entry whose sent operation wasn't applied, so that a new operation sends it again. What
-  /// the server has reported about the record stays known.
-  ///
-  /// - Parameter operation: the operation to recall, of the entry or of a change on top of it, or `nil` for the
-  ///   entry's.
-  static func recall(_ id: RecordID, _ operation: String? = nil, in transaction: WriteTransaction) throws {
-    for table in operation == nil ? ["bothy_outbox"] : ["bothy_outbox", "bothy_later"] {
-      try transaction.run(
-        """
-        UPDATE \(table) SET operation = NULL, sent = NULL, sent_revision = NULL,
-          together = coalesce(together, sent_together), sent_together = NULL
-        WHERE type = ?1 AND id = ?2\(operation == nil ? "" : " AND operation = ?3")
-        """, id, operation)
-    }
-  }
-
   /// Copies the parts of the server's record that this schema can't read into a change.
   ///
   /// - Parameter server: the server's fields, or `nil` for those of the change's base if the record was created again.
@@ -354,4 +289,42 @@ extension ServerRecord {
 
   /// True if this is such a note and not a deletion that the server reported. Those have a time.
   var isAbsence: Bool { isDeleted && modified == 0 }
+}
+
+/// The audience of each record, as far as the server has reported it to this device. Pending changes aren't part of it.
+///
+/// Records without an audience cost one look-up a transaction.
+struct AudienceTable {
+  private let transaction: WriteTransaction
+  private var isEmpty: Bool
+
+  init(_ transaction: WriteTransaction) throws {
+    self.transaction = transaction
+    isEmpty = try !transaction.has("SELECT 1 FROM bothy_sharing LIMIT 1")
+  }
+
+  mutating func set(_ sharing: Audience, of id: RecordID) throws {
+    guard !sharing.isEmpty else {
+      return isEmpty ? () : try transaction.run("DELETE FROM bothy_sharing WHERE type = ? AND id = ?", id)
+    }
+    try transaction.run("INSERT OR REPLACE INTO bothy_sharing VALUES (?, ?, ?)", id, sharing.json)
+    isEmpty = false
+  }
+
+  static func set(_ sharing: Audience, of id: RecordID, in transaction: WriteTransaction) throws {
+    var known = try AudienceTable(transaction)
+    try known.set(sharing, of: id)
+  }
+
+  /// Applies a change that the server has made to the known sharing.
+  static func apply(_ change: SharingChange?, to id: RecordID, in transaction: WriteTransaction) throws {
+    guard let change, !change.isEmpty else { return }
+    try set(change.applied(to: sharing(of: id, in: transaction)), of: id, in: transaction)
+  }
+
+  static func sharing(of id: RecordID, in transaction: ReadTransaction) throws -> Audience {
+    try transaction.first("SELECT sharing FROM bothy_sharing WHERE type = ? AND id = ?", id) {
+      try $0.text(at: 0).map { try Audience(json: $0) }
+    } ?? .nobody
+  }
 }

@@ -1,5 +1,7 @@
 import BothyStore
 
+// The sending of entries: what is left to send and when, and what was sent.
+
 /// Reading the work that is left to send. Each look costs the same whatever the size of the outbox, unless it says
 /// otherwise. Changes that wait for blobs are left out while a sync uploads these.
 extension OutboxQueue {
@@ -138,5 +140,81 @@ extension OutboxQueue {
         UNION ALL SELECT min(operation) FROM bothy_doubt)
       """
     ) { $0.text(at: 0) }
+  }
+}
+
+/// The sending of an entry, from its operation to a retry.
+extension OutboxQueue {
+  /// True if any entry is tied to another.
+  static func hasGroups(in transaction: ReadTransaction) throws -> Bool {
+    try transaction.has(
+      """
+      SELECT 1 WHERE EXISTS (SELECT 1 FROM bothy_outbox WHERE together IS NOT NULL)
+        OR EXISTS (SELECT 1 FROM bothy_later)
+        OR EXISTS (SELECT 1 FROM bothy_outbox WHERE sent_together IS NOT NULL)
+      """)
+  }
+
+  /// Notes that the entry was sent as it was at `revision`, and that its outcome is unknown.
+  static func setSent(
+    _ operation: SyncOperation, of entry: Outbox.Entry, revision: Int64, in transaction: WriteTransaction
+  ) throws {
+    var writer = JSONWriter(reserving: 256)
+    operation.write(to: &writer)
+    try update(
+      entry,
+      """
+      SET operation = ?4, sent_revision = ?5, sent = ?6, sent_together = ?7, together = NULL,
+        retry_at = CASE retry_at WHEN \(waitingForBlobs) THEN 0 ELSE retry_at END
+      """, operation.id, revision, writer.bytes, operation.group?.id, in: transaction)
+  }
+
+  /// Keeps the entry as a rejected one, and retries it after `time` unless its state says otherwise.
+  ///
+  /// - Parameter staysInDoubt: true if the sent operation may have been applied after all. It is then sent again
+  ///   unchanged.
+  static func postpone(
+    _ id: RecordID, _ rejection: Rejection, _: Journal.Noted, until time: Int64, state: Outbox.Entry.Stage,
+    staysInDoubt: Bool = false, in transaction: WriteTransaction
+  ) throws {
+    if !staysInDoubt { try recall(id, in: transaction) }
+    try transaction.run(
+      """
+      UPDATE bothy_outbox SET attempts = attempts + 1, retry_at = ?3, reason = ?4, state = ?5
+      WHERE type = ?1 AND id = ?2
+      """, id, time, rejection.json, state.rawValue)
+  }
+
+  /// Moves a change in doubt behind the others in doubt. Readers of the entry don't see this.
+  static func putLast(_ id: RecordID, in transaction: WriteTransaction) throws {
+    try transaction.run(
+      "UPDATE bothy_outbox SET retry_at = max(retry_at, 1) WHERE type = ?1 AND id = ?2", id)
+  }
+
+  /// Returns the operation that was sent for a change and whose outcome is unknown. Also returns `nil` if it is nested
+  /// too deeply to be read, because no server has read it either.
+  static func sentOperation(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> SyncOperation?
+  {
+    let select = try statement("SELECT sent FROM", entry, in: transaction)
+    defer { select.reset() }
+    guard try select.step(), !select.isNull(at: 0) else { return nil }
+    // Operations that this module wrote are readable, unless the file is damaged.
+    return try? JSONReader.read(select.bytes(at: 0)) { try SyncOperation(from: &$0) }
+  }
+
+  /// Ends the doubt about an entry whose sent operation wasn't applied, so that a new operation sends it again. What
+  /// the server has reported about the record stays known.
+  ///
+  /// - Parameter operation: the operation to recall, of the entry or of a change on top of it, or `nil` for the
+  ///   entry's.
+  static func recall(_ id: RecordID, _ operation: String? = nil, in transaction: WriteTransaction) throws {
+    for table in operation == nil ? ["bothy_outbox"] : ["bothy_outbox", "bothy_later"] {
+      try transaction.run(
+        """
+        UPDATE \(table) SET operation = NULL, sent = NULL, sent_revision = NULL,
+          together = coalesce(together, sent_together), sent_together = NULL
+        WHERE type = ?1 AND id = ?2\(operation == nil ? "" : " AND operation = ?3")
+        """, id, operation)
+    }
   }
 }
