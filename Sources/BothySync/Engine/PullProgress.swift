@@ -157,3 +157,32 @@ struct PullProgress: Sendable {
     return isNearer
   }
 }
+
+/// The scopes that a sync needs beside its own, and those that its next request has room for.
+extension SyncRunner {
+  /// Returns all subscribed scopes beside those that the sync pulls, if one of them may lack a part of a transaction
+  /// that has arrived. Costs nothing if the pages have no changes, or if the sync pulls all scopes.
+  func lacking(_ pulling: PullProgress, _ request: Request) async throws -> [SyncScope] {
+    guard pulling.news > 0, pulling.isShowing, request.pulls?.isEmpty == false else { return [] }
+    let others = followed.current.filter { !pulling.scopes.contains($0) }
+    if others.isEmpty { return [] }
+    return try await store.read { transaction in
+      // Nothing is shown of a scope that was never pulled.
+      let shown = try others.map { try PullState.load($0, in: transaction) }
+        .filter { $0.isComplete && !$0.isOtherHistory }
+      return shown.contains { pulling.lags($0.cursor) } ? shown.map(\.scope) : []
+    }
+  }
+
+  /// Chooses the scopes of one of several requests. Those without a last page come first, and then those whose last page
+  /// is staged, so that their next one has the position of the others.
+  static func first(
+    _ missing: [PullState], of wanted: [PullState], _ pulling: PullProgress
+  ) -> [PullState] {
+    let chosen = Set(missing.map(\.scope))
+    let all =
+      missing.filter { !pulling.isHeld($0.scope) } + missing.filter { pulling.isHeld($0.scope) }
+      + wanted.filter { !chosen.contains($0.scope) }
+    return Array(all.prefix(pullLimit))
+  }
+}

@@ -59,7 +59,11 @@ extension SyncRunner {
       sent.operations, with: plan.secrets, isConfidential: remote.isConfidential)
     sent.operations = separated.operations
     var response: SyncResponse
-    do { response = try await answer(to: sent, of: plan.batch, &report) } catch {
+    do {
+      do { response = try await exchange(sent, &report) } catch let error as RemoteError {
+        response = try await halved(sent, of: plan.batch, after: error, &report)
+      }
+    } catch {
       try await recall(plan.batch, after: error)
       throw error
     }
@@ -91,20 +95,6 @@ extension SyncRunner {
       wantedBlobs: response.wantedBlobs, putOff: applied.conflictsPutOff,
       waitsForPages: !applied.conflictsPutOff.isEmpty || plan.isWaiting && timing.hasMore,
       lacking: lacking)
-  }
-
-  /// Returns all subscribed scopes beside those that the sync pulls, if one of them may lack a part of a transaction
-  /// that has arrived. Costs nothing if the pages have no changes, or if the sync pulls all scopes.
-  private func lacking(_ pulling: PullProgress, _ request: Request) async throws -> [SyncScope] {
-    guard pulling.news > 0, pulling.isShowing, request.pulls?.isEmpty == false else { return [] }
-    let others = followed.current.filter { !pulling.scopes.contains($0) }
-    if others.isEmpty { return [] }
-    return try await store.read { transaction in
-      // Nothing is shown of a scope that was never pulled.
-      let shown = try others.map { try PullState.load($0, in: transaction) }
-        .filter { $0.isComplete && !$0.isOtherHistory }
-      return shown.contains { pulling.lags($0.cursor) } ? shown.map(\.scope) : []
-    }
   }
 
   private func timing(
@@ -260,18 +250,6 @@ extension SyncRunner {
   /// The most scopes that one request pulls from, as servers limit them.
   static let pullLimit = 64
 
-  /// Chooses the scopes of one of several requests. Those without a last page come first, and then those whose last page
-  /// is staged, so that their next one has the position of the others.
-  private static func first(
-    _ missing: [PullState], of wanted: [PullState], _ pulling: PullProgress
-  ) -> [PullState] {
-    let chosen = Set(missing.map(\.scope))
-    let all =
-      missing.filter { !pulling.isHeld($0.scope) } + missing.filter { pulling.isHeld($0.scope) }
-      + wanted.filter { !chosen.contains($0.scope) }
-    return Array(all.prefix(pullLimit))
-  }
-
   // MARK: applying an answer to the file, in one transaction
 
   struct Applied: Sendable {
@@ -387,5 +365,17 @@ extension SyncRunner {
     }
     closing.row = try run?.note(reports, at: now, in: transaction)
     if isLast && lease.isLast { try lease.release(in: transaction) }
+  }
+}
+
+extension SyncRunner {
+  /// Sends a request once, and samples the server's clock.
+  func exchange(_ request: SyncRequest, _ report: inout SyncReport) async throws -> SyncResponse {
+    let sentAt = clock.now()
+    let response = try await remote.exchange(request)
+    report.requests += 1
+    // The sample is written with the answer's changes.
+    _ = clock.sample(serverTime: response.serverTime, sentAt: sentAt, receivedAt: clock.now())
+    return response
   }
 }

@@ -267,3 +267,25 @@ extension PushResultApplier {
     return now.revision != entry.revision || now.base?.version != OutboxQueue.unsentVersion
   }
 }
+
+extension PushResultApplier {
+  /// Recalls a change whose conflict is decided after a pull, and returns true.
+  mutating func putsOff(
+    _ item: PushBatch.Item, _ verdict: Outcome.Verdict, _ entry: Outbox.Entry
+  ) throws -> Bool {
+    guard case .conflict(let current?) = verdict, item.operation.group == nil else { return false }
+    let result = decisions.pushed[item.operation.id]?.result
+    if case .failure? = result { return false }
+    switch try timing.choice(current, over: entry, in: transaction, { try? result?.get() }) {
+    case .now: return false
+    case .nowAndPull:
+      needsPull = true
+      return false
+    case .afterPull:
+      needsPull = true
+      putOff.insert(entry.id)
+      try OutboxQueue.recall(entry.id, item.operation.id, in: transaction)
+      return true
+    }
+  }
+}

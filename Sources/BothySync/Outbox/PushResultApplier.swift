@@ -53,7 +53,7 @@ struct PushResultApplier {
         return try OutboxQueue.recall(id, item.operation.id, in: transaction)
       }
     }
-    if try putsOff(item, verdict, entry) { return }
+    if case .conflict = verdict, try putsOff(item, verdict, entry) { return }
     let table = try transaction.catalog.table(id.type)
     // Read before the journal is trimmed, because its limits may leave nothing of the entry.
     defer {

@@ -1,8 +1,8 @@
 import BothyStore
 
-/// One round trip with the server. It handles a server that fails on a request or doesn't accept all of it.
+/// A request in parts, for a server that fails on the whole of it or doesn't accept it.
 extension SyncRunner {
-  /// Sends a request and returns the answer.
+  /// Sends a request in parts after the server has refused it, and returns their answers.
   ///
   /// The server may refuse the whole request (400, 413, 422) or fail inside on it, and yet accept one without its
   /// changes. Then the request is halved again and again, until the change or group is found on which the server fails
@@ -14,25 +14,23 @@ extension SyncRunner {
   ///
   /// Requests that are sent in parts have no pulls. Any other error is thrown after the answers that arrived are
   /// settled.
-  func answer(
-    to request: SyncRequest, of batch: PushBatch, _ report: inout SyncReport
+  func halved(
+    _ request: SyncRequest, of batch: PushBatch, after error: RemoteError, _ report: inout SyncReport
   ) async throws -> SyncResponse {
-    do { return try await exchange(request, &report) } catch let error as RemoteError {
-      let operations = Dictionary(request.operations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-      let units = batch.units.map { $0.compactMap { operations[$0.operation.id] } }
-      var parts = request
-      parts.pulls = []
-      guard error.isAboutContent, !units.isEmpty, try await takes(parts, &report) else { throw error }
-      var halving = Halving(request: parts)
-      try await send(units[...], &halving, after: error, &report)
-      if halving.outcomes.isEmpty, let end = halving.end { throw end }
-      if halving.outcomes.isEmpty && units.count > 1 {
-        try await putLast(halving.failed.map(\.unit))
-        throw error
-      }
-      let failed = halving.failed.flatMap { $0.unit.refused($0.error) }
-      return SyncResponse(outcomes: halving.outcomes + failed, serverTime: 0)
+    let operations = Dictionary(request.operations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    let units = batch.units.map { $0.compactMap { operations[$0.operation.id] } }
+    var parts = request
+    parts.pulls = []
+    guard error.isAboutContent, !units.isEmpty, try await takes(parts, &report) else { throw error }
+    var halving = Halving(request: parts)
+    try await send(units[...], &halving, after: error, &report)
+    if halving.outcomes.isEmpty, let end = halving.end { throw end }
+    if halving.outcomes.isEmpty && units.count > 1 {
+      try await putLast(halving.failed.map(\.unit))
+      throw error
     }
+    let failed = halving.failed.flatMap { $0.unit.refused($0.error) }
+    return SyncResponse(outcomes: halving.outcomes + failed, serverTime: 0)
   }
 
   /// A request that is sent in parts, and its results.
@@ -109,15 +107,6 @@ extension SyncRunner {
     try await store.write(origin: .remote) { transaction in
       for operation in units.joined() { try OutboxQueue.putLast(operation.record, in: transaction) }
     }
-  }
-
-  private func exchange(_ request: SyncRequest, _ report: inout SyncReport) async throws -> SyncResponse {
-    let sentAt = clock.now()
-    let response = try await remote.exchange(request)
-    report.requests += 1
-    // The sample is written with the answer's changes.
-    _ = clock.sample(serverTime: response.serverTime, sentAt: sentAt, receivedAt: clock.now())
-    return response
   }
 }
 
