@@ -265,3 +265,63 @@ extension SyncReport.Record.Action {
   /// The word for documents.
   package var name: String { "\(self)" }
 }
+
+extension SyncReport {
+  /// Adds one decision of the journal: while it is written for the report of a sync, and read for a reader that missed it.
+  mutating func add(_ entry: JournalEntry, in transaction: ReadTransaction) throws {
+    if let action = entry.action { synced.append(Record(record: entry.record, action: action)) }
+    if entry.replacesContent {
+      overwritten.append(ReplacedContent(record: entry.record, fields: entry.lost))
+    }
+    guard case .rejected(let reason) = entry.outcome, [.rejected, .rejectionPolicy].contains(entry.cause)
+    else {
+      return
+    }
+    let pending = try OutboxQueue.entry(entry.record, in: transaction)
+    let isOpen = !entry.isFinal && pending?.revision == entry.revision
+    rejected.append(
+      SyncReport.RejectedChange(
+        record: entry.record, operation: entry.change, rejection: reason, attempts: max(1, entry.attempts),
+        nextRetry: isOpen ? entry.retryAt : nil, revision: entry.revision ?? 0,
+        local: try isOpen ? OutboxQueue.localContent(of: entry.record, in: transaction) : entry.lost))
+  }
+}
+
+extension JournalEntry {
+  /// Makes the entry of a row that is being written.
+  init(_ row: Journal.Row) {
+    self.init(
+      number: 0, record: row.record, change: row.kind, outcome: row.verdict.outcome(row.version, row.reason),
+      cause: row.cause, isFinal: row.verdict.isFinal, decided: 0, lost: row.loss?.local)
+    isGone = lost != nil && row.loss?.now == nil
+    (attempts, retryAt, revision) = (row.attempts, row.retryAt, row.revision)
+  }
+
+  /// True if local content was replaced or undone, and no caller was told so by an error or decided it.
+  fileprivate var replacesContent: Bool {
+    switch outcome {
+    case .overwritten: true
+    case .rejected: cause == .rejectionPolicy
+    case .merged: lost != nil
+    case .accepted, .withdrawn, .pending, .draft, .expired, .unknown: false
+    }
+  }
+
+  /// The action of a sync on the record, or `nil` if the decision was made outside a sync or isn't final.
+  fileprivate var action: SyncReport.Record.Action? {
+    guard isFinal, outcome != .withdrawn else { return nil }
+    switch (cause, outcome) {
+    case (.online, .rejected): return nil
+    case (.online, .overwritten): return isGone ? .removedFromCache : .updatedCache
+    case (.acknowledged, _), (.online, _):
+      switch change {
+      case .insert: return .insertedOnServer
+      case .update: return .updatedOnServer
+      case .delete: return .deletedFromServer
+      }
+    case (.agreed, _): return change == .delete ? .alreadyDeleted : .updatedCache
+    case (.merge, _), (.atomic, _): return isGone ? .removedFromCache : .updatedCache
+    default: return nil
+    }
+  }
+}

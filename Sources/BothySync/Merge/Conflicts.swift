@@ -245,3 +245,37 @@ extension Rejection {
     self.init(code: Self.mergeFailed, message: "The merge policy failed: \(error)")
   }
 }
+
+/// Finds the conflicts between pulls and pending transactions.
+extension PushResultApplier {
+  /// A record that waits with others, and the version of it that a pull brings.
+  struct PullConflict: Sendable {
+    var entry: Outbox.Entry
+    var change: ServerRecord
+  }
+
+  /// Returns the conflicts of the pages of a scope, the staged ones and the last. Costs nothing if no change is tied.
+  static func pullConflicts(
+    _ page: SyncResponse.Page, in transaction: ReadTransaction
+  ) throws -> [PullConflict] {
+    guard !page.more, try OutboxQueue.hasGroups(in: transaction) else { return [] }
+    let state = try PullState.load(page.scope, in: transaction)
+    let isRebasing = page.reset || state.isResetting
+    var found: [RecordID: PullConflict] = [:]
+    func look(_ changes: [ServerRecord]) throws {
+      for change in changes {
+        guard let entry = try OutboxQueue.entry(change.id, in: transaction),
+          entry.group != nil || entry.sentGroup != nil || entry.isBeneath
+        else { continue }
+        let base = entry.base?.version ?? ""
+        let differs = isRebasing ? change.version != base : change.version.isNewer(than: base)
+        found[change.id] = differs ? PullConflict(entry: entry, change: change) : nil
+      }
+    }
+    if state.staged != nil && !page.reset {
+      try Stage.forEach(page.scope, in: transaction) { try look($0.changes) }
+    }
+    try look(page.changes)
+    return Array(found.values)
+  }
+}

@@ -189,37 +189,6 @@ extension PushResultApplier {
 /// with others. The conflict is decided before the page is shown, so that readers never see half of another user's
 /// transaction.
 extension PushResultApplier {
-  /// A record that waits with others, and the version of it that a pull brings.
-  struct PullConflict: Sendable {
-    var entry: Outbox.Entry
-    var change: ServerRecord
-  }
-
-  /// Returns the conflicts of the pages of a scope, the staged ones and the last. Costs nothing if no change is tied.
-  static func pullConflicts(
-    _ page: SyncResponse.Page, in transaction: ReadTransaction
-  ) throws -> [PullConflict] {
-    guard !page.more, try OutboxQueue.hasGroups(in: transaction) else { return [] }
-    let state = try PullState.load(page.scope, in: transaction)
-    let isRebasing = page.reset || state.isResetting
-    var found: [RecordID: PullConflict] = [:]
-    func look(_ changes: [ServerRecord]) throws {
-      for change in changes {
-        guard let entry = try OutboxQueue.entry(change.id, in: transaction),
-          entry.group != nil || entry.sentGroup != nil || entry.isBeneath
-        else { continue }
-        let base = entry.base?.version ?? ""
-        let differs = isRebasing ? change.version != base : change.version.isNewer(than: base)
-        found[change.id] = differs ? PullConflict(entry: entry, change: change) : nil
-      }
-    }
-    if state.staged != nil && !page.reset {
-      try Stage.forEach(page.scope, in: transaction) { try look($0.changes) }
-    }
-    try look(page.changes)
-    return Array(found.values)
-  }
-
   /// Settles the conflicts of a last page. Returns false if that isn't possible yet. The page is then staged until no
   /// change is in doubt, or the policies have decided about the current state.
   mutating func settleConflicts(with page: SyncResponse.Page) throws -> Bool {
