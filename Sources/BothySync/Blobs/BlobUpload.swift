@@ -123,7 +123,7 @@ struct BlobHealing {
   ///
   /// - Parameter wanted: names as `BlobWish` returns them.
   func run(_ wanted: Set<String>, _ request: SyncRunner.Request, _ report: inout SyncReport) async throws {
-    guard !wanted.isEmpty, runner.remote.blobs != nil else { return }
+    guard runner.remote.blobs != nil else { return }
     let folder = runner.blobs
     let found = try await FileWork.run {
       folder.files().filter { wanted.contains(BlobWish.name(of: $0.sha256)) }

@@ -55,9 +55,11 @@ extension SyncRunner {
       return Step(isDone: true, madeProgress: false, batch: plan.batch)
     }
     var sent = plan.request
-    let separated = SecretAttachment.separated(
-      sent.operations, with: plan.secrets, isConfidential: remote.isConfidential)
-    sent.operations = separated.operations
+    var withheld: [Outcome] = []
+    if !plan.secrets.isEmpty {
+      (sent.operations, withheld) = SecretAttachment.separated(
+        sent.operations, with: plan.secrets, isConfidential: remote.isConfidential)
+    }
     var response: SyncResponse
     do {
       do { response = try await exchange(sent, &report) } catch let error as RemoteError {
@@ -67,7 +69,7 @@ extension SyncRunner {
       try await recall(plan.batch, after: error)
       throw error
     }
-    response.outcomes += separated.withheld
+    response.outcomes += withheld
     response.pages.removeAll { !plan.asks(for: $0) }
     pulling.arrive(response, plan.states, hasSent: !plan.batch.items.isEmpty)
     let lacking = try await lacking(pulling, request)
@@ -229,7 +231,8 @@ extension SyncRunner {
           oldestOpen: try batch.items.isEmpty ? nil : OutboxQueue.oldestOperation(in: transaction),
           user: owner?.user),
         batch: batch,
-        secrets: try SecretAttachment.secrets(of: batch.operations, in: transaction),
+        secrets: try transaction.catalog.keepsSecrets
+          ? SecretAttachment.secrets(of: batch.operations, in: transaction) : [:],
         holdsBack: (isReading || isWaiting) && request.scope != .pull || batch.holdsGroups,
         isWaiting: isWaiting,
         isDeciding: isDeciding,
@@ -297,7 +300,9 @@ extension SyncRunner {
       if !applier.undecided.isEmpty && pages.isEmpty { applied.waitsFor = followed.current }
       if applier.needsPull { applied.waitsFor += try ConflictTiming.complete(timing.pulls, in: transaction) }
       transaction.source = .remote
-      try SecretAttachment(store: store).sweep(after: plan.batch.operations, in: transaction)
+      if store.catalog.keepsSecrets {
+        try SecretAttachment(store: store).sweep(after: plan.batch.operations, in: transaction)
+      }
       // States left behind count for nothing, and the last exchange of a sync has room.
       if !plan.batch.isFull { try GivenBack.sweep(in: transaction) }
       var pull = try PullApplication(transaction, now: now)

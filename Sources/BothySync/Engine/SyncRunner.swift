@@ -176,7 +176,7 @@ struct SyncRunner: Sendable {
         }
         let requests = report.requests
         guard try await uploads.advance(&report) else {
-          try await BlobHealing(runner: self).run(wanted, request, &report)
+          if !wanted.isEmpty { try await BlobHealing(runner: self).run(wanted, request, &report) }
           for scope in report.rebased { try await verify(scope, &report) }
           return []
         }

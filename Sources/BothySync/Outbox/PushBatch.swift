@@ -372,6 +372,9 @@ struct PushBatchBuilder {
 }
 
 extension Catalog {
+  /// True if a type has a sensitive field. Constant in the number of records.
+  var keepsSecrets: Bool { tables.contains { !$0.sensitivePositions.isEmpty } }
+
   /// The synced tables, each after those that it refers to, and cycles in declaration order.
   var tablesByReference: [TypeTable] {
     var ordered: [TypeTable] = []

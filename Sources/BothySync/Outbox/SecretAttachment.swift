@@ -84,7 +84,7 @@ struct SecretAttachment {
     _ operations: [SyncOperation], _ catalog: Catalog, _ secrets: (any SecretStore)?,
     isLast: (SyncOperation) throws -> Bool
   ) throws -> [String: Secrets] {
-    guard areKept(by: catalog) else { return [:] }
+    guard catalog.keepsSecrets else { return [:] }
     var found: [String: Secrets] = [:]
     for operation in operations where operation.kind != .delete {
       guard let table = catalog.tableIfKnown(operation.record.type) else { continue }
@@ -92,11 +92,6 @@ struct SecretAttachment {
       if try !stored.isEmpty && isLast(operation) { found[operation.id] = stored }
     }
     return found
-  }
-
-  /// True if any type has sensitive fields.
-  private static func areKept(by catalog: Catalog) -> Bool {
-    catalog.tables.contains { !$0.sensitivePositions.isEmpty }
   }
 
   static func secrets(of record: RecordID, _ table: TypeTable, _ secrets: (any SecretStore)?) throws
@@ -125,14 +120,13 @@ struct SecretAttachment {
 
   /// Ends the writes of secrets whose process ended before they did.
   static func recover(in transaction: WriteTransaction) throws {
-    guard let secrets = transaction.secretStore, areKept(by: transaction.catalog) else { return }
+    guard let secrets = transaction.secretStore, transaction.catalog.keepsSecrets else { return }
     try SecretReplacement.recover(secrets, in: transaction.database)
   }
 
   /// Removes the secrets of records without pending changes after an exchange. Changes in a damaged file that was set
   /// aside need theirs when it is salvaged, so beside one only the secrets of the sent operations are removed.
   func sweep(after operations: [SyncOperation], in transaction: WriteTransaction) throws {
-    guard Self.areKept(by: store.catalog) else { return }
     let sent = store.damagedFiles.isEmpty ? nil : Set(operations.map(\.record))
     try Self.sweep(only: sent, in: transaction)
   }
@@ -142,7 +136,7 @@ struct SecretAttachment {
   ///
   /// - Parameter records: the records whose secrets are removed, or `nil` for all.
   static func sweep(only records: Set<RecordID>? = nil, in transaction: WriteTransaction) throws {
-    guard let secrets = transaction.secretStore, areKept(by: transaction.catalog) else { return }
+    guard let secrets = transaction.secretStore, transaction.catalog.keepsSecrets else { return }
     try recover(in: transaction)
     for key in try secrets.keys()
     where try records?.contains(key.record) ?? true && OutboxQueue.mark(key.record, in: transaction) == nil
