@@ -1,5 +1,7 @@
 import BothyStore
 
+// The question to a merge policy, with its answer.
+
 /// The input of a merge policy.
 package struct MergeContext: Sendable {
   /// The record in conflict.
@@ -52,4 +54,14 @@ package struct MergeContext: Sendable {
     guard let here = container, let there = server?.container, here != there else { return false }
     return here != baseContainer && there != baseContainer
   }
+}
+
+/// The decision of a merge policy.
+package enum MergeDecision: Sendable, Hashable {
+  /// The local state stays and is sent, against the server's present version.
+  case client
+  /// The server's state replaces the local one, which the journal has then.
+  case server
+  /// These fields replace the whole record. Those that differ from the server's are sent.
+  case merged([String: JSONValue])
 }

@@ -49,3 +49,52 @@ package enum WaitingReason: Sendable, Hashable {
     }
   }
 }
+
+extension SyncedStore {
+  /// Returns the reason of each of these entries, on one snapshot. Costs a look-up for each record and blob that one
+  /// names.
+  package func waitingReasons(for entries: [Outbox.Entry]) throws -> [WaitingReason] {
+    let now = clock.now()
+    return try store.read { transaction in
+      try entries.map { try Self.waitingReason($0, now: now, in: transaction) }
+    }
+  }
+
+  private static func waitingReason(
+    _ entry: Outbox.Entry, now: Int64, in transaction: ReadTransaction
+  ) throws -> WaitingReason {
+    switch entry.stage {
+    case .held: return .draft
+    case .quarantined: return .decision
+    case .pending: break
+    }
+    if let other = try OutboxQueue.refusedMember(with: entry, in: transaction) {
+      return .atomic(other.id)
+    }
+    if entry.retryAt > now { return .retry(at: entry.retryAt) }
+    if entry.operationID != nil { return .answer }
+    guard entry.change != .delete, let record = try transaction.record(entry.id) else { return .nextSync }
+    let table = try transaction.catalog.table(entry.id.type)
+    if let target = try unsent(record, table.schema, now: now, in: transaction) { return .reference(target) }
+    guard !table.blobFields.isEmpty, let row = try transaction.row(table, id: record.id) else {
+      return .nextSync
+    }
+    let missing = try BlobNeed.missing(table.document(row).members(), table, now: now, in: transaction)
+    return missing.isEmpty ? .nextSync : .blobs(missing.count)
+  }
+
+  /// Returns the first record that another refers to, that the server lacks and that isn't sent now.
+  private static func unsent(
+    _ record: AnyRecord, _ type: TypeSchema, now: Int64, in transaction: ReadTransaction
+  ) throws -> RecordID? {
+    for field in type.fields {
+      for other in field.targets(of: record[field.name]) where other != record.recordID {
+        guard let entry = try OutboxQueue.entry(other, in: transaction),
+          entry.change == .insert, entry.stage != .pending || entry.retryAt > now
+        else { continue }
+        return other
+      }
+    }
+    return nil
+  }
+}
