@@ -129,6 +129,8 @@ struct RecordAnswerTests {
     #expect(try device.store.store.record(RecordID(type: "Trip", id: id))?["cost"] == "-y87.4~")
     let found = try await visitor.json("/api/records?type=Trip&where=cost+%3C+-12")
     #expect(found["records"]?.arrayValue?.first?["fields"]?["cost"] == "-12.5")
+    let entry = try await visitor.json("/api/outbox").first("entries", where: "id", is: .string(id))
+    #expect(entry?["fields"]?["cost"] == "-12.5")
     let shown = try await visitor.json("/api/record?type=Trip&id=\(id)")
     let compared = shown["pending"]?.first("comparison", where: "field", is: "cost")
     #expect(compared?["here"] == "-12.5")

@@ -264,42 +264,4 @@ extension JournalEntry {
     default: policy == nil ? "It was asked of the server at once." : mergeSentence
     }
   }
-
-  /// Writes `number, type, id, change, verdict, cause, policy, why, version, reason, decided, replaced, restored,
-  /// restorable, lost, lostFields, container, gone`.
-  package func writeMembers(to writer: inout JSONWriter) {
-    writer.member("number", number)
-    writer.members(record)
-    writer.member("change", change.rawValue)
-    writer.member("verdict", word)
-    writer.member("cause", cause.name)
-    writer.member("policy", policy)
-    writer.member("why", sentence)
-    writer.member("final", isFinal)
-    switch outcome {
-    case .accepted(let version), .merged(let version), .overwritten(let version):
-      writer.member("version", version)
-    case .rejected(let reason):
-      writer.object("reason") { writer in
-        writer.member("code", reason.code)
-        writer.member("message", reason.message)
-      }
-    case .pending, .draft, .withdrawn, .expired, .unknown: break
-    }
-    writer.member("decided", decided)
-    writer.member("replaced", replaced)
-    writer.member("restored", restored)
-    writer.member("restorable", isRestorable)
-    writer.member("undoneDeletion", isUndoneDeletion)
-    writer.member("gone", isGone)
-    writer.member("container", lostContainer)
-    writer.key("lost")
-    if let lost { writer.raw(lost.bytes) } else { writer.null() }
-    writer.list("lostFields", lostFields) { writer, field in
-      writer.member("field", field.name)
-      writer.member("base", field.base)
-      writer.member("local", field.local)
-      writer.member("now", field.now)
-    }
-  }
 }

@@ -1,3 +1,4 @@
+import BothyInspector
 import BothyStore
 import BothySync
 

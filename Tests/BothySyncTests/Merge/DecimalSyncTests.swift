@@ -91,21 +91,4 @@ struct DecimalSyncTests {
     let found = try await world.service.query(space: "test", user: ann, query)
     #expect(try found.compactMap { try $0.fields.members()["total"] } == ["b12.5", "b12.5"])
   }
-
-  @Test("A record as tools show it has its decimals as numbers, pending ones too")
-  func shown() throws {
-    let world = try SimulatedWorld(rules: AccessRules())
-    let device = try world.addDevice("newer", schema: Self.schema)
-    try device.put(bill("B1", amount("-12.50")))
-    let record = try #require(try device.record("Bill", "B1"))
-    for view in [try RecordView(record, in: device.store), RecordView(synced: record, in: device.store)] {
-      var writer = JSONWriter()
-      writer.object { view.write(to: &$0) }
-      #expect(try JSONValue(parsing: writer.bytes)["fields"]?["total"] == "-12.5")
-    }
-    let entry = try #require(try device.store.pendingEntry(RecordID(type: "Bill", id: "B1")))
-    var writer = JSONWriter()
-    try writer.object { try entry.writeMembers(to: &$0, in: device.store) }
-    #expect(try JSONValue(parsing: writer.bytes)["fields"]?["total"] == "-12.5")
-  }
 }

@@ -1,4 +1,5 @@
 package import BothyStore
+package import BothySync
 
 /// A record with its sync state, as results show it.
 package struct RecordView: Sendable {
