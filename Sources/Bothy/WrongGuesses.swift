@@ -1,5 +1,6 @@
 public import BothyProtocol
 public import BothyStore
+public import BothySync
 
 // Likely wrong guesses, answered by the compiler with the right call. No symbol here is ever called.
 
@@ -64,9 +65,7 @@ extension SyncedStore {
   @available(*, unavailable, message: "Use `outbox.state(of:)`.")
   public func state<E: Entity>(of record: E) async throws -> RecordState { .synced }
   @available(*, unavailable, message: "Use `outbox.receipt(for:)`.")
-  public func receipt<E: Entity>(for record: E) throws -> SaveReceipt<E> {
-    try receipt(for: RecordID(record)).typed(E.self)
-  }
+  public func receipt<E: Entity>(for record: E) throws -> SaveReceipt<E> { throw CancellationError() }
   @available(*, unavailable, message: "Use `maintenance.importRecords(_:)`.")
   public func importRecords(_ records: some Sequence<AnyRecord>) async throws {}
   @available(*, unavailable, message: "Use `maintenance.events`.")
