@@ -34,7 +34,7 @@ extension SyncedStore {
   ///   never. The subscription of the whole space is `""`.
   /// - Throws: `BothyError` for a file that can't be read.
   public func containersToSync(notPulledFor age: Duration? = nil) async throws -> [String] {
-    try await subscriptions.containersNeedingSync(notPulledFor: age)
+    try await FileWork.run { try self.containersNeedingSync(notPulledFor: age) }
   }
 
   // MARK: validators

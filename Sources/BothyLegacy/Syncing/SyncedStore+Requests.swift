@@ -125,9 +125,9 @@ extension SyncedStore {
   public func downloadChanges(
     in container: String? = nil, since token: String? = nil
   ) async throws -> DownloadedChanges {
-    let refresh = try await refresh(container, since: token.map { ServerToken(text: $0) })
+    let refresh = try await refresh(container, since: token)
     return DownloadedChanges(
-      changed: refresh.changed, removed: refresh.removed, token: refresh.token.text,
+      changed: refresh.changed, removed: refresh.removed, token: refresh.token,
       isFromStart: refresh.startedOver)
   }
 }

@@ -13,11 +13,6 @@ public import BothyStore
 public struct Outbox: Sendable {
   let synced: SyncedStore
 
-  /// Returns the numbers of pending changes. One scan of the outbox.
-  package func counts() async throws -> Counts {
-    try await synced.store.read { try OutboxQueue.counts(in: $0) }
-  }
-
   /// Returns the pending changes, by type and id, drafts and rejected changes included. Reads each with its
   /// base.
   ///
@@ -62,12 +57,7 @@ public struct Outbox: Sendable {
     }
   }
 
-  /// Returns the sync state of a record. One look-up, and another for the changes written together with it.
-  package func state(of record: RecordID) async throws -> RecordState {
-    try await synced.store.read { try OutboxQueue.state(of: record, in: $0) }
-  }
-
-  /// Returns the sync state of a value's record. One look-up, like `state(of:)` with an id.
+  /// Returns the sync state of a value's record. One look-up, and another for the changes written together with it.
   ///
   /// ```swift
   /// switch try await store.outbox.state(of: booking) {
@@ -78,7 +68,8 @@ public struct Outbox: Sendable {
   /// }
   /// ```
   public func state<E: Entity>(of value: E) async throws -> RecordState {
-    try await state(of: RecordID(value))
+    let record = RecordID(value)
+    return try await synced.store.read { try OutboxQueue.state(of: record, in: $0) }
   }
 
   /// Returns the receipt for the last write of a value's record, also after a relaunch. If nothing of it is pending, the
@@ -90,11 +81,6 @@ public struct Outbox: Sendable {
   public func receipt<E: Entity>(for value: E) async throws -> SaveReceipt<E> {
     let record = RecordID(value)
     return try await FileWork.run { try synced.receipt(for: record) }.typed(E.self)
-  }
-
-  /// Returns true if a record has changes that the server does not have yet. False for unknown ids. One look-up.
-  package func isPending(_ record: RecordID) async throws -> Bool {
-    try await synced.store.read { try OutboxQueue.mark(record, in: $0) != nil }
   }
 
   /// Decides about an entry, and about the changes written together with it. One transaction, and no request.
@@ -127,17 +113,6 @@ public struct Outbox: Sendable {
       }
     }
     return done
-  }
-
-  /// Decides about the rejections of a report, also after a relaunch. One transaction.
-  ///
-  /// Returns the records that were decided about. Those that were edited since, or have no pending change, stay as they
-  /// are.
-  @discardableResult
-  package func resolve(_ failures: [SyncReport.RejectedChange], _ decision: Decision) async throws
-    -> [RecordID]
-  {
-    try await FileWork.run { try synced.resolve(failures, decision) }
   }
 
   /// Marks drafts as ready to send. Other records stay as they are. One transaction.

@@ -7,7 +7,7 @@ package struct Refresh: Sendable, Hashable {
   /// The records that were deleted on the server, left the container, or may no longer be seen.
   package var removed: [RecordID] = []
   /// The token of the next refresh.
-  package var token: ServerToken
+  package var token: String
   /// True if the server could not continue from the token and sent everything again; deletions since are not among it.
   package var startedOver = false
 }

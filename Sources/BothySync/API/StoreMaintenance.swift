@@ -23,13 +23,8 @@ public struct StoreMaintenance: Sendable {
   /// Pending changes count as differences. Throws `BothyError` if the server can't be reached.
   public func verify(_ scope: SyncScope = .everything) async throws -> Bool {
     let theirs = try await remoteDigest(scope)
-    let ours = try await digest(scope)
+    let ours = try await FileWork.run { try synced.digest(scope) }
     return ours.digest == theirs.digest && ours.count == theirs.count
-  }
-
-  /// Returns the digest of the local records, pending changes included. Reads every record of the scope.
-  package func digest(_ scope: SyncScope = .everything) async throws -> ScopeDigest {
-    try await FileWork.run { try synced.digest(scope) }
   }
 
   /// Returns the server's digest of a scope, which the server reads whole. One round trip. Throws `BothyError`.

@@ -50,19 +50,7 @@ public struct StoreSubscriptions: Sendable {
   ///
   /// Others may have changed it on the server since. True also without a network.
   public func isComplete(_ scope: SyncScope) async throws -> Bool {
-    try await statuses().contains { $0.scope.contains(scope) && $0.isComplete }
-  }
-
-  /// Returns the progress of each scope of which a pull has begun. One scan of the scopes.
-  package func statuses() async throws -> [ScopeStatus] {
-    try await FileWork.run { try synced.containers() }
-  }
-
-  /// Returns the containers with pending changes, by name. Looks at each pending change, and makes no request.
-  ///
-  /// - Parameter age: adds the subscribed containers that were not pulled for this long.
-  package func containersNeedingSync(notPulledFor age: Duration? = nil) async throws -> [String] {
-    try await FileWork.run { try synced.containersNeedingSync(notPulledFor: age) }
+    try await FileWork.run { try synced.containers() }.contains { $0.scope.contains(scope) && $0.isComplete }
   }
 }
 

@@ -86,11 +86,6 @@ extension SyncedStore {
     }
   }
 
-  /// The server's answer to a query, in its order. One round trip for each thousand records.
-  func request(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
-    try await remote.all(query)
-  }
-
   /// The records with these ids, as the server has them. One round trip for each thousand.
   private func request(_ type: String, ids: [String]) async throws(RemoteError) -> [ServerRecord] {
     var records: [ServerRecord] = []
@@ -98,7 +93,7 @@ extension SyncedStore {
     while !rest.isEmpty {
       let some = rest.prefix(QueryPages.size)
       rest = rest.dropFirst(QueryPages.size)
-      records += try await request(AnyQuery(type, where: .oneOf(field: "id", some.map { .text($0) })))
+      records += try await remote.all(AnyQuery(type, where: .oneOf(field: "id", some.map { .text($0) })))
     }
     return records
   }
@@ -189,7 +184,7 @@ extension SyncedStore {
         throw BothyError.notLocallyEvaluable(reason)
       }
       let found: [ServerRecord]
-      do { found = try await request(query) } catch {
+      do { found = try await remote.all(query) } catch {
         if error.errorClass == .unreachable && policy != .remote {
           throw BothyError.notLocallyEvaluable(reason)
         }
@@ -311,11 +306,11 @@ extension SyncedStore {
   /// again.
   ///
   /// - Parameter container: only this container and those below it; nil refreshes the whole space.
-  package func refresh(_ container: String? = nil, since token: ServerToken? = nil) async throws -> Refresh {
+  package func refresh(_ container: String? = nil, since token: String? = nil) async throws -> Refresh {
     let scope = container.map { SyncScope(container: $0, includesChildren: true) } ?? .everything
     let limit = configuration.pageSize
-    var refresh = Refresh(token: token ?? ServerToken(text: ""))
-    var (cursor, fruitless) = (token?.text, 0)
+    var refresh = Refresh(token: token ?? "")
+    var (cursor, fruitless) = (token, 0)
     while true {
       let page = try await page(of: scope, at: cursor, limit: limit)
       if page.reset && cursor != nil { refresh.startedOver = true }
@@ -326,7 +321,7 @@ extension SyncedStore {
       refresh.removed += page.changes.filter(\.isDeleted).map(\.id) + page.outOfScope
       fruitless = page.cursor == cursor ? fruitless + 1 : 0
       cursor = page.cursor
-      refresh.token = ServerToken(text: page.cursor)
+      refresh.token = page.cursor
       guard page.more else { return refresh }
       if fruitless > SyncRunner.fruitlessLimit { throw BothyError(SyncRunner.noProgress) }
     }

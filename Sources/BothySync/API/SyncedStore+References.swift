@@ -70,7 +70,7 @@ extension SyncedStore {
       guard !missing.isEmpty else { continue }
       let query = AnyQuery(type, where: .oneOf(field: "id", missing.sorted().map { .text($0) }))
       let found: [ServerRecord]
-      do { found = try await request(query) } catch { throw BothyError(error) }
+      do { found = try await remote.all(query) } catch { throw BothyError(error) }
       try await catchUp(with: found)
       try await take(found)
     }

@@ -72,8 +72,6 @@ struct BlobEviction {
     }
   }
 
-  func run() async throws { try await run(budget: runner.configuration.blobs.budget) }
-
   private func fates(
     of files: [BlobFolder.File], now: Int64, in transaction: ReadTransaction
   ) throws -> [String: Fate] {

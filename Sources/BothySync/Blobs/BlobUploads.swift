@@ -77,7 +77,9 @@ struct BlobUploads {
   /// Throws `RemoteError` if blobs can't be uploaded now, and if the sync may not continue.
   mutating func advance(_ report: inout SyncReport) async throws -> Bool {
     if queue.isEmpty {
-      if report.uploadedBlobs > 0 { try await BlobEviction(runner).run() }
+      if report.uploadedBlobs > 0 {
+        try await BlobEviction(runner).run(budget: runner.configuration.blobs.budget)
+      }
       return false
     }
     if let failure { throw failure }

@@ -121,11 +121,6 @@ package final class ContainerLocks: Sendable {
 
   package init() {}
 
-  /// The number of writes under way in a container.
-  package func writers(in container: String) -> Int {
-    state.withLock { state in state.writers.values.count { $0 == container } }
-  }
-
   /// The number of syncs that wait.
   package var waiting: Int { state.withLock { $0.waiters.count } }
 

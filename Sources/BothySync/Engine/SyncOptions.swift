@@ -169,12 +169,6 @@ extension SyncOptions {
     /// those of content that the journal can restore, so these may exceed the budget. The budget is applied
     /// after each sync that moved blobs, and after downloads.
     public var budget: Int64?
-
-    /// A part size of one mebibyte and no budget, unless the parameters say otherwise. A part has at least one byte.
-    package init(partSize: Int = 1 << 20, budget: Int64? = nil) {
-      self.partSize = max(1, partSize)
-      self.budget = budget
-    }
   }
 
   /// The behavior of reads when the store was just opened.

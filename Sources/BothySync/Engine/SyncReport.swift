@@ -142,21 +142,6 @@ extension SyncReport {
     /// The record as it was here; `nil` for a deletion.
     package var local: FieldsDocument?
 
-    /// Makes an entry of a report, for syncs and tests.
-    package init(
-      record: RecordID, operation: ChangeKind, rejection: Rejection, attempts: Int,
-      nextRetry: Int64? = nil,
-      revision: Int64, local: FieldsDocument? = nil
-    ) {
-      self.record = record
-      self.operation = operation
-      self.rejection = rejection
-      self.attempts = attempts
-      self.nextRetry = nextRetry
-      self.revision = revision
-      self.local = local
-    }
-
     /// The code to branch on.
     package var code: String { rejection.code }
     /// A message for people.
@@ -170,12 +155,6 @@ extension SyncReport {
     /// The local content that was replaced, also if the container alone was replaced; `nil` for a deletion that was
     /// undone.
     package var fields: FieldsDocument?
-
-    /// Makes an entry of a report, for syncs and tests.
-    package init(record: RecordID, fields: FieldsDocument?) {
-      self.record = record
-      self.fields = fields
-    }
   }
 
   /// A change that could not be sent because of another one.

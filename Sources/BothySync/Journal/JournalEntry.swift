@@ -61,13 +61,6 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     public var local: JSONValue
     /// The value that replaced it. Null if it was cleared, or if the record no longer exists.
     public var now: JSONValue
-
-    package init(name: String, base: JSONValue, local: JSONValue, now: JSONValue) {
-      self.name = name
-      self.base = base
-      self.local = local
-      self.now = now
-    }
   }
 
   /// A number that rises with each decision. A reader that stores the last one it saw continues after it.

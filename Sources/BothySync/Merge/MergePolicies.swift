@@ -16,7 +16,7 @@ public struct MergePolicies: Sendable {
   /// The policy for records deleted here. With `nil`, `default` applies.
   package var deletes: MergePolicy?
   /// The policies of types, by the types' names. A type's own policies come before all others.
-  package var types: [String: PerType]
+  package var types: [String: PerType] = [:]
 
   /// The policies of one type. In place of `nil`, the less specific ones apply.
   package struct PerType: Sendable {
@@ -52,18 +52,8 @@ public struct MergePolicies: Sendable {
     default policy: MergePolicy = .fieldByField, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
     deletes: MergePolicy? = nil
   ) {
-    self.init(default: policy, inserts: inserts, updates: updates, deletes: deletes, types: [:])
-  }
-
-  package init(
-    default policy: MergePolicy = .fieldByField, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
-    deletes: MergePolicy? = nil, types: [String: PerType]
-  ) {
     `default` = policy
-    self.inserts = inserts
-    self.updates = updates
-    self.deletes = deletes
-    self.types = types
+    (self.inserts, self.updates, self.deletes) = (inserts, updates, deletes)
   }
 
   /// The policy for a conflict of the local operation `kind` on a record of `type`.
