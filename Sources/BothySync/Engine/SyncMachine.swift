@@ -132,7 +132,7 @@ final class RetryWait: Sendable {
       state.reported = Deadline.later(state.reported, reported)
       if state.end?.isOver ?? true {
         state.attempt += 1
-        state.isUnanswered = reason.isUnanswered
+        state.isUnanswered = reason.obstacle == .unreachable
         state.end = Deadline(in: backoff.delay(attempt: state.attempt), on: state.clock)
       }
       state.end = Deadline.later(state.end, state.reported)
@@ -176,18 +176,4 @@ struct Deadline: Sendable {
     guard let one, let other else { return one ?? other }
     return one.left < other.left ? other : one
   }
-}
-
-extension SyncStop {
-  /// True if the same sync probably ends the same way when it is tried again at once.
-  fileprivate var isFailure: Bool {
-    switch self {
-    case .unreachable, .throttled, .serverError, .signInRequired, .refused, .otherServer: true
-    case .alreadyRunning, .paused, .cancelled, .expensiveNetwork, .constrainedNetwork, .lowPower,
-      .updateRequired, .signedOut:
-      false
-    }
-  }
-
-  fileprivate var isUnanswered: Bool { if case .unreachable = self { true } else { false } }
 }

@@ -70,54 +70,36 @@ package enum SyncStop: Sendable, Hashable, Codable {
     + "and sends pending changes. Or call `uploadMine()`, which gives this one what it lacks. Or call "
     + "`keepApart()` and open another file for it."
 
+  /// Each reason's name for reports, what apps see of it, and the server's words if it has any.
+  private var row: (name: String, obstacle: SyncObstacle, words: String?) {
+    switch self {
+    case .unreachable(let words): ("unreachable", .unreachable, words)
+    case .signInRequired(let words): ("signInRequired", .signInRequired, words)
+    case .throttled(let words): ("throttled", .busyServer, words)
+    case .serverError(let words): ("serverError", .serverError, words)
+    case .refused(let code, let words): (code, .rejected, words)
+    case .alreadyRunning: ("alreadyRunning", .cancelled, nil)
+    case .paused: ("paused", .paused, nil)
+    case .expensiveNetwork: ("expensiveNetwork", .network, nil)
+    case .constrainedNetwork: ("constrainedNetwork", .network, nil)
+    case .lowPower: ("lowPower", .network, nil)
+    case .updateRequired(let words): ("updateRequired", .updateRequired, words)
+    case .otherServer(let words): ("otherServer", .otherServer, words)
+    case .signedOut: ("signedOut", .signedOut, nil)
+    case .cancelled: ("cancelled", .cancelled, nil)
+    }
+  }
+
   /// The name for reports.
-  package var name: String {
-    switch self {
-    case .unreachable: "unreachable"
-    case .signInRequired: "signInRequired"
-    case .throttled: "throttled"
-    case .serverError: "serverError"
-    case .refused(let code, _): code
-    case .alreadyRunning: "alreadyRunning"
-    case .paused: "paused"
-    case .expensiveNetwork: "expensiveNetwork"
-    case .constrainedNetwork: "constrainedNetwork"
-    case .lowPower: "lowPower"
-    case .updateRequired: "updateRequired"
-    case .otherServer: "otherServer"
-    case .signedOut: "signedOut"
-    case .cancelled: "cancelled"
-    }
-  }
-
-  /// True if trying again later can help.
-  var isTransient: Bool {
-    switch self {
-    case .unreachable, .throttled, .serverError: true
-    case .signInRequired, .refused, .alreadyRunning, .paused, .cancelled, .expensiveNetwork,
-      .constrainedNetwork, .lowPower, .updateRequired, .otherServer, .signedOut:
-      false
-    }
-  }
-}
-
-extension SyncStop {
+  package var name: String { row.name }
   /// The reason without its words.
-  package var obstacle: SyncObstacle {
-    switch self {
-    case .unreachable: .unreachable
-    case .signInRequired: .signInRequired
-    case .throttled: .busyServer
-    case .serverError: .serverError
-    case .refused: .rejected
-    case .alreadyRunning, .cancelled: .cancelled
-    case .paused: .paused
-    case .expensiveNetwork, .constrainedNetwork, .lowPower: .network
-    case .updateRequired: .updateRequired
-    case .otherServer: .otherServer
-    case .signedOut: .signedOut
-    }
-  }
+  package var obstacle: SyncObstacle { row.obstacle }
+  /// The server's words, or `nil` for a reason without any.
+  var words: String? { row.words }
+  /// True if trying again later can help.
+  var isTransient: Bool { [.unreachable, .busyServer, .serverError].contains(obstacle) }
+  /// True if the same sync probably ends the same way when it is tried again at once.
+  var isFailure: Bool { isTransient || [.signInRequired, .rejected, .otherServer].contains(obstacle) }
 }
 
 extension SyncStop {
@@ -200,23 +182,13 @@ extension BothyError {
 /// The form of a reason in the log: a name, the server's code and a text.
 extension SyncStop {
   init(word: String, code: String?, message: String) {
-    self =
-      switch word {
-      case "unreachable": .unreachable(message)
-      case "signInRequired", "authenticationRequired": .signInRequired(message)
-      case "throttled": .throttled(message)
-      case "serverError": .serverError(message)
-      case "alreadyRunning": .alreadyRunning
-      case "paused": .paused
-      case "expensiveNetwork": .expensiveNetwork
-      case "constrainedNetwork": .constrainedNetwork
-      case "lowPower": .lowPower
-      case "updateRequired": .updateRequired(message)
-      case "otherServer": .otherServer(message)
-      case "signedOut": .signedOut
-      case "cancelled": .cancelled
-      default: .refused(code: code ?? word, message)
-      }
+    let known: [SyncStop] = [
+      .unreachable(message), .signInRequired(message), .throttled(message), .serverError(message),
+      .alreadyRunning, .paused, .expensiveNetwork, .constrainedNetwork, .lowPower, .updateRequired(message),
+      .otherServer(message), .signedOut, .cancelled,
+    ]
+    let name = word == "authenticationRequired" ? "signInRequired" : word
+    self = known.first { $0.name == name } ?? .refused(code: code ?? word, message)
   }
 
   var logWord: String { if case .refused = self { "refused" } else { name } }
@@ -224,18 +196,6 @@ extension SyncStop {
   var logCode: String? { if case .refused(let code, _) = self { code } else { nil } }
 
   var logMessage: String? { words.map(Self.withoutSecrets) }
-
-  /// The server's words, or `nil` for a reason without any.
-  var words: String? {
-    switch self {
-    case .unreachable(let text), .signInRequired(let text), .throttled(let text),
-      .serverError(let text), .refused(_, let text), .updateRequired(let text),
-      .otherServer(let text):
-      text
-    case .alreadyRunning, .paused, .expensiveNetwork, .constrainedNetwork, .lowPower, .signedOut, .cancelled:
-      nil
-    }
-  }
 
   /// Returns one line of at most 300 characters, without tokens, and without the user, password and query of an
   /// address.
