@@ -345,31 +345,22 @@ final class SyncEngine: Sendable {
           continue
         }
         if retries.end != nil {
-          action = machine.handle(.finished(.failed))
+          action = machine.handle(.failed)
           continue
         }
         var request = takeAsked(request)
         request.heldTypes = governor.heldTypes
         request.isGoverned = true
         state.withLock { $0.resting = .idle }
-        action = machine.handle(.finished(Self.result(of: await sync(request))))
+        action = machine.handle(await sync(request).stop?.isTransient == true ? .failed : .finished)
       case .wait:
         guard await waitOut() else { return }
         action = machine.handle(await governor.obstacle(in: runner.store) == nil ? .waited : .paused)
       case .none:
         rest(governor.obstacle == nil ? .idle : .paused)
         guard await bell.wait() else { return }
-        let isHeld = await governor.obstacle(in: runner.store) != nil
-        action = machine.handle(isHeld ? .paused : .asked)
-        if !isHeld, action == .none { action = machine.handle(.resumed(hasWork: true)) }
+        action = machine.handle(await governor.obstacle(in: runner.store) == nil ? .asked : .paused)
       }
-    }
-  }
-
-  private static func result(of report: SyncReport) -> SyncMachine.RunResult {
-    switch report.stop {
-    case nil, .cancelled: .complete
-    case .some(let reason): reason.isTransient ? .failed : .blocked
     }
   }
 

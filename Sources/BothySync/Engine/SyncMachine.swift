@@ -3,40 +3,27 @@ import Synchronization
 /// Decides when a sync runs. Pure: it takes events, returns an action, and has no clock, task or lock. `RetryWait` has
 /// the length of a wait.
 ///
-/// | state          | leaves to                                                |
-/// |----------------|----------------------------------------------------------|
-/// | stopped        | idle or passing (started)                                |
-/// | idle           | passing (asked), paused                                  |
-/// | passing(again) | idle, waiting (failed), passing (asked meanwhile), paused |
-/// | waiting        | passing (the wait is over), paused                       |
-/// | paused         | idle or passing (resumed)                                |
+/// | state   | leaves to                                      |
+/// |---------|------------------------------------------------|
+/// | stopped | idle or passing (started)                      |
+/// | idle    | passing (asked)                                |
+/// | passing | idle (finished, paused), waiting (failed)      |
+/// | waiting | passing (the wait is over), idle (paused)      |
 package struct SyncMachine: ~Copyable {
-  private enum State {
-    case stopped
-    case idle
-    case passing(again: Bool)
-    case waiting
-    case paused
-  }
+  private enum State { case stopped, idle, passing, waiting }
 
   package enum Event: Equatable, Sendable {
     case started(hasWork: Bool)
-    /// A save, a read, a notification or the configured timer requests a sync. It doesn't end a wait.
+    /// A save, a read, a notification, the configured timer or the end of a pause requests a sync. It doesn't end a wait.
     case asked
-    /// The sync ended.
-    case finished(RunResult)
-    /// The wait after a failure is over.
-    case waited
-    case paused
-    case resumed(hasWork: Bool)
-  }
-
-  package enum RunResult: Equatable, Sendable {
-    case complete
+    /// The sync ended well, or only a change can help, such as another token or another version of the app.
+    case finished
     /// The sync failed, and trying again later can help.
     case failed
-    /// The sync failed, and only a change can help, such as another token or another version of the app.
-    case blocked
+    /// The wait after a failure is over.
+    case waited
+    /// A condition of syncs doesn't hold.
+    case paused
   }
 
   package enum Action: Equatable, Sendable {
@@ -52,38 +39,25 @@ package struct SyncMachine: ~Copyable {
 
   package mutating func handle(_ event: Event) -> Action {
     switch (state, event) {
-    case (.stopped, .started(let hasWork)), (.paused, .resumed(let hasWork)):
+    case (.stopped, .started(let hasWork)):
       state = .idle
       return hasWork ? start() : .none
     case (.idle, .asked), (.waiting, .waited): return start()
-    case (.passing, .asked):
-      state = .passing(again: true)
+    case (.passing, .failed):
+      state = .waiting
+      return .wait
+    case (.passing, .finished), (.passing, .paused), (.waiting, .paused):
+      state = .idle
       return .none
-    case (.passing(let again), .finished(let result)): return finish(result, again: again)
-    case (.passing, .paused), (.idle, .paused), (.waiting, .paused):
-      state = .paused
-      return .none
-    case (.stopped, _), (.paused, _), (_, .started), (_, .resumed), (_, .waited), (_, .finished),
-      (.waiting, .asked):
+    case (.stopped, _), (_, .started), (_, .waited), (_, .finished), (_, .failed), (.idle, .paused),
+      (.passing, .asked), (.waiting, .asked):
       return .none
     }
   }
 
   private mutating func start() -> Action {
-    state = .passing(again: false)
+    state = .passing
     return .startRun
-  }
-
-  private mutating func finish(_ result: RunResult, again: Bool) -> Action {
-    switch result {
-    case .complete where again: return start()
-    case .complete, .blocked:
-      state = .idle
-      return .none
-    case .failed:
-      state = .waiting
-      return .wait
-    }
   }
 }
 

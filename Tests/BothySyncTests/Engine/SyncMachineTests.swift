@@ -5,16 +5,14 @@ import Testing
 @Suite("The machine that decides when to sync", .timeLimit(.minutes(5)))
 struct SyncMachineTests {
   enum Start: String, CaseIterable, Sendable {
-    case stopped, idle, passing, passingAgain, waiting, paused
+    case stopped, idle, passing, waiting
 
     var events: [SyncMachine.Event] {
       switch self {
       case .stopped: []
       case .idle: [.started(hasWork: false)]
       case .passing: [.started(hasWork: true)]
-      case .passingAgain: [.started(hasWork: true), .asked]
-      case .waiting: [.started(hasWork: true), .finished(.failed)]
-      case .paused: [.started(hasWork: false), .paused]
+      case .waiting: [.started(hasWork: true), .failed]
       }
     }
   }
@@ -35,17 +33,14 @@ struct SyncMachineTests {
   static let wait = SyncMachine.Action.wait
 
   static let table: [Row] = [
-    //                              stopped       idle         passing      again        waiting      paused
-    Row(.started(hasWork: false), (no, true), (no, true), (no, false), (no, false), (no, false), (no, false)),
-    Row(.started(hasWork: true), (go, false), (no, true), (no, false), (no, false), (no, false), (no, false)),
-    Row(.asked, (no, false), (go, false), (no, false), (no, false), (no, false), (no, false)),
-    Row(.finished(.complete), (no, false), (no, true), (no, true), (go, false), (no, false), (no, false)),
-    Row(.finished(.failed), (no, false), (no, true), (wait, false), (wait, false), (no, false), (no, false)),
-    Row(.finished(.blocked), (no, false), (no, true), (no, true), (no, true), (no, false), (no, false)),
-    Row(.waited, (no, false), (no, true), (no, false), (no, false), (go, false), (no, false)),
-    Row(.paused, (no, false), (no, false), (no, false), (no, false), (no, false), (no, false)),
-    Row(.resumed(hasWork: false), (no, false), (no, true), (no, false), (no, false), (no, false), (no, true)),
-    Row(.resumed(hasWork: true), (no, false), (no, true), (no, false), (no, false), (no, false), (go, false)),
+    // The cells are of stopped, idle, passing and waiting.
+    Row(.started(hasWork: false), (no, true), (no, true), (no, false), (no, false)),
+    Row(.started(hasWork: true), (go, false), (no, true), (no, false), (no, false)),
+    Row(.asked, (no, false), (go, false), (no, false), (no, false)),
+    Row(.finished, (no, false), (no, true), (no, true), (no, false)),
+    Row(.failed, (no, false), (no, true), (wait, false), (no, false)),
+    Row(.waited, (no, false), (no, true), (no, false), (go, false)),
+    Row(.paused, (no, false), (no, true), (no, true), (no, true)),
   ]
 
   @Test(
