@@ -131,3 +131,34 @@ extension SyncedStore {
     }
   }
 }
+
+/// What `searchServer` calls, also for a type without an entity.
+extension SyncedStore {
+  /// Queries the server alone, and keeps nothing of the answer here unless told to: for what only the server can find,
+  /// such as people to befriend. Pending changes show in the answer as everywhere.
+  ///
+  /// Cost: one round trip for each thousand records. Throws `BothyError` `.requiresNetwork` without an answer.
+  package func search<E: Entity>(_ query: RecordQuery<E>, keepsResults: Bool = false) async throws
+    -> FetchResult<E>
+  {
+    try await searching {
+      try await fetchResult(
+        query, options: RequestOptions(readPolicy: .remote, cacheResults: keepsResults))
+    }
+  }
+
+  /// Like `search(_:keepsResults:)` with a typed query, but for any type of the schema.
+  package func search(_ query: AnyQuery, keepsResults: Bool = false) async throws -> FetchResult<AnyRecord> {
+    try await searching {
+      try await fetchResult(
+        query, options: RequestOptions(readPolicy: .remote, cacheResults: keepsResults))
+    }
+  }
+
+  private func searching<Value>(_ fetch: () async throws -> Value) async throws -> Value {
+    do { return try await fetch() } catch let error as BothyError where error.code == .unreachable {
+      throw BothyError(
+        .requiresNetwork, "Only the server can answer this, and it can't be reached.", underlying: error)
+    }
+  }
+}

@@ -191,7 +191,7 @@ extension FieldSchema {
   }
 
   /// Like `targets(of:)`, but for a value of a local record.
-  func targets(of value: FieldValue) -> [RecordID] {
+  package func targets(of value: FieldValue) -> [RecordID] {
     switch value {
     case .text(let id): targets([id])
     case .list(let ids): targets(ids)
