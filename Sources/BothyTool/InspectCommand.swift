@@ -1,6 +1,7 @@
 import ArgumentParser
 import BothyCache
 import BothyGeo
+import BothyHTTP
 import BothyInspector
 import BothyStore
 import BothySync

@@ -2,7 +2,7 @@ import BothyStore
 import GRDB
 
 /// Single values that sync keeps in the file: the device's id, the offset of its clock and similar ones.
-enum SyncValues {
+package enum SyncValues {
   static func device(in transaction: WriteTransaction) throws -> String {
     if let known = try value("device", in: transaction) { return known }
     let made = UUIDv7.make()
@@ -52,7 +52,7 @@ enum SyncValues {
   }
 
   /// Reads the values of a file without opening it as a store. Returns `nil` for a file of no synced store.
-  static func reading<Result>(
+  package static func reading<Result>(
     _ path: String, _ schema: StoreSchema = StoreSchema(types: []),
     _ body: (ReadTransaction) throws -> Result?
   ) throws -> Result? {
@@ -64,15 +64,15 @@ enum SyncValues {
     } catch { throw BothyError(error, path: path) }
   }
 
-  static func value(_ key: String, in transaction: ReadTransaction) throws -> String? {
+  package static func value(_ key: String, in transaction: ReadTransaction) throws -> String? {
     try transaction.first("SELECT value FROM bothy_sync WHERE key = ?", key) { $0.text(at: 0) }
   }
 
-  static func set(_ key: String, _ value: String, in transaction: WriteTransaction) throws {
+  package static func set(_ key: String, _ value: String, in transaction: WriteTransaction) throws {
     try transaction.run("INSERT OR REPLACE INTO bothy_sync VALUES (?, ?)", key, value)
   }
 
-  static func remove(_ key: String, in transaction: WriteTransaction) throws {
+  package static func remove(_ key: String, in transaction: WriteTransaction) throws {
     try transaction.run("DELETE FROM bothy_sync WHERE key = ?", key)
   }
 }

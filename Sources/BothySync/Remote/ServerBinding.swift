@@ -214,3 +214,11 @@ enum FileOwner {
     }
   }
 }
+
+extension SyncedStore {
+  /// The space that the file at `path` was synced with, nil before the first sync. Opens the file for reading only. Throws
+  /// `BothyError`.
+  package static func syncedSpace(at path: String) throws -> String? {
+    try SyncValues.reading(path) { try ServerBinding.load(in: $0).history?.space }
+  }
+}

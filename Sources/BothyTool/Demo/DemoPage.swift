@@ -1,3 +1,4 @@
+import BothyHTTP
 import BothyInspector
 import BothyServer
 import BothyStore

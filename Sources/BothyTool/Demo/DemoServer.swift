@@ -1,3 +1,4 @@
+import BothyHTTP
 import BothyServer
 import BothyStore
 import BothySync

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BothyHTTP
 import BothySync
 import Foundation
 

@@ -1,3 +1,4 @@
+import BothyHTTP
 import BothyStore
 import BothySync
 import Foundation
@@ -17,7 +18,7 @@ struct Session {
     let clock = try CLIClock()
     let stored = try RemoteAddress.stored(at: options.path)
     let address = try options.remote.address(
-      over: stored, synced: stored == nil ? RemoteAddress.syncedSpace(at: options.path) : nil)
+      over: stored, synced: stored == nil ? SyncedStore.syncedSpace(at: options.path) : nil)
     var configuration = SyncOptions()
     configure(&configuration)
     let connection = RemoteConnection(to: address, schema: try LocalStore.storedSchema(at: options.path))

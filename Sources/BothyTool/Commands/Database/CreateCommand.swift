@@ -1,4 +1,5 @@
 import ArgumentParser
+import BothyHTTP
 import BothyStore
 import BothySync
 
@@ -47,7 +48,7 @@ struct CreateCommand: AsyncParsableCommand {
         at: database.path, schema: schema, remote: NoRemote(), clock: SyncClock(now: { clock.now() }))
       let stored = isNew ? nil : try RemoteAddress.stored(at: database.path)
       let address = try database.remote.address(
-        over: stored, synced: isNew ? nil : RemoteAddress.syncedSpace(at: database.path))
+        over: stored, synced: isNew ? nil : SyncedStore.syncedSpace(at: database.path))
       if let address, address != stored { try store.remember(address) }
       let device = store.device
       try store.store.close()

@@ -97,3 +97,8 @@ struct DigestCommand: AsyncParsableCommand {
     return digest
   }
 }
+
+extension StoreSubscriptions.ScopeStatus {
+  /// The server's position that the cursor encodes, where Bothy's own server gave it.
+  fileprivate var position: Int64? { cursor.flatMap { Cursor(token: $0)?.position } }
+}

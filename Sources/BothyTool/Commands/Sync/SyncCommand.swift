@@ -1,4 +1,5 @@
 import ArgumentParser
+import BothyHTTP
 import BothyInspector
 import BothyStore
 import BothySync

@@ -1,4 +1,5 @@
 import BothyStore
+package import BothySync
 
 /// Where a database's server is: kept in the database file, so that a tool needs only the file.
 ///
@@ -21,12 +22,6 @@ package struct RemoteAddress: Sendable, Hashable {
   /// Throws `BothyError`.
   package static func stored(at path: String) throws -> RemoteAddress? {
     try SyncValues.reading(path, LocalStore.storedSchema(at: path), stored)
-  }
-
-  /// The space that the file at `path` was synced with, nil before the first sync. Opens the file for reading only. Throws
-  /// `BothyError`.
-  package static func syncedSpace(at path: String) throws -> String? {
-    try SyncValues.reading(path) { try ServerBinding.load(in: $0).history?.space }
   }
 
   private static func stored(in transaction: ReadTransaction) throws -> RemoteAddress? {
@@ -58,9 +53,4 @@ extension SyncedStore {
   package func remember(_ address: RemoteAddress) throws {
     try store.write(origin: .remote) { try address.save(in: $0) }
   }
-}
-
-extension StoreSubscriptions.ScopeStatus {
-  /// The server's position that the cursor encodes, where Bothy's own server gave it.
-  package var position: Int64? { cursor.flatMap { Cursor(token: $0)?.position } }
 }
