@@ -200,7 +200,22 @@ extension SyncReport {
 }
 
 extension SyncReport {
-  /// Adds one decision of the journal: while it is written for the report of a sync, and read for a reader that missed it.
+  /// Returns a report of the journal's decisions after one number and up to another, for a reader that missed them.
+  package static func decided(
+    after start: Int64, upTo end: Int64, in transaction: ReadTransaction
+  ) throws -> SyncReport {
+    var report = SyncReport()
+    var last = start
+    while true {
+      let entries = try Journal.entries(
+        where: "number > ? AND number <= ? ORDER BY number", [last, end], limit: 500, in: transaction)
+      for entry in entries { try report.add(entry, in: transaction) }
+      guard let next = entries.last?.number else { return report }
+      last = next
+    }
+  }
+
+  /// Adds one decision of the journal: while it is written, or read for a reader that missed it.
   mutating func add(_ entry: JournalEntry, in transaction: ReadTransaction) throws {
     if let action = entry.action { synced.append(Record(record: entry.record, action: action)) }
     if entry.replacesContent {

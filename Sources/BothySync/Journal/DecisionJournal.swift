@@ -53,7 +53,12 @@ public struct DecisionJournal: Sendable {
   }
 
   /// Returns the number of the newest decision, or 0 before the first. It never falls, whatever is removed.
-  package func lastNumber() throws -> Int64 { try store.store.read { try Journal.end(in: $0) } }
+  package func lastNumber() throws -> Int64 { try store.store.read { try Self.lastNumber(in: $0) } }
+
+  /// Like `lastNumber()`, but in a transaction.
+  package static func lastNumber(in transaction: ReadTransaction) throws -> Int64 {
+    try Journal.end(in: transaction)
+  }
 
   /// Returns each decision after `number`, in the order in which they were made, those of other processes too. With
   /// `nil`, begins with the next one. A reader that stores the number of the last one continues after it when
