@@ -125,10 +125,15 @@ extension SyncedStore {
   public func downloadChanges(
     in container: String? = nil, since token: String? = nil
   ) async throws -> DownloadedChanges {
-    let refresh = try await refresh(container, since: token)
-    return DownloadedChanges(
-      changed: refresh.changed, removed: refresh.removed, token: refresh.token,
-      isFromStart: refresh.startedOver)
+    let scope = container.map { SyncScope(container: $0, includesChildren: true) } ?? .everything
+    var found = DownloadedChanges(changed: [], removed: [], token: token ?? "", isFromStart: false)
+    try await bringPages(of: scope, since: token) { page, cursor in
+      if page.reset && cursor != nil { found.isFromStart = true }
+      found.changed += page.changes.filter { !$0.isDeleted }.map(\.id)
+      found.removed += page.changes.filter(\.isDeleted).map(\.id) + page.outOfScope
+      found.token = page.cursor
+    }
+    return found
   }
 }
 

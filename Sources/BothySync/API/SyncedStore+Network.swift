@@ -293,36 +293,27 @@ extension SyncedStore {
   }
 }
 
-/// Bringing what changed on the server without a sync: by hand since a moment, or live.
+/// Bringing what changed on the server without a sync.
 extension SyncedStore {
-  /// Brings what has changed on the server since the moment that `token` marks; nil brings everything.
-  ///
-  /// The moment is one of the server's order of changes, not of any clock, so no change between two refreshes is
-  /// missed, deletions included. Pending changes are not touched and nothing is sent. One round trip and one
-  /// transaction for each page.
+  /// Takes in the pages of a scope from a cursor on, or from the first with `nil`, and passes each to `body` with the cursor
+  /// that it was requested at. One round trip and one transaction for each. Pending changes are not touched.
   ///
   /// Throws `BothyError`: `.cancelled` when the task is cancelled, before the next page, and `.serverError` when the
-  /// server's answers bring it no further. The pages that were taken in stay; the next refresh from `token` brings them
-  /// again.
-  ///
-  /// - Parameter container: only this container and those below it; nil refreshes the whole space.
-  package func refresh(_ container: String? = nil, since token: String? = nil) async throws -> Refresh {
-    let scope = container.map { SyncScope(container: $0, includesChildren: true) } ?? .everything
+  /// server's answers bring it no further. The pages that were taken in stay.
+  package func bringPages(
+    of scope: SyncScope, since token: String?, _ body: (SyncResponse.Page, String?) -> Void
+  ) async throws {
     let limit = configuration.pageSize
-    var refresh = Refresh(token: token ?? "")
     var (cursor, fruitless) = (token, 0)
     while true {
       let page = try await page(of: scope, at: cursor, limit: limit)
-      if page.reset && cursor != nil { refresh.startedOver = true }
       do { try await take(page) } catch let error as BothyError where error.code == .cancelled {
         throw BothyError(SyncStop.cancelled)
       }
-      refresh.changed += page.changes.filter { !$0.isDeleted }.map(\.id)
-      refresh.removed += page.changes.filter(\.isDeleted).map(\.id) + page.outOfScope
+      body(page, cursor)
       fruitless = page.cursor == cursor ? fruitless + 1 : 0
       cursor = page.cursor
-      refresh.token = page.cursor
-      guard page.more else { return refresh }
+      guard page.more else { return }
       if fruitless > SyncRunner.fruitlessLimit { throw BothyError(SyncRunner.noProgress) }
     }
   }

@@ -1,3 +1,4 @@
+import BothyLegacy
 import BothyStore
 import BothySync
 import BothyTesting
@@ -14,13 +15,13 @@ struct RefreshedContainerTests {
     try b.put("Memo", "1", ["title": .text("one")], in: "left")
     await b.store.sync()
     await a.store.sync()
-    let token = try await a.store.refresh("left").token
+    let token = try await a.store.downloadChanges(in: "left").token
     let one = RecordID(type: "Memo", id: "1")
     try b.change { _ = try $0.move(one, to: "right") }
     await b.store.sync()
     await a.store.sync()
     #expect(try a.record("Memo", "1")?.container == "right")
-    _ = try await a.store.refresh("left", since: token)
+    _ = try await a.store.downloadChanges(in: "left", since: token)
     await a.store.sync()
     #expect(try a.record("Memo", "1")?.container == "right")
     #expect(try await world.snapshot().unevenness == [])

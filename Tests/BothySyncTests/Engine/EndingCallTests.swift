@@ -18,7 +18,7 @@ enum WaitingCall: String, CaseIterable, Sendable {
     case .syncCompletely: try await store.syncCompletely()
     case .fetch: _ = try await store.fetchResult(RecordQuery<Note>(), options: online)
     case .count: _ = try await store.count(AnyQuery("Note"), options: online)
-    case .refresh: _ = try await store.refresh()
+    case .refresh: _ = try await store.downloadChanges()
     case .digest: _ = try await store.maintenance.remoteDigest()
     case .history: _ = try await store.maintenance.history()
     case .lists: _ = try await store.sharing.lists(options: online)

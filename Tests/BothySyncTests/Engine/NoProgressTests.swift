@@ -1,3 +1,4 @@
+import BothyLegacy
 import BothyStore
 import BothySync
 import BothySyncService
@@ -87,7 +88,7 @@ struct NoProgressTests {
   @Test("A refresh continues as long as pages advance, however little they bring")
   func refresh() async throws {
     let (store, requests) = try await refreshing()
-    #expect(try await store.refresh().changed.count == 40)
+    #expect(try await store.downloadChanges().changed.count == 40)
     #expect(requests.count >= 40)
   }
 
@@ -99,7 +100,7 @@ struct NoProgressTests {
         response.pages[index].cursor = request.pulls[index].cursor ?? response.pages[index].cursor
       }
     }
-    let error = await #expect(throws: BothyError.self) { try await store.refresh() }
+    let error = await #expect(throws: BothyError.self) { try await store.downloadChanges() }
     #expect(error?.code == .serverError)
     #expect((error?.underlying as? RemoteError)?.code == "noProgress")
     #expect(requests.count <= 40)
@@ -107,12 +108,12 @@ struct NoProgressTests {
 
   @Test("A cancelled refresh requests no further page, and throws")
   func cancelledRefresh() async throws {
-    let task = Mutex<Task<Refresh, any Error>?>(nil)
+    let task = Mutex<Task<DownloadedChanges, any Error>?>(nil)
     let latch = Latch()
     let (store, requests) = try await refreshing { _, _ in task.withLock { $0?.cancel() } }
     let refresh = Task {
       await latch.pass()
-      return try await store.refresh()
+      return try await store.downloadChanges()
     }
     task.withLock { $0 = refresh }
     await latch.reached()

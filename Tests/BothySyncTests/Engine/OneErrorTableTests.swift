@@ -1,3 +1,4 @@
+import BothyLegacy
 import BothyStore
 import BothySync
 import BothyTesting
@@ -22,7 +23,7 @@ struct OneErrorTableTests {
 
   @Test("A single request and a sync tell one failure alike", arguments: failures)
   func alike(_ failure: RemoteError) async throws {
-    let request = await #expect(throws: BothyError.self) { _ = try await store(failure).refresh() }
+    let request = await #expect(throws: BothyError.self) { _ = try await store(failure).downloadChanges() }
     let sync = await #expect(throws: BothyError.self) { _ = try await store(failure).syncCompletely() }
     #expect(request?.code == sync?.code)
     #expect(request?.message == sync?.message)
@@ -31,7 +32,7 @@ struct OneErrorTableTests {
   @Test("A read that needs a newer app says so")
   func tooOld() async throws {
     let store = try store(RemoteError(.rejected, "Too old.", status: 422, code: "updateRequired"))
-    let error = await #expect(throws: BothyError.self) { _ = try await store.refresh() }
+    let error = await #expect(throws: BothyError.self) { _ = try await store.downloadChanges() }
     #expect(error?.code == .updateRequired)
   }
 }

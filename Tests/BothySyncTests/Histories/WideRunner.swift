@@ -1,3 +1,4 @@
+import BothyLegacy
 import BothyStore
 import BothySync
 import BothySyncService
@@ -165,7 +166,7 @@ final class WideRunner {
     case .query(let index, let way, let faults):
       try await with(faults, index) { try await query(index, way) }
     case .refresh(let index, let faults):
-      try await with(faults, index) { _ = try await device(index).store.refresh() }
+      try await with(faults, index) { _ = try await device(index).store.downloadChanges() }
       count("refresh")
     case .live(let index, let number): try await live(index, number)
     case .purge(let index, let record, let pending): try purge(index, record, pending)

@@ -265,20 +265,20 @@ struct StackMobReadingTests {
   @Test("Changes since the last launch arrive in server order and keep unsent edits")
   func sinceLastLaunch() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"])
-    let launch = try await pair.a.store.refresh().token
+    let launch = try await pair.a.store.downloadChanges().token
     pair.world.time.advance(by: -3_600_000)
     try pair.b.retitle("T1", "new")
     try pair.b.remove("T2")
     try pair.b.retitle("T3", "theirs")
     await pair.b.store.sync(.both)
     try pair.a.retitle("T3", "mine")
-    let news = try await pair.a.store.refresh(since: launch)
+    let news = try await pair.a.store.downloadChanges(since: launch)
     #expect(Set(news.changed) == [.note("T1"), .note("T3")])
     #expect(news.removed == [.note("T2")])
-    #expect(!news.startedOver)
+    #expect(!news.isFromStart)
     #expect(try await pair.a.titles(.local) == ["new", "mine"])
     #expect(try pair.a.isPending("T3"))
-    let nothing = try await pair.a.store.refresh(since: news.token)
+    let nothing = try await pair.a.store.downloadChanges(since: news.token)
     #expect(nothing.changed.isEmpty && nothing.removed.isEmpty)
     #expect(try await pair.isEven())
   }
