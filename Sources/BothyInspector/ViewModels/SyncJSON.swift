@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 package import BothySync
 
 // The JSON of a store's state, its syncs and its pending changes, for the page and the tool.

@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 
 /// Removing records from this device without telling the server, with their content in the journal. Pending records
 /// stay as they are and are listed, unless `includingPending`; then their entries are deleted too, and never sent. The
@@ -16,14 +16,6 @@ extension SyncedStore {
     try purging { purge in
       for id in ids { try purge.remove(id, includingPending) }
     }
-  }
-
-  /// Removes the records with the ids of these values. One transaction.
-  @discardableResult
-  package func purge<E: Entity>(_ entities: [E], includingPending: Bool = false) throws
-    -> StoreMaintenance.Removal
-  {
-    try purge(entities.map { RecordID(E.self, id: $0.id) }, includingPending: includingPending)
   }
 
   /// Removes every record of a type, and of no other. One transaction.

@@ -71,18 +71,6 @@ extension SyncedStore {
     return result
   }
 
-  /// Runs a transaction whose changes are drafts, and returns the records. Single pending changes of these records become
-  /// drafts with them. Earlier transactions that changed them are sent.
-  @discardableResult
-  package func writeDraft(_ body: @escaping @Sendable (WriteTransaction) throws -> Void) async throws
-    -> [RecordID]
-  {
-    try await store.write { transaction in
-      try Self.drafting(.draft, transaction, body)
-      return transaction.changed ?? []
-    }
-  }
-
   // MARK: saving records of any type
 
   /// Saves a record of any type: inserts it if its id is new, else changes the fields that are given. Costs and throws
