@@ -36,7 +36,7 @@ enum PendingWork {
     let record = entry.change == .delete ? nil : try store.store.record(entry.id)
     var here: [String: JSONValue] = [:]
     for (name, value) in record?.fields ?? [:] where !value.isNull {
-      here[name] = try value.json
+      here[name] = value.json
     }
     let base = try entry.base?.fields.members()
     let server = try entry.remoteVersion.map { $0.isDeleted ? [:] : try $0.fields.members() }
@@ -58,17 +58,6 @@ enum PendingWork {
     let rest = names.subtracting(known).sorted()
     return (known + rest).map {
       ComparedField(name: $0, here: here[$0], base: base?[$0], server: (server ?? base)?[$0])
-    }
-  }
-}
-
-extension FieldValue {
-  /// The value as JSON.
-  var json: JSONValue {
-    get throws {
-      var writer = JSONWriter()
-      write(to: &writer)
-      return try JSONValue(parsing: writer.bytes)
     }
   }
 }

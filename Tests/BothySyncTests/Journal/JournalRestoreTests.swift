@@ -32,7 +32,8 @@ struct JournalRestoreTests {
     await pair.b.store.sync()
     await pair.a.store.sync()
     let entry = try entry(pair)
-    #expect(entry.lostFields == [.init(name: "title", base: "start", local: "mine", now: "theirs")])
+    let found = entry.lostFields.map { [.string($0.name), $0.base, $0.local, $0.now] }
+    #expect(found == [["title", "start", "mine", "theirs"]])
     #expect(entry.replaced != nil && entry.isRestorable)
     #expect(try entry.lost(as: Note.self)?.title == "mine")
     let receipt = try await pair.a.store.journal.restore(entry)

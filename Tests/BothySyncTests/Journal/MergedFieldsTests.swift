@@ -46,7 +46,8 @@ struct MergedFieldsTests {
     let (world, device) = try await met(.fieldByField)
     #expect(try await world.server("Memo", "1") == Self.merged)
     let entry = try entry(device)
-    #expect(entry.lostFields == [.init(name: "title", base: "start", local: "mine", now: "theirs")])
+    let found = entry.lostFields.map { [.string($0.name), $0.base, $0.local, $0.now] }
+    #expect(found == [["title", "start", "mine", "theirs"]])
     try await device.store.journal.restore(entry)
     await device.store.sync()
     var restored = Self.merged
