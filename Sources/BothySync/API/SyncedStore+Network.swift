@@ -9,13 +9,14 @@ extension SyncedStore {
   ) async throws -> FetchResult<Value> {
     let isStored = options.cacheResults ?? true && configuration.cache == .enabled
     let isCut = query.limit != nil || query.offset > 0
-    let (pending, marks) = try await store.read { transaction in
+    let (pending, marks, pulled) = try await store.read { transaction in
       (
         isCut || !isStored ? try OutboxQueue.ids(of: query.type, in: transaction) : Set<String>(),
-        try Refetch.open(query, in: transaction).filter { !$0.id.isEmpty && !$0.type.isEmpty }
+        try Refetch.open(query, in: transaction).filter { !$0.id.isEmpty && !$0.type.isEmpty },
+        try PullState.all(in: transaction)
       )
     }
-    let found = try await answer(to: query, without: pending, isStored: isStored)
+    let found = try await answer(to: query, without: pending, isStored: isStored, since: pulled)
     var shown = query
     shown.offset = query.offset - found.offset
     guard isStored else {
@@ -24,7 +25,7 @@ extension SyncedStore {
       let values = try shown.evaluate(over: records, schema: schema).map(convert)
       return FetchResult(records: values, origin: .remote, isComplete: true, age: .zero)
     }
-    try await merge(found, query, ending: marks)
+    try await merge(found, query, ending: marks, since: pulled)
     for field in query.include { try await fetchTargets(of: field, in: found.records) }
     if !found.isWhole {
       // Other records of the type may have changed there since.
@@ -62,14 +63,14 @@ extension SyncedStore {
   /// If the answer is stored, each page but the last is taken in as it comes, in one transaction. So memory has one page,
   /// and those that came before an error stay.
   private func answer(
-    to query: AnyQuery, without pending: Set<String>, isStored: Bool
+    to query: AnyQuery, without pending: Set<String>, isStored: Bool, since pulled: [PullState]
   ) async throws -> NetworkAnswer {
     var pages = QueryPages(query, remote, without: pending, isSorted: false)
     var answer = NetworkAnswer(offset: pages.offset)
     while let page = try await next(of: &pages) {
       if isStored && !pages.isDone {
         try await catchUp(with: page)
-        try await take(page, ifNewer: false)
+        try await take(page, ifNewer: false, since: pulled)
         for field in query.include { try await fetchTargets(of: field, in: page) }
       } else {
         answer.records = answer.records.adding(page)
@@ -106,16 +107,19 @@ extension SyncedStore {
     let ids = try Set(
       records.flatMap { reference.targets(of: try $0.fields.members()[field]).map(\.id) })
     guard !ids.isEmpty else { return }
+    let pulled = try await pulledStates()
     let found: [ServerRecord]
     do { found = try await request(type, ids: ids.sorted()) } catch { throw BothyError(error) }
     try await catchUp(with: found)
-    try await take(found, ifNewer: false)
+    try await take(found, ifNewer: false, since: pulled)
   }
 
   /// Stores what came, and finds out what became of records that belong into the answer here and are not in it: they
   /// changed or are gone. A limited answer says so of those before its last record. Ends the marks that the answer
   /// settles: those of its records, and all of a whole answer without a condition.
-  private func merge(_ answer: NetworkAnswer, _ query: AnyQuery, ending marks: [Refetch.Mark]) async throws {
+  private func merge(
+    _ answer: NetworkAnswer, _ query: AnyQuery, ending marks: [Refetch.Mark], since pulled: [PullState]
+  ) async throws {
     var window = query
     window.offset = answer.offset
     window.limit = answer.isExhausted ? nil : answer.ids.count
@@ -130,6 +134,7 @@ extension SyncedStore {
     }
     let suspects = try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
+      pull.asked = pulled
       for record in answer.records { try pull.apply(record) }
       let suspects = try Self.lacking(answer.ids, compared, in: transaction)
       if suspects.isEmpty { try complete(in: transaction) }
@@ -145,6 +150,7 @@ extension SyncedStore {
     let present = Set(there.map(\.id.id))
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
+      pull.asked = pulled
       for record in there { try pull.apply(record) }
       let table = try transaction.catalog.table(query.type)
       for suspect in suspects where !present.contains(suspect.id) {
@@ -183,6 +189,7 @@ extension SyncedStore {
       guard policy != .local && policy != .localThenRemote else {
         throw BothyError.notLocallyEvaluable(reason)
       }
+      let pulled = try await pulledStates()
       let found: [ServerRecord]
       do { found = try await remote.all(query) } catch {
         if error.errorClass == .unreachable && policy != .remote {
@@ -192,7 +199,7 @@ extension SyncedStore {
       }
       if options.cacheResults ?? true && configuration.cache == .enabled {
         try await catchUp(with: found)
-        try await take(found)
+        try await take(found, since: pulled)
       }
       let values = try await unmerged(query, found).map(convert)
       return FetchResult(records: values, origin: .remote, isComplete: true, age: .zero)
@@ -346,14 +353,22 @@ extension SyncedStore {
     }
   }
 
+  /// Returns the states of all pulled scopes, which are read before the server is asked.
+  func pulledStates() async throws -> [PullState] { try await store.read { try PullState.all(in: $0) } }
+
   /// Takes in what a query brought. Each record is applied unless something at least as new is here; where it has
   /// pending work it is kept beside that, for the merge policy. One transaction.
   ///
-  /// - Parameter ifNewer: false to apply a record with the version that is here too.
-  func take(_ records: [ServerRecord], ifNewer: Bool = true) async throws {
+  /// - Parameters:
+  ///   - ifNewer: false to apply a record with the version that is here too.
+  ///   - pulled: the pulled scopes before the query. A record that pulls have removed since stays away.
+  func take(
+    _ records: [ServerRecord], ifNewer: Bool = true, since pulled: [PullState]
+  ) async throws {
     let now = clock.now()
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
+      pull.asked = pulled
       for record in records { try pull.apply(record, ifNewer: ifNewer) }
     }
   }

@@ -69,10 +69,11 @@ extension SyncedStore {
       }
       guard !missing.isEmpty else { continue }
       let query = AnyQuery(type, where: .oneOf(field: "id", missing.sorted().map { .text($0) }))
+      let pulled = try await pulledStates()
       let found: [ServerRecord]
       do { found = try await remote.all(query) } catch { throw BothyError(error) }
       try await catchUp(with: found)
-      try await take(found)
+      try await take(found, since: pulled)
     }
   }
 

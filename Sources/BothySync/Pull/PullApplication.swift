@@ -30,6 +30,8 @@ struct PullApplication {
   var comparison: HistoryComparison
   /// True if a page that reports no changes isn't written.
   var leavesUnchanged = false
+  /// The pulled scopes before the server was asked, for changes of an answer outside a pull.
+  var asked: [PullState]?
   /// The scopes of such pages, as they are in the file.
   private(set) var unchanged: [PullState] = []
 
@@ -150,6 +152,7 @@ struct PullApplication {
       report.pulled += 1
       return
     }
+    if try wasRemoved(change, table) { return }
     if ifNewer, let known = try transaction.row(table, id: change.id.id)?.version,
       known == change.version || !change.version.isNewer(than: known)
     {
@@ -162,6 +165,17 @@ struct PullApplication {
     guard try transaction.put(table, id: change.id.id, row, own: own ?? [:]) else { return }
     try known.set(change.sharing, of: change.id)
     report.pulled += 1
+  }
+
+  /// True if pulls have removed a record since the server was asked for it, so that the answer is older than that.
+  private func wasRemoved(_ change: ServerRecord, _ table: TypeTable) throws -> Bool {
+    guard let asked, try transaction.row(table, id: change.id.id) == nil,
+      try PullState.knows(change, since: asked, in: transaction)
+    else { return false }
+    // A record with an open mark is missing for another reason, and is requested again.
+    return try !Refetch.open(AnyQuery(change.id.type), in: transaction).contains {
+      $0.type.isEmpty || $0.id.isEmpty || $0.record == change.id
+    }
   }
 
   private mutating func hasDoubts() throws -> Bool {

@@ -66,11 +66,18 @@ struct PullState: Sendable, Hashable {
 
   /// True if a pull has brought all of a scope of this record up to its version. A record that isn't here then no
   /// longer exists on the server. False for a version that isn't a position.
-  static func knows(_ record: ServerRecord, in transaction: ReadTransaction) throws -> Bool {
+  ///
+  /// - Parameter former: states that were read before. Only scopes that were pulled further since count.
+  static func knows(
+    _ record: ServerRecord, since former: [PullState] = [], in transaction: ReadTransaction
+  ) throws -> Bool {
     guard let version = Int64(record.version) else { return false }
     return try all(in: transaction).contains { state in
-      state.isComplete && state.scope.contains(record.container)
-        && state.cursor.flatMap(Cursor.init(token:)).map { version <= $0.position } ?? false
+      guard state.isComplete, state.scope.contains(record.container),
+        !former.contains(where: { $0.scope == state.scope && $0.cursor == state.cursor }),
+        let position = state.cursor.flatMap(Cursor.init(token:))?.position
+      else { return false }
+      return version <= position
     }
   }
 
