@@ -69,16 +69,27 @@ struct Comparison: Sendable {
     guard theirs.parts.count == ours.parts.count else { return nil }
     let chosen = ours.parts.indices.filter { ours.parts[$0] != theirs.parts[$0] }
     guard chosen.count * 2 <= Self.parts || theirs.count <= 1000 else { return nil }
+    // Before the server's, so that a record which the server gets meanwhile isn't one that it lacks.
+    let here = try await ownStamps(in: chosen)
     guard let there = try await stamps(in: chosen, of: theirs.count, &report) else { return nil }
     report.compared = there.count
-    let here = try await store.read { [scope] in
-      try ServerView.stamps(scope, parts: Self.parts, in: Set(chosen), $0)
-    }
+    return Self.difference(here, there)
+  }
+
+  private static func difference(
+    _ here: [RecordID: RecordStamp], _ there: [RecordStamp]
+  ) -> Difference {
     var difference = Difference(versions: here.mapValues(\.version))
     difference.wanted = there.filter { here[$0.id]?.hash != $0.hash }.map(\.id)
     let known = Set(there.map(\.id))
     difference.extra = here.keys.filter { !known.contains($0) }
     return difference
+  }
+
+  private func ownStamps(in chosen: [Int]) async throws -> [RecordID: RecordStamp] {
+    try await store.read { [scope] in
+      try ServerView.stamps(scope, parts: Self.parts, in: Set(chosen), $0)
+    }
   }
 
   /// Returns the remote's stamps of some parts of `count` records, or `nil` if it gives none or too many for an answer.

@@ -67,4 +67,33 @@ struct LateAnswerTests {
     }
     #expect(try await store.fetch(Note.self, policy: .remote).map(\.id) == ["T1", "T2", "T3"])
   }
+
+  @Test("A record that the server gets during a repair stays, and isn't reported")
+  func repaired() async throws {
+    let world = try SimulatedWorld()
+    let other = try world.addDevice("other", schema: .notes)
+    let act = Locked<Act?>(nil)
+    let store = try await device(beside: other, in: world, act)
+    try store.damage { transaction in
+      let table = try transaction.catalog.table("Note")
+      guard var row = try transaction.row(table, id: "T1") else { return }
+      row.values[0] = .text("wrong")
+      try transaction.put(table, id: "T1", row)
+    }
+    // Only the parts that differ are compared record by record.
+    let part = RecordID.note("T1").part(of: 256)
+    let id = try #require((0..<100_000).map { "N\($0)" }.first { RecordID.note($0).part(of: 256) == part })
+    act.value = {
+      // A save waits for no repair, unless the repair waits for the save.
+      await Task.detached {
+        do {
+          _ = try await store.save(
+            Note(id: id, "new"), options: RequestOptions(writePolicy: .remoteThenLocal))
+        } catch { Issue.record(error) }
+      }.value
+    }
+    #expect(try await store.maintenance.repair() == [.note("T1")])
+    #expect(try await store.fetch(Note.self, id: id, policy: .local)?.title == "new")
+    #expect(try await store.fetch(Note.self, id: "T1", policy: .local)?.title == "one")
+  }
 }
