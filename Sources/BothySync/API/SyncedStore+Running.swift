@@ -122,8 +122,10 @@ extension SyncedStore {
   }
 
   private func hasReasonToStart() async -> Bool {
+    let scopes = configuration.runScopes ?? followed.current
     let found = try? await store.read { transaction in
-      try OutboxQueue.hasWork(in: transaction) || PullState.all(in: transaction).allSatisfy { !$0.isComplete }
+      try OutboxQueue.hasWork(in: transaction)
+        || scopes.contains { try !PullState.load($0, in: transaction).isComplete }
     }
     return found ?? true  // unreadable: the pass will say why
   }
