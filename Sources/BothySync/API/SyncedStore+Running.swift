@@ -169,22 +169,32 @@ extension SyncedStore {
 
   /// After commits, one look a second at most. What was pending already at the look before is being sent, or waits for
   /// a reason: a sync that fails is tried again by the engine, not from here. Another process may have paused or resumed.
+  ///
+  /// A sync that runs may have made its last request before the commit, so the outbox is looked at after it.
   func requestOnCommits<C: Clock>(_ clock: C) async where C.Duration == Duration {
     var known: OutboxQueue.Extent?
     for await _ in store.commits {
-      do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch {
-        return
+      repeat {
+        do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch {
+          return
+        }
+        await noticePause()
+      } while engine.isBusy
+      let found = try? await store.read { transaction in
+        (try OutboxQueue.extent(in: transaction), isReady: try OutboxQueue.isReady(in: transaction))
       }
-      let wasPaused = governor.isPaused
-      let found = try? await store.read { [governor] transaction in
-        governor.isPaused = try SyncValues.isPaused(in: transaction)
-        return try OutboxQueue.extent(in: transaction)
-      }
-      if governor.isPaused != wasPaused { engine.request() }
-      guard let found, found != known else { continue }
-      known = found
-      if !found.isEmpty && !engine.isBusy { engine.request() }
+      guard let (extent, isReady) = found, extent != known else { continue }
+      known = extent
+      if isReady { engine.request() }
     }
+  }
+
+  /// Reads if another process has paused or resumed syncs, and wakes `run()` if so.
+  private func noticePause() async {
+    let wasPaused = governor.isPaused
+    // Unreadable: it stays as it was.
+    try? await store.read { [governor] in governor.isPaused = try SyncValues.isPaused(in: $0) }
+    if governor.isPaused != wasPaused { engine.request() }
   }
 
   private func tick<C: Clock>(

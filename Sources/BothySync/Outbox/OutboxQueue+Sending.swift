@@ -108,12 +108,16 @@ extension OutboxQueue {
     try transaction.has("SELECT 1 FROM bothy_outbox WHERE state = 0 LIMIT 1")
   }
 
+  /// True if any entry waits for nothing but a sync. Others are read until one is found.
+  static func isReady(in transaction: ReadTransaction) throws -> Bool {
+    try transaction.has("SELECT 1 FROM bothy_outbox WHERE state = 0 AND retry_at <= 1 LIMIT 1")
+  }
+
   /// A measure of the work to send that differs after changes: the number of entries, and the sum of the times of their
   /// last changes. The sum is cut so that it can't overflow.
   struct Extent: Equatable {
     var entries: Int64
     var edited: Int64
-    var isEmpty: Bool { entries == 0 }
   }
 
   /// Returns the measure by a scan.
