@@ -1,7 +1,6 @@
 public import BothyStore
 public import Foundation
 import Logging
-import Synchronization
 
 /// A store that is kept in agreement with a server.
 ///
@@ -102,14 +101,12 @@ public final class SyncedStore: Sendable {
     }
     self.owner = found.owner
     followed.current = found.scopes
-    let progress = ProgressRelay()
     blobFolder = BlobFolder(besideDatabase: path, file: store.file)
     engine = SyncEngine(
       runner: SyncRunner(
         store: store, remote: self.remote, configuration: configuration, clock: clock, device: found.device,
-        blobs: blobFolder, governor: governor, owner: found.owner, followed: followed,
-        progress: { progress.send($0) }), decided: found.decided)
-    progress.connect(to: engine)
+        blobs: blobFolder, governor: governor, owner: found.owner, followed: followed),
+      decided: found.decided)
     if let obstacle = governor.obstacle { engine.update { $0.lastStop = obstacle } }
   }
 
@@ -159,19 +156,6 @@ public final class SyncedStore: Sendable {
 
   /// How many callers wait for syncs that others began.
   package var joinedCount: Int { engine.joinedCount }
-}
-
-/// Carries progress from a pass to the engine that owns it.
-private final class ProgressRelay: Sendable {
-  private struct Target { weak var engine: SyncEngine? }
-  private let target = Mutex(Target())
-
-  func connect(to engine: SyncEngine) { target.withLock { $0.engine = engine } }
-
-  func send(_ progress: SyncStatus.Progress) {
-    let engine = target.withLock { $0.engine }
-    engine?.tell(progress)
-  }
 }
 
 /// Opening by file, by name, and in memory.

@@ -169,7 +169,8 @@ struct BlobUploads {
     }
   }
 
-  private func tell(_ report: SyncReport) {
+  /// Publishes the progress of the sync, with the bytes that blobs have left.
+  func tell(_ report: SyncReport) {
     var progress = SyncStatus.Progress(
       pushed: report.pushed, pulled: report.pulled, requests: report.requests)
     progress.uploadedBytes = uploadedBytes

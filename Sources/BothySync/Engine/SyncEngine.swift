@@ -24,8 +24,9 @@ final class SyncEngine: Sendable {
 
   private struct State: ~Copyable {
     var status = SyncStatus()
-    /// The scopes that the running syncs pull, by the numbers of the syncs.
-    var running: [Int: [SyncScope]] = [:]
+    /// The scopes that the running syncs pull, and their progress, by the numbers of the syncs.
+    var running: [Int: (scopes: [SyncScope], progress: SyncStatus.Progress)] = [:]
+    var total: SyncStatus.Progress { SyncStatus.Progress(of: running.values.map { $0.progress }) }
     var lastNumber = 0
     /// The loop's phase when no sync runs.
     var resting = SyncStatus.Phase.stopped
@@ -68,10 +69,13 @@ final class SyncEngine: Sendable {
     statuses.send(status)
   }
 
-  /// Publishes the progress of a sync. The progress of an awaited write beside the syncs isn't published.
-  func tell(_ progress: SyncStatus.Progress) {
-    guard state.withLock({ !$0.running.isEmpty }) else { return }
-    update { $0.phase = .syncing(progress) }
+  /// Publishes the progress of a sync, together with that of the others that run.
+  private func tell(_ progress: SyncStatus.Progress, of number: Int) {
+    let total = state.withLock { state in
+      state.running[number]?.progress = progress
+      return state.total
+    }
+    update { $0.phase = .syncing(total) }
   }
 
   /// Sets the loop's phase for the times when no sync runs.
@@ -85,16 +89,13 @@ final class SyncEngine: Sendable {
 
   /// Notes the scopes of a sync that begins, or goes on with more. Returns its number.
   private func begin(_ scopes: [SyncScope], _ known: Int?) -> Int {
-    let (number, all) = state.withLock { state in
+    let (number, all, total) = state.withLock { state in
       if known == nil { state.lastNumber += 1 }
       let number = known ?? state.lastNumber
-      state.running[number] = scopes
-      return (number, state.running.values.flatMap(\.self))
+      state.running[number] = (scopes, state.running[number]?.progress ?? SyncStatus.Progress())
+      return (number, state.running.values.flatMap { $0.scopes }, state.total)
     }
-    update {
-      $0.phase = .syncing(SyncStatus.Progress(pushed: 0, pulled: 0, requests: 0))
-      $0.syncing = all
-    }
+    update { ($0.phase, $0.syncing) = (.syncing(total), all) }
     return number
   }
 
@@ -148,8 +149,10 @@ final class SyncEngine: Sendable {
 
   /// Runs a sync until it ends, or until it needs the locks of more scopes.
   private func lead(_ begun: RunningSync) async -> RunningSync {
-    var pass = begun
-    pass.number = begin(pass.scopes, pass.number)
+    var (pass, runner) = (begun, runner)
+    let number = begin(pass.scopes, pass.number)
+    pass.number = number
+    runner.progress = { [self] in tell($0, of: number) }
     if pass.running == nil {
       let began = runner.clock.now()
       pass.running = SyncHistoryWriter.Running(history, began: began, process: runner.lease.process)
@@ -210,13 +213,13 @@ final class SyncEngine: Sendable {
     let now = runner.clock.now()
     if report.stop == nil { governor.completed() }
     retry(after: report)
-    let (others, resting) = state.withLock { state in
+    let (others, phase) = state.withLock { state in
       state.running[number] = nil
-      return (state.running.values.flatMap(\.self), state.running.isEmpty ? state.resting : nil)
+      let phase = state.running.isEmpty ? state.resting : .syncing(state.total)
+      return (state.running.values.flatMap { $0.scopes }, phase)
     }
     update { status in
-      if let resting { status.phase = resting }
-      status.syncing = others
+      (status.phase, status.syncing) = (phase, others)
       status.lastStop = report.stop
       if report.stop == nil { status.lastSync = Date(timeIntervalSince1970: Double(now) / 1000) }
     }

@@ -87,7 +87,6 @@ extension SyncRunner {
     let cameNearer = pulling.note(
       applied, response.pages, requested: requested(request), subscribed: followed.current,
       isPushing: sendsMore)
-    progress(SyncStatus.Progress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let changed =
       step.pushed > 0 || step.pulled > 0 || response.pages.contains { plan.brings($0) }
       || !step.rejected.isEmpty || !step.synced.isEmpty || cameNearer

@@ -25,8 +25,8 @@ struct SyncRunner: Sendable {
   let turns = KeyedSemaphore<RecordID>()
   /// Lets one sync at a time send pending changes. Another that runs beside it finds them settled.
   let sending = AsyncSemaphore()
-  /// Called after each exchange and each part of a blob.
-  let progress: @Sendable (SyncStatus.Progress) -> Void
+  /// Called after each exchange and each part of a blob. Awaited pushes publish nothing.
+  var progress: @Sendable (SyncStatus.Progress) -> Void = { _ in }
 
   struct Request: Sendable, Hashable {
     var scope: SyncDirection
@@ -162,6 +162,7 @@ struct SyncRunner: Sendable {
         try checkMayGoOn(request)
         let step = try await exchange(request, &pulling, due: due, &report, run)
         uploads.add(step.batch)
+        uploads.tell(report)
         request.arrived = uploads.takeArrived()
         if !step.lacking.isEmpty { return step.lacking }
         request.goOn(after: step, isWhole: pulling.open.isEmpty)

@@ -82,15 +82,28 @@ extension SyncStatus {
   /// The progress of a running sync.
   package struct Progress: Sendable, Hashable {
     /// The number of operations that the server has acknowledged so far.
-    package var pushed: Int
+    package var pushed = 0
     /// The number of changes of others that were applied here so far.
-    package var pulled: Int
+    package var pulled = 0
     /// The number of round trips so far, those for blobs included.
-    package var requests: Int
+    package var requests = 0
     /// The number of bytes of blobs that the server has received.
     package var uploadedBytes: Int64 = 0
     /// The number of bytes that the server still lacks of the blobs known so far. It may grow while the sync finds more.
     package var bytesToUpload: Int64 = 0
+  }
+}
+
+extension SyncStatus.Progress {
+  /// Makes the progress of several syncs together. All of them know of the same blobs, so those aren't counted twice.
+  init(of syncs: some Sequence<SyncStatus.Progress>) {
+    for sync in syncs {
+      pushed += sync.pushed
+      pulled += sync.pulled
+      requests += sync.requests
+      uploadedBytes = uploadedBytes.addingClamped(sync.uploadedBytes)
+      bytesToUpload = max(bytesToUpload, sync.bytesToUpload)
+    }
   }
 }
 
