@@ -126,6 +126,8 @@ extension OutboxQueue {
     } else if let base = entry.base, !entry.isLeaving {
       if try restore(base, entry.id, table, in: transaction) { return false }
     }
+    // The server still has the record, so answers that have it are no longer here in full.
+    if entry.isLeaving { try QueryCompleteness.forget(entry.id.type, in: transaction) }
     try transaction.evict(table, id: entry.id.id)
     return false
   }

@@ -272,6 +272,7 @@ extension PushResultApplier {
   /// Evicts the record. If changes of it are still pending, it is evicted when they are settled.
   func evict(_ id: RecordID, _ table: TypeTable) throws {
     guard let left = try OutboxQueue.entry(id, in: transaction) else {
+      try QueryCompleteness.forget(id.type, in: transaction)
       try transaction.evict(table, id: id.id)
       return
     }

@@ -278,7 +278,9 @@ struct Refetching: Sendable {
       for record in found {
         switch try place(of: record, scopes, in: transaction) {
         case .here: wanted.append(record)
-        case .left: difference.extra.append(record.id)
+        case .left:
+          try QueryCompleteness.forget(record.id.type, in: transaction)
+          difference.extra.append(record.id)
         case .elsewhere, .asKnown: continue
         }
       }
