@@ -162,16 +162,17 @@ extension SharingControl {
   // MARK: parts
 
   private func fetchLists(_ options: RequestOptions) async throws -> [UserList] {
+    let type = UserList.typeName
+    // Syncs and changes of lists may bring others while the answer is on its way.
+    let former = try await synced.store.read { try UnrecognizedRecords.records(of: type, in: $0) }
     let found: [ServerRecord]
-    do { found = try await synced.remote.all(AnyQuery(UserList.typeName)) } catch {
-      throw BothyError(error)
-    }
+    do { found = try await synced.remote.all(AnyQuery(type)) } catch { throw BothyError(error) }
     let lists = try found.map(UserList.init).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     guard options.cacheResults ?? true else { return lists }
-    return try await synced.store.write(origin: .remote) { transaction in
-      try UnrecognizedRecords.replace(UserList.typeName, by: found, in: transaction)
-      return lists
+    try await synced.store.write(origin: .remote) {
+      try UnrecognizedRecords.replace(type, by: found, since: former, in: $0)
     }
+    return try synced.storedLists()
   }
 
   @discardableResult

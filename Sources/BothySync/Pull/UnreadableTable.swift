@@ -163,6 +163,19 @@ package enum UnrecognizedRecords {
     for record in records { try keep(record, in: transaction) }
   }
 
+  /// Like `replace(_:by:in:)` with all records of a type in an answer. Leaves records alone that changed here since
+  /// `former` was read, before the question.
+  static func replace(
+    _ type: String, by found: [ServerRecord], since former: [ServerRecord], in transaction: WriteTransaction
+  ) throws {
+    func versions(_ records: [ServerRecord]) -> [RecordID: String] {
+      Dictionary(records.map { ($0.id, $0.version) }, uniquingKeysWith: { $1 })
+    }
+    let (before, now) = (versions(former), versions(try records(of: type, in: transaction)))
+    for id in now.keys where before[id] == now[id] { try remove(id, in: transaction) }
+    for record in found where before[record.id] == now[record.id] { try keep(record, in: transaction) }
+  }
+
   /// Forgets the records of a scope, because a complete snapshot brings those that exist.
   static func clear(_ scope: SyncScope, in transaction: WriteTransaction) throws {
     var gone: [RecordID] = []

@@ -2,6 +2,7 @@ import BothyLegacy
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -85,6 +86,33 @@ struct ListTests {
     #expect(error?.code == .requiresNetwork)
     let made = try await world.ann.store.sharing.create(list)
     #expect(try await world.ann.store.sharing.lists(options: Self.online) == [made])
+  }
+
+  @Test("Lists that a sync brings while others are requested aren't replaced by older ones")
+  func olderAnswer() async throws {
+    let world = try TwoUsers()
+    let sharing = world.ann.store.sharing
+    var list = try await sharing.create(UserList(name: "friends", members: ["bob"]))
+    let gone = try await sharing.create(UserList(name: "gone"))
+    let act = Locked<(@Sendable () async -> Void)?>(nil)
+    let server = InProcessRemote(world.world.service, user: Caller("ann"))
+    let remote = InterposedRemote(remote: server) { await act.value?() }
+    let store = try SyncedStore(
+      at: nil, schema: .notes, remote: remote, configuration: .quiet,
+      clock: SyncClock(now: world.world.time.reader()))
+    await store.sync()
+    list.members.append("cid")
+    let edited = list
+    act.value = {
+      act.value = nil
+      do {
+        _ = try await sharing.update(edited)
+        try await sharing.delete(gone)
+      } catch { Issue.record(error) }
+      await store.sync()
+    }
+    #expect(try await store.sharing.lists(options: Self.online).map(\.members) == [["bob", "cid"]])
+    #expect(try await store.sharing.lists(options: Self.offline).map(\.members) == [["bob", "cid"]])
   }
 
   private static func schema() -> StoreSchema {
