@@ -183,6 +183,8 @@ public struct BlobStorage: Sendable {
       for (name, size) in try BlobTable.namedByPending(in: transaction) {
         let row = try BlobTable.row(name, in: transaction)
         guard row?.state != .onServer else { continue }
+        // The server has a blob that came with a pull and that its record still names.
+        if row == nil, try !BlobTable.isUnacknowledged(name, in: transaction) { continue }
         backlog.count += 1
         // Sizes in records of others can't be trusted.
         backlog.bytes = backlog.bytes.addingClamped(max(0, row?.size ?? size))

@@ -79,7 +79,8 @@ extension SyncedStore {
     guard !table.blobFields.isEmpty, let row = try transaction.row(table, id: record.id) else {
       return .nextSync
     }
-    let missing = try BlobNeed.missing(table.document(row).members(), table, now: now, in: transaction)
+    let changed = try PushBatchBuilder.changedFields(table.document(row), since: entry.base)
+    let missing = try BlobNeed.missing(changed, table, now: now, in: transaction)
     return missing.isEmpty ? .nextSync : .blobs(missing.count)
   }
 

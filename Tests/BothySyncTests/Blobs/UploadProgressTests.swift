@@ -46,4 +46,22 @@ struct UploadProgressTests {
     #expect(await store.sync(container: "Snap").uploadedBlobs == 1)
     #expect(seen.values == [35])
   }
+
+  @Test("A blob that a pulled record keeps doesn't count as one to upload")
+  func unchangedBlob() async throws {
+    let pair = try SnapPair()
+    try await pair.a.snap("1", picture())
+    await pair.a.store.sync()
+    let store = pair.b.store
+    await store.sync()
+    try pair.b.editSnap("1") { $0.title = "mine" }
+    #expect(try store.blobs.backlog() == BlobStorage.Backlog())
+    #expect(try store.waitingReasons(for: store.outboxEntries()) == [.nextSync])
+    let blob = try await store.blobs.add(picture(20, 2))
+    try pair.b.editSnap("1") { $0.image = blob }
+    #expect(try store.blobs.backlog() == BlobStorage.Backlog(count: 1, bytes: 20))
+    #expect(try store.waitingReasons(for: store.outboxEntries()) == [.blobs(1)])
+    #expect(await store.sync().uploadedBlobs == 1)
+    #expect(try store.blobs.backlog() == BlobStorage.Backlog())
+  }
 }
