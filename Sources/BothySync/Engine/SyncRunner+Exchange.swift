@@ -333,7 +333,7 @@ extension SyncRunner {
     }
     if let estimate = closing.estimate { clock.noteSaved(estimate) }
     if let row = closing.row { run?.confirm(row) }
-    for state in closing.unchanged { heard.note(state.scope, at: now) }
+    for scope in applied.upToDate { heard.note(scope, at: now) }
     for (record, outcome) in applied.outcomes { sent.decide(record, outcome, applied.answers[record]) }
     return applied
   }

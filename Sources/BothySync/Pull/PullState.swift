@@ -151,8 +151,8 @@ enum Stage {
   }
 }
 
-/// The times at which the server last reported that a scope has nothing new. They are kept in memory, because they
-/// aren't worth a commit.
+/// The times at which the server last reported a scope, also that it has nothing new. They are kept in memory, because
+/// they aren't worth a commit.
 ///
 /// A time is written to the file with the next write, and by itself once the file's time is an hour old. So after a
 /// relaunch an answer may seem up to an hour older than it is, never newer.
@@ -161,9 +161,8 @@ final class HeardScopes: Sendable {
   static let interval: Int64 = 3_600_000
   private let times = Mutex<[SyncScope: Int64]>([:])
 
-  func note(_ scope: SyncScope, at time: Int64) {
-    times.withLock { $0[scope] = max(time, $0[scope] ?? .min) }
-  }
+  /// Notes the time of an answer. It is earlier than the last one after the clock was set back.
+  func note(_ scope: SyncScope, at time: Int64) { times.withLock { $0[scope] = time } }
 
   /// Returns the time at which a pull of the scope was last completed, or `nil`.
   func time(of state: PullState) -> Int64? {

@@ -1,0 +1,28 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Times that were noted by a clock which was ahead, and counted by it after it was set right.
+@Suite("A clock that was ahead", .timeLimit(.minutes(5)))
+struct ClockSetBackTests {
+  private let hour: Int64 = 3_600_000
+
+  @Test("An answer's age counts from the last sync after the clock was set back", arguments: [true, false])
+  func age(hasNews: Bool) async throws {
+    let pair = try await Pair.sharing()
+    pair.world.time.advance(by: 24 * hour)
+    await pair.a.store.sync()
+    pair.world.time.advance(by: -24 * hour)
+    if hasNews {
+      try pair.b.retitle("news")
+      await pair.b.store.sync()
+    }
+    await pair.a.store.sync()
+    pair.world.time.advance(by: 2 * hour)
+    let found = try await pair.a.store.fetchResult(
+      RecordQuery<Note>(), options: RequestOptions(readPolicy: .local))
+    #expect(found.age == .seconds(7200))
+    #expect(try pair.a.store.containersNeedingSync(notPulledFor: .seconds(3600)) == [""])
+  }
+}
