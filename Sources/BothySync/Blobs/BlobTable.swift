@@ -29,8 +29,10 @@ enum BlobTable {
     var attempts: Int64
     var isPinned: Bool
 
-    /// True if the server is known to have the blob at a time.
-    func isTrusted(at now: Int64) -> Bool { state == .onServer && now - confirmed < BlobTable.trust }
+    /// True if the server is known to have the blob at a time. False if the clock was set back since, by any time.
+    func isTrusted(at now: Int64) -> Bool {
+      state == .onServer && (0..<BlobTable.trust).contains(now.subtractingClamped(confirmed))
+    }
   }
 
   /// The time for which a confirmation of the server is valid: an hour. A server keeps blobs without a record for at

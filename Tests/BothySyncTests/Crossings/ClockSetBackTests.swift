@@ -25,4 +25,20 @@ struct ClockSetBackTests {
     #expect(found.age == .seconds(7200))
     #expect(try pair.a.store.containersNeedingSync(notPulledFor: .seconds(3600)) == [""])
   }
+
+  @Test("After a clock was set back, a blob still comes before its record")
+  func blob() async throws {
+    let pair = try SnapPair()
+    pair.world.time.advance(by: 24 * hour)
+    let blob = try await pair.a.snap("1", picture())
+    #expect(await pair.a.store.sync().uploadedBlobs == 1)
+    pair.world.time.advance(by: -24 * hour)
+    try pair.a.change { _ = try $0.delete(Snap.self, id: "1") }
+    await pair.a.store.sync()
+    // The server keeps blobs without a record for a limited time.
+    try await pair.world.service.blobs?.remove(space: "test")
+    try await pair.a.snap("2", picture())
+    #expect(await pair.a.store.sync().pushed == 1)
+    #expect(try await pair.world.service.blobHolding(space: "test", blob.sha256) == .whole(size: 45))
+  }
 }
