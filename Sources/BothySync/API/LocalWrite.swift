@@ -325,7 +325,7 @@ extension SyncedStore {
       return try receipt(for: entry, in: transaction)
     }
     let stored = try transaction.record(id)
-    let isTakenBack = try stored == nil && Journal.last(of: id, in: transaction) == .withdrawn
+    let isTakenBack = try stored == nil && Journal.last(of: id, in: transaction)?.outcome == .withdrawn
     return SaveReceipt(
       record: id, state: isTakenBack ? .withdrawn : .accepted(version: stored?.version ?? ""), store: self,
       revision: nil)

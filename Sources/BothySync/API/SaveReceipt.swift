@@ -122,7 +122,8 @@ extension SyncedStore {
     try store.read { transaction in
       guard let entry = try OutboxQueue.top(of: record, in: transaction) else {
         let last = try Journal.last(of: record, in: transaction)
-        return SaveReceipt(record: record, state: last ?? .unknown, store: self, revision: nil)
+        return SaveReceipt(
+          record: record, state: last?.outcome ?? .unknown, store: self, revision: last?.revision)
       }
       return try receipt(for: entry, in: transaction)
     }

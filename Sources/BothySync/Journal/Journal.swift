@@ -255,12 +255,12 @@ extension Journal {
     return AnyRecord(id: id.id, try table.row(lost), table)
   }
 
-  /// Returns the newest verdict on a record, or `nil`.
-  static func last(of id: RecordID, in transaction: ReadTransaction) throws -> SaveOutcome? {
+  /// Returns the newest decision on a record that is final, or `nil`.
+  static func last(of id: RecordID, in transaction: ReadTransaction) throws -> JournalEntry? {
     try entries(
       where: "type = ? AND id = ? AND verdict NOT IN \(Verdict.open) ORDER BY number DESC",
       [id], limit: 1, in: transaction
-    ).first?.outcome
+    ).first
   }
 
   static func entry(_ number: Int64, in transaction: ReadTransaction) throws -> JournalEntry? {
