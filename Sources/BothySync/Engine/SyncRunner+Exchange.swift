@@ -287,13 +287,14 @@ extension SyncRunner {
       applier.isPulling = !plan.request.pulls.isEmpty
       applier.timing = timing
       try applier.settle(plan.batch, response.outcomes)
-      var pages = response.pages
+      let ended = try ended(response.pages, plan, in: transaction)
+      var pages = response.pages.filter { !ended.contains($0.scope) }
       let mayShow = try isShowing && timing.isShowing && plan.areTaken(pages, in: transaction)
       var isShown = mayShow
       for page in pages where isShown { isShown = try applier.settleConflicts(with: page) }
       if isShown && !timing.hasMore && !pages.isEmpty { try applier.settleUndecided() }
       try applier.decideLater()
-      var applied = Applied(report: applier.report, waitsForPush: mayShow && !isShown)
+      var applied = Applied(report: applier.report, upToDate: ended, waitsForPush: mayShow && !isShown)
       (applied.answers, applied.outcomes) = (applier.answers, applier.outcomes)
       applied.conflictsPutOff = applier.putOff
       if !applier.undecided.isEmpty && pages.isEmpty { applied.waitsFor = followed.current }
@@ -336,6 +337,19 @@ extension SyncRunner {
     for scope in applied.upToDate { heard.note(scope, at: now) }
     for (record, outcome) in applied.outcomes { sent.decide(record, outcome, applied.answers[record]) }
     return applied
+  }
+
+  /// Returns the scopes of an answer that another process has forgotten since the request. It has ended the
+  /// subscription, or pulled a scope that was to be pulled once more. The sync continues without them.
+  private func ended(
+    _ pages: [SyncResponse.Page], _ plan: Plan, in transaction: ReadTransaction
+  ) throws -> [SyncScope] {
+    guard isShared else { return [] }
+    let ended = try pages.map(\.scope).filter { try plan.states[$0]?.isForgotten(in: transaction) ?? false }
+    if !ended.isEmpty, let stored = try SubscriptionTable.stored(in: transaction) {
+      followed.current = stored
+    }
+    return ended
   }
 
   /// The values that an exchange saves beside its changes, and only if it has changes.

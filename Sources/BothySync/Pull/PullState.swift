@@ -35,7 +35,14 @@ struct PullState: Sendable, Hashable {
   static func load(_ scope: SyncScope, in transaction: ReadTransaction) throws -> PullState {
     try transaction.first(
       "SELECT \(columns) FROM bothy_cursor WHERE container = ? AND children = ?", scope, read: state)
-      ?? PullState(scope: scope, isResetting: false, isComplete: false)
+      ?? PullState(
+        scope: scope, isResetting: false, isComplete: false,
+        generation: SyncValues.value(generationKey(scope), in: transaction).flatMap { Int64($0) } ?? 0)
+  }
+
+  /// The key of the generation with which a forgotten scope begins again.
+  private static func generationKey(_ scope: SyncScope) -> String {
+    "generation:" + (scope.includesChildren ? "+" : "-") + scope.container
   }
 
   /// Returns the states of all scopes of which a pull has begun. One statement.
@@ -108,8 +115,16 @@ struct PullState: Sendable, Hashable {
     try Stage.clear(scope, in: transaction)
   }
 
-  /// Forgets a scope that the store no longer pulls.
+  /// True if the scope was forgotten since this state was read.
+  func isForgotten(in transaction: ReadTransaction) throws -> Bool {
+    try Self.load(scope, in: transaction).generation != generation
+      && !Self.scopes(in: transaction).contains(scope)
+  }
+
+  /// Forgets a scope that the store no longer pulls. No page that was requested before is taken after it.
   static func forget(_ scope: SyncScope, in transaction: WriteTransaction) throws {
+    let generation = try load(scope, in: transaction).generation + 1
+    try SyncValues.set(generationKey(scope), String(generation), in: transaction)
     try transaction.run("DELETE FROM bothy_cursor WHERE container = ? AND children = ?", scope)
     try Stage.clear(scope, in: transaction)
   }
