@@ -31,9 +31,10 @@ struct ReaderPosition {
     guard let (kept, end) = found else { return nil }
     self.kept = kept
     let begin = kept ?? opened
-    reached = max(begin, end)
-    guard begin < end else { return nil }
-    let report = await reported(after: begin, upTo: end)
+    reached = begin
+    // If the journal can't be read now, such as by a cancelled task, the next report has these decisions.
+    guard begin < end, let report = await reported(after: begin, upTo: end) else { return nil }
+    reached = end
     return report.hasDecisions ? report : nil
   }
 
@@ -47,7 +48,8 @@ struct ReaderPosition {
       report.overwritten = []
       return report
     }
-    let known = await self.reported(after: reached, upTo: end)
+    // The next report has the other decisions, and those of this one again.
+    guard let known = await self.reported(after: reached, upTo: end) else { return report }
     let (synced, rejected) = (Set(report.synced), Set(report.rejected.map(Refusal.init)))
     let overwritten = Set(report.overwritten)
     report.synced = known.synced.filter { !synced.contains($0) } + report.synced
@@ -70,10 +72,9 @@ struct ReaderPosition {
     }
   }
 
-  private func reported(after: Int64, upTo end: Int64) async -> SyncReport {
-    // If the journal can't be read, the report has only its own content.
-    let report = try? await store.read { try SyncReport.decided(after: after, upTo: end, in: $0) }
-    return report ?? SyncReport()
+  /// Returns `nil` if the journal can't be read.
+  private func reported(after: Int64, upTo end: Int64) async -> SyncReport? {
+    try? await store.read { try SyncReport.decided(after: after, upTo: end, in: $0) }
   }
 
   /// Stores the reader's position in the file. Makes no commit if it hasn't changed.
