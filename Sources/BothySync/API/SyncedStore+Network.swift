@@ -313,8 +313,12 @@ extension SyncedStore {
     let limit = configuration.pageSize
     var (cursor, fruitless) = (token, 0)
     while true {
-      let page = try await page(of: scope, at: cursor, limit: limit)
-      do { try await take(page) } catch let error as BothyError where error.code == .cancelled {
+      let page: SyncResponse.Page
+      do {
+        let pulled = try await pulledStates()
+        page = try await self.page(of: scope, at: cursor, limit: limit)
+        try await take(page, since: pulled)
+      } catch let error as BothyError where error.code == .cancelled {
         throw BothyError(SyncStop.cancelled)
       }
       body(page, cursor)
@@ -342,10 +346,11 @@ extension SyncedStore {
     return page
   }
 
-  private func take(_ page: SyncResponse.Page) async throws {
+  private func take(_ page: SyncResponse.Page, since pulled: [PullState]) async throws {
     let now = clock.now()
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
+      pull.asked = pulled
       for change in page.changes { try pull.apply(change) }
       for id in page.outOfScope {
         if try OutboxQueue.mark(id, in: transaction) == nil { try pull.leave(id, from: page.scope) }

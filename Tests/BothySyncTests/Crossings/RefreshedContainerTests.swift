@@ -1,6 +1,7 @@
 import BothyLegacy
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -27,5 +28,27 @@ struct RefreshedContainerTests {
     #expect(try await world.snapshot().unevenness == [])
     let found = try await a.store.fetchResult(AnyQuery("Memo"), options: .init(readPolicy: .local))
     #expect(found.records.count == 1 || !found.isComplete)
+  }
+
+  @Test("A record that a sync has removed isn't brought back by an older page")
+  func olderPage() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    let b = try world.device("b", memo(1))
+    try b.put("Memo", "1", ["title": .text("one")], in: "left")
+    await b.store.sync()
+    await a.store.sync()
+    let (calls, here, there) = (Calls(), a.store, b.store)
+    a.remote.setDuringExchange {
+      guard calls.add() == 1 else { return }
+      do {
+        try await there.write { _ = try $0.delete(RecordID(type: "Memo", id: "1")) }
+      } catch { Issue.record(error) }
+      await there.sync()
+      await here.sync()
+    }
+    _ = try await a.store.downloadChanges(in: "left")
+    await a.store.sync()
+    #expect(try a.ids(AnyQuery("Memo")).isEmpty && calls.count > 2)
   }
 }
