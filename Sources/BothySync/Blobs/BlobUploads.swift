@@ -184,7 +184,8 @@ struct BlobUploads {
     return Int64(clamping: wait.blob.size).subtractingClamped(uploads[name]?.offset ?? 0)
   }
 
-  /// Marks the records as rejected, unless they were changed since. Returns true.
+  /// Marks the records as rejected, unless they were changed since. Those that were changed since they were sent are sent
+  /// as they are now. Returns true.
   private func postpone(
     _ needs: [BlobNeed], _ rejection: Rejection, _ report: inout SyncReport
   ) async throws -> Bool {
@@ -194,6 +195,11 @@ struct BlobUploads {
           transaction: transaction, clock: runner.clock, configuration: runner.configuration)
         guard let entry = try OutboxQueue.entry(need.record, in: transaction), entry.revision == need.revision
         else {
+          return applier.report
+        }
+        // Edited since it was sent: the blob was that of the sent change.
+        if entry.operationID != nil, entry.sentRevision != entry.revision {
+          try OutboxQueue.recall(sent: entry, in: transaction)
           return applier.report
         }
         try applier.refuse(unsent: entry, rejection)

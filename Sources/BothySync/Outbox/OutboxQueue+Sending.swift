@@ -221,4 +221,11 @@ extension OutboxQueue {
         """, id, operation)
     }
   }
+
+  /// Ends the doubt about an entry and about the changes that were sent together with it. New operations send all of them
+  /// as they are now.
+  static func recall(sent entry: Outbox.Entry, in transaction: WriteTransaction) throws {
+    let sent = try entry.sentGroup.map { try membersInDoubt(of: $0, in: transaction) } ?? [entry]
+    for change in sent { try recall(change.id, change.operationID, in: transaction) }
+  }
 }

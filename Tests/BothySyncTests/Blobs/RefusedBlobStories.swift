@@ -63,6 +63,27 @@ struct RefusedBlobStories {
     #expect(await pair.a.store.sync().pushed == 1)
   }
 
+  @Test("The lost blob of a change in doubt refuses no newer edit")
+  func supersededInDoubt() async throws {
+    let pair = try SnapPair { $0.rejectionPolicy = .discardAndRefetch }
+    let store = pair.a.store
+    await store.sync()
+    try await pair.a.snap("1", picture(45))
+    pair.a.remote.setScript(forExchange: { $0.operations.isEmpty ? .none : .lostRequest })
+    #expect(await store.sync().obstacle == .unreachable)
+    pair.a.remote.setScript { .none }
+    let other = try await store.blobs.add(picture(20, 2))
+    try pair.a.editSnap("1") { $0.image = other }
+    // The server has the first blob, and deletes it later because no record of it arrived.
+    #expect(try await store.blobs.evict(toFit: 0) == 45)
+    try await pair.world.service.blobs?.remove(space: "test")
+    pair.world.time.advance(by: 7_200_000)
+    let report = await store.sync()
+    #expect(report.rejected.isEmpty && report.pushed == 1)
+    #expect(try pair.a.snap("1")?.image == other)
+    #expect(try await pair.server("1")?["image"]?["sha256"]?.stringValue == other.sha256)
+  }
+
   @Test("The rejection policy quarantines blobs too")
   func quarantined() async throws {
     let pair = try SnapPair(blobs: nil) { $0.rejectionPolicy = .quarantine(after: 2) }

@@ -4,7 +4,7 @@ import BothyTestSupport
 import BothyTesting
 import Testing
 
-/// The bytes that an observer of the status sees left, while a sync does other things than to upload.
+/// The bytes that observers see left to upload, while a sync does other things and before one.
 @Suite("Progress of uploads", .timeLimit(.minutes(5)))
 struct UploadProgressTests {
   @Test("The remaining bytes only fall while records are sent between blobs")
