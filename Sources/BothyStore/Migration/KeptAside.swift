@@ -22,7 +22,9 @@ struct KeptAside {
         let sources = [field.name] + field.aliases.map(names.local)
         guard let source = sources.first(where: { !(members[$0] ?? .null).isNull }),
           let json = members[source],
-          let value = try? FieldValue(json: json, kind: field.kind), value.fits(field)
+          let value = try? FieldValue(json: json, kind: field.kind), value.fits(field),
+          // An alias is read where the field has no value.
+          try source == field.name || members[field.name] != nil || !hasValue(field, in: row, of: type)
         else {
           if field.isOptional && members[field.name] == .null { members[field.name] = nil }
           continue
@@ -68,6 +70,15 @@ struct KeptAside {
     try change(type.name, all: true) { members, row in
       if members[field] == nil { members[field] = originals[row] }
     }
+  }
+
+  private func hasValue(_ field: FieldSchema, in row: Int64, of type: TypeSchema) throws -> Bool {
+    let select = try PreparedStatement(
+      "SELECT \(field.columns[0].quotedIdentifier) IS NOT NULL FROM \(type.name.quotedIdentifier) WHERE rowid = ?",
+      in: database)
+    defer { select.reset() }
+    select.bind(row, at: 1)
+    return try select.step() && select.int(at: 0) != 0
   }
 
   private func set(

@@ -66,25 +66,27 @@ package struct NameMap: Sendable, Equatable {
 
 extension StoreSchema {
   /// Returns the schema with the wire names that its declared renames imply. A field keeps its first name, and later
-  /// names become aliases. Explicitly declared names take precedence.
+  /// names become aliases, unless an earlier field had them. Explicitly declared names take precedence.
   ///
   /// A new file and one that runs the steps get equal names and so interoperate. A store does it by itself. Pass a
   /// server the schema of `StoreSchema(…).naming(by: migrations)`. Pure.
   public func naming(by steps: [Migration]) -> StoreSchema {
-    let steps = steps.filter { $0.version <= version }.sorted { $0.version > $1.version }.map(\.step)
+    // The names are followed back from the last step to the first.
+    let steps: [Migration.Step] = steps.filter { $0.version <= version }.sorted { $0.version < $1.version }
+      .map(\.step).reversed()
     guard !steps.isEmpty else { return self }
     var named = self
     for (index, type) in types.enumerated() where type.isSynced {
       let former = Self.formerTypeNames(type.name, steps)
       if let first = former.last, type.wire == nil { named.types[index].wire = first }
       for (position, field) in type.fields.enumerated() {
-        let former = Self.formerNames(of: field.name, type.name, steps)
+        let (former, taken) = Self.formerNames(of: field.name, type.name, steps)
         guard let first = former.last, field.wire == nil else { continue }
         named.types[index].fields[position].wire = first
-        let taken = Set(type.fields.flatMap { [$0.wireName] + $0.aliases }).subtracting([field.name])
+        let others = Set(type.fields.flatMap { [$0.wireName] + $0.aliases }).subtracting([field.name])
         let between = [field.name] + former.dropLast()
         named.types[index].fields[position].aliases += between.filter {
-          $0 != first && !taken.contains($0) && !field.aliases.contains($0)
+          $0 != first && !taken.contains($0) && !others.contains($0) && !field.aliases.contains($0)
         }
       }
     }
@@ -92,6 +94,8 @@ extension StoreSchema {
   }
 
   /// Returns the names that the type had before, the latest first.
+  ///
+  /// - Parameter steps: the steps, the latest first.
   private static func formerTypeNames(_ type: String, _ steps: [Migration.Step]) -> [String] {
     var names = [type]
     for step in steps {
@@ -105,20 +109,25 @@ extension StoreSchema {
     return Array(names.dropFirst())
   }
 
-  private static func formerNames(of field: String, _ type: String, _ steps: [Migration.Step]) -> [String] {
-    var names = [field]
-    var type = type
+  /// Returns the names that the field had before, the latest first. `taken` are the names that earlier fields had, whose
+  /// values records on the server may still have.
+  ///
+  /// - Parameter steps: the steps, the latest first.
+  private static func formerNames(
+    of field: String, _ type: String, _ steps: [Migration.Step]
+  ) -> (names: [String], taken: Set<String>) {
+    var (type, names, taken) = (type, [field], Set<String>())
     for step in steps {
       switch step {
       case .renameType(let from, let to) where to == type: type = from
       case .renameField(type, let from, let to) where to == names.last: names.append(from)
       case .renameField(type, names.last, _), .dropField(type, names.last):
-        // An earlier field had the name.
-        return Array(names.dropFirst())
+        return (Array(names.dropFirst()), taken)
+      case .renameField(type, let earlier, _), .dropField(type, let earlier): taken.insert(earlier)
       default: break
       }
     }
-    return Array(names.dropFirst())
+    return (Array(names.dropFirst()), taken)
   }
 
   /// Returns the schema with the wire names of the stored schema for its types and fields that declare none.
