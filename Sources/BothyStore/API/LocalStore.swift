@@ -101,18 +101,25 @@ public final class LocalStore: Sendable {
       CommitSignals(path: path, options: options, writer: connections.writer)
     }
     do {
+      let replacement = SecretReplacement(in: secrets)
       let (known, hasConcealed, isCheckDue, kept, lead) = try connections.writer.write { database in
         try recorder?.admit(database)
         let tables = recorder.map { TableUpgrade(database: database, recorder: $0) }
         try tables?.run()
         let recorder = try recorder ?? SyncedFileGuard(database, path: path)
         let isNew = try !database.tableExists("bothy_meta")
-        let (known, hasConcealed) = try Migrator(database: database, recorder: recorder, secrets: secrets)
-          .migrate(to: named, steps: migrations, path: path ?? ":memory:")
+        let migrator = Migrator(
+          database: database, recorder: recorder, secrets: secrets, replacement: replacement)
+        let (known, hasConcealed) = try migrator.migrate(
+          to: named, steps: migrations, path: path ?? ":memory:")
         try tables?.note()
         let lead = try tables.map { try DeviceTime.lead(in: database, $0.recorder) } ?? 0
         let isCheckDue = try fileCheck != nil && FileCheck.claim(in: database) && !isNew
         return (known, hasConcealed, isCheckDue, recorder, lead)
+      } committed: { _, _ in
+        replacement.end()
+      } undone: {
+        replacement.undo(in: $0)
       }
       self.recorder = kept
       file = OpenedFile(path)

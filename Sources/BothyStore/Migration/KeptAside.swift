@@ -11,13 +11,17 @@ struct KeptAside {
   }
 
   /// Moves the members that now have a field to its column. Values that other devices gave the field before this app
-  /// had it are thus present at once, without a request. Costs one scan of the type.
+  /// had it are thus present at once, without a request. Those of a sensitive field are removed. Costs one scan of the
+  /// type.
   func adopt(_ type: TypeSchema) throws {
     let names = NameMap(type)
     let fields = Dictionary(
       type.fields.filter { !$0.isSensitive }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    // A value of a sensitive field came with a former field of its name, or couldn't be read as one.
+    let concealed = type.fields.filter(\.isSensitive).flatMap { [$0.name] + $0.aliases.map(names.local) }
     var found: [String: [(row: Int64, value: FieldValue)]] = [:]
     try change(type.name) { members, row in
+      for name in concealed { members[name] = nil }
       for field in fields.values {
         let sources = [field.name] + field.aliases.map(names.local)
         guard let source = sources.first(where: { !(members[$0] ?? .null).isNull }),

@@ -52,7 +52,8 @@ public struct Migration: Sendable {
   /// Creates a step that runs if a file's version is lower than `version` and the app's isn't. Steps run in the order
   /// of their versions. Steps of one version run in the order of the list.
   ///
-  /// A new file runs no step. Keep all steps, because a file of any earlier version may be opened.
+  /// A new file runs no step. Keep all steps, because a file of any earlier version may be opened. A step about a type or
+  /// a field that came after the file's version does nothing to it.
   public init(to version: Int, _ step: Step) {
     self.version = version
     self.step = step

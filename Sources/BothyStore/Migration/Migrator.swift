@@ -6,10 +6,13 @@ struct Migrator {
   let database: Database
   let recorder: (any ChangeRecorder)?
   /// The store for the values of fields that become sensitive.
-  var secrets: (any SecretStore)?
+  let secrets: any SecretStore
+  /// Puts the secrets that the migration replaces back if it fails.
+  let replacement: SecretReplacement
 
-  /// Converts the file and returns its schema. The flag is true if values became sensitive, because the write-ahead log
-  /// still has them. Throws `BothyError` `.newerFile`, `.schemaMismatch` or `.migrationFailed`; the caller rolls back.
+  /// Converts the file and returns its schema. The flag is true if values may have become sensitive, because the
+  /// write-ahead log still has them. Throws `BothyError` `.newerFile`, `.schemaMismatch` or `.migrationFailed`; the caller
+  /// rolls back.
   func migrate(to declared: StoreSchema, steps: [Migration], path: String) throws -> (
     StoreSchema, hasConcealed: Bool
   ) {
@@ -31,14 +34,22 @@ struct Migrator {
     }
     let pending = steps.filter { $0.version > current.version && $0.version <= target.version }
       .sorted { $0.version < $1.version }
-    for (index, migration) in pending.enumerated() {
-      let later = pending[(index + 1)...].map(\.step)
-      do { try run(migration.step, before: later, on: &current, target: target, installer) } catch {
-        throw BothyError(
-          .migrationFailed,
-          "A migration of \(path) to schema \(migration.version) failed; the file was left as it is. \(error)",
-          underlying: error)
+    let conceals = Self.conceals(pending, target)
+    // SQLite zeroes the pages that it frees, so that the file keeps no copy of a value.
+    if conceals { try database.execute(sql: "PRAGMA secure_delete = ON") }
+    var version = target.version
+    do {
+      try replacement.rename(by: pending.map(\.step), to: target, in: database)
+      for (index, migration) in pending.enumerated() {
+        version = migration.version
+        let later = pending[(index + 1)...].map(\.step)
+        try run(migration.step, before: later, on: &current, target: target, installer)
       }
+    } catch {
+      throw BothyError(
+        .migrationFailed,
+        "A migration of \(path) to schema \(version) failed; the file was left as it is. \(error)",
+        underlying: error)
     }
     target = declared.inheriting(from: current)
     try apply(SchemaChange(from: current, to: target), installer, path: path)
@@ -49,8 +60,13 @@ struct Migrator {
     }
     try target.validate()
     try installer.save(target)
-    let hasConcealed = pending.contains { if case .makeSensitive = $0.step { true } else { false } }
-    return (target, hasConcealed)
+    return (target, conceals)
+  }
+
+  /// True if values may become sensitive: by a step, or because a sensitive field has the name of one that wasn't.
+  private static func conceals(_ steps: [Migration], _ target: StoreSchema) -> Bool {
+    steps.contains { if case .makeSensitive = $0.step { true } else { false } }
+      || target.types.contains { $0.fields.contains(where: \.isSensitive) }
   }
 
   /// Renames the data of records outside their columns, if wire names denote other fields than before.
@@ -79,40 +95,23 @@ struct Migrator {
     }
   }
 
+  /// A type or field that came after the file's version isn't there yet. It is added as the app declares it, so the steps
+  /// have nothing to change. A wrong name is found when the schemas are compared.
   private func run(
     _ step: Migration.Step, before later: [Migration.Step], on schema: inout StoreSchema, target: StoreSchema,
     _ installer: SchemaInstaller
   ) throws {
+    if step.applies(to: schema) { try change(step, before: later, on: &schema, target: target, installer) }
+    try recorder?.migrate(step, in: database)
+  }
+
+  private func change(
+    _ step: Migration.Step, before later: [Migration.Step], on schema: inout StoreSchema, target: StoreSchema,
+    _ installer: SchemaInstaller
+  ) throws {
     switch step {
-    case .renameType(let from, let to):
-      let position = try Self.position(of: from, in: schema)
-      try installer.dropIndexes(of: schema.types[position])
-      try database.execute(sql: "ALTER TABLE \(from.quotedIdentifier) RENAME TO \(to.quotedIdentifier)")
-      try database.execute(
-        sql: "UPDATE bothy_link SET owner_type = ?2 WHERE owner_type = ?1", arguments: [from, to])
-      try database.execute(
-        sql: "UPDATE bothy_link SET target_type = ?2 WHERE target_type = ?1", arguments: [from, to])
-      if schema.types[position].isSynced { schema.types[position].wire = schema.types[position].wireName }
-      schema.types[position].name = to
-      for type in schema.types where type.isSynced && type.name != to {
-        try database.execute(
-          sql: "UPDATE \(type.name.quotedIdentifier) SET _container = ?2 WHERE _container = ?1",
-          arguments: [from, to])
-      }
-      for (index, type) in schema.types.enumerated() {
-        for (place, field) in type.fields.enumerated() where field.kind.target?.type == from {
-          schema.types[index].fields[place].kind = field.kind.referring { _ in to }
-        }
-      }
-      try installer.createIndexes(of: schema.types[position])
-      try moveSecrets { key in
-        key.record.type == from ? SecretKey(RecordID(type: to, id: key.record.id), field: key.field) : nil
-      }
-    case .renameField(let type, let from, let to):
-      try renameField(type, from, to, on: &schema, installer)
-      try moveSecrets { key in
-        key.record.type == type && key.field == from ? SecretKey(key.record, field: to) : nil
-      }
+    case .renameType(let from, let to): try renameType(from, to, on: &schema, installer)
+    case .renameField(let type, let from, let to): try renameField(type, from, to, on: &schema, installer)
     case .dropType(let name):
       let position = try Self.position(of: name, in: schema)
       try installer.drop(schema.types[position])
@@ -129,31 +128,74 @@ struct Migrator {
       try rename(from: before, to: schema.types[position])
       try installer.createIndexes(of: schema.types[position])
     case .convertField(let type, let name, let kind, let convert):
-      var wanted = target[type]?[name]
-      for case .convertField(type, name, let next, _) in later.reversed() {
-        wanted = FieldSchema(name, next.fieldKind.value, optional: true)
-      }
-      guard let wanted else {
-        throw BothyError(.migrationFailed, "\(type).\(name) is converted but not declared in the new schema.")
-      }
+      // A field that a later step drops keeps its kind until then.
+      guard let wanted = Self.wanted(name, of: type, before: later, target) else { break }
       try convertField(type, name, kind.fieldKind.value, to: wanted, convert, on: &schema, installer)
     case .makeSensitive(let type, let name):
-      try makeSensitive(type, name, on: &schema, target: target, installer)
+      try makeSensitive(type, name, before: later, on: &schema, target: target, installer)
     }
-    try recorder?.migrate(step, in: database)
+  }
+
+  /// Returns a field as a step leaves it, with its present name: as the next conversion takes it, or as the new schema
+  /// declares it. Later steps may rename it. Nil if one drops it, and if the new schema lacks it.
+  private static func wanted(
+    _ field: String, of type: String, before later: [Migration.Step], _ target: StoreSchema
+  ) -> FieldSchema? {
+    var (type, name) = (type, field)
+    for step in later {
+      switch step {
+      case .convertField(type, name, let next, _):
+        return FieldSchema(field, next.fieldKind.value, optional: true)
+      case .renameType(type, let to): type = to
+      case .renameField(type, name, let to): name = to
+      case .dropType(type), .dropField(type, name): return nil
+      default: break
+      }
+    }
+    var wanted = target[type]?[name]
+    wanted?.name = field
+    return wanted
+  }
+
+  private func renameType(
+    _ from: String, _ to: String, on schema: inout StoreSchema, _ installer: SchemaInstaller
+  ) throws {
+    let position = try Self.position(of: from, in: schema)
+    try installer.dropIndexes(of: schema.types[position])
+    try database.execute(sql: "ALTER TABLE \(from.quotedIdentifier) RENAME TO \(to.quotedIdentifier)")
+    try database.execute(
+      sql: "UPDATE bothy_link SET owner_type = ?2 WHERE owner_type = ?1", arguments: [from, to])
+    try database.execute(
+      sql: "UPDATE bothy_link SET target_type = ?2 WHERE target_type = ?1", arguments: [from, to])
+    if schema.types[position].isSynced { schema.types[position].wire = schema.types[position].wireName }
+    schema.types[position].name = to
+    for type in schema.types where type.isSynced && type.name != to {
+      try database.execute(
+        sql: "UPDATE \(type.name.quotedIdentifier) SET _container = ?2 WHERE _container = ?1",
+        arguments: [from, to])
+    }
+    for (index, type) in schema.types.enumerated() {
+      for (place, field) in type.fields.enumerated() where field.kind.target?.type == from {
+        schema.types[index].fields[place].kind = field.kind.referring { _ in to }
+      }
+    }
+    try installer.createIndexes(of: schema.types[position])
   }
 
   /// Copies the values into the secret store, then overwrites them in the file. If the transaction rolls back, the next
   /// opening removes the secrets, like all that no pending change needs.
   private func makeSensitive(
-    _ type: String, _ name: String, on schema: inout StoreSchema, target: StoreSchema,
-    _ installer: SchemaInstaller
+    _ type: String, _ name: String, before later: [Migration.Step], on schema: inout StoreSchema,
+    target: StoreSchema, _ installer: SchemaInstaller
   ) throws {
     let position = try Self.position(of: type, in: schema)
     let index = try Self.field(name, of: schema.types[position])
-    guard let wanted = target[type]?[name], wanted.isSensitive,
-      schema.types[position].fields[index].kind == .text, let secrets
-    else {
+    let old = schema.types[position].fields[index]
+    // Nor may the values of a field stay that a later step drops.
+    var wanted =
+      Self.wanted(name, of: type, before: later, target)
+      ?? FieldSchema(name, .text, optional: true, sensitive: true)
+    guard wanted.isSensitive, old.kind == .text else {
       throw BothyError(
         .migrationFailed,
         "\(type).\(name) can't become sensitive: it must be a string, and sensitive in the new schema.")
@@ -164,27 +206,15 @@ struct Migrator {
       "SELECT _id, \(column) FROM \(table) WHERE \(column) IS NOT NULL", in: database)
     while try select.step() {
       guard let id = select.text(at: 0), let value = select.text(at: 1) else { continue }
-      try secrets.set(value, for: SecretKey(RecordID(type: type, id: id), field: name))
+      let key = SecretKey(RecordID(type: type, id: id), field: name)
+      try secrets.set(value, for: key.renamed(by: later) ?? key)
     }
     select.reset()
-    // SQLite zeroes the pages that it frees, so that the file keeps no copy.
-    try database.execute(sql: "PRAGMA secure_delete = ON")
     try database.execute(sql: "UPDATE \(table) SET \(column) = NULL WHERE \(column) IS NOT NULL")
+    (wanted.wire, wanted.aliases) = (old.wire, old.aliases)
     schema.types[position].fields[index] = wanted
     schema.types[position].dropIndexes(naming: name)
     try installer.createIndexes(of: schema.types[position])
-  }
-
-  /// Copies the pending values of sensitive fields to their new keys. Those under the former ones stay if the
-  /// transaction rolls back. Otherwise they are removed like all that no pending change needs.
-  private func moveSecrets(_ new: (SecretKey) -> SecretKey?) throws {
-    guard let secrets else { return }
-    for key in try secrets.keys() {
-      let (named, mark) = SecretReplacement.parts(of: key)
-      if let moved = new(named) {
-        try secrets.set(secrets.secret(key), for: SecretReplacement.key(moved, mark))
-      }
-    }
   }
 
   private func renameField(
@@ -220,6 +250,9 @@ struct Migrator {
     let position = try Self.position(of: type, in: schema)
     let index = try Self.field(name, of: schema.types[position])
     let old = schema.types[position].fields[index]
+    // The comparison with the new schema judges the rest of the declaration.
+    var wanted = wanted
+    (wanted.wire, wanted.aliases, wanted.isSensitive) = (old.wire, old.aliases, old.isSensitive)
     guard old.kind.name == kind.name else {
       throw BothyError(
         .migrationFailed,
@@ -297,5 +330,17 @@ struct Migrator {
       throw BothyError(.unknownField, "The stored type \(type.name) has no field \(name).")
     }
     return index
+  }
+}
+
+extension Migration.Step {
+  /// True if a schema has what the step changes.
+  fileprivate func applies(to schema: StoreSchema) -> Bool {
+    switch self {
+    case .renameType(let type, _), .dropType(let type): schema[type] != nil
+    case .renameField(let type, let field, _), .dropField(let type, let field),
+      .makeSensitive(let type, let field), .convertField(let type, let field, _, _):
+      schema[type]?[field] != nil
+    }
   }
 }

@@ -15,19 +15,23 @@ package final class SecretReplacement: Sendable {
 
   init(in store: any SecretStore) { self.store = store }
 
-  func set(_ secrets: [SecretKey: String], in database: Database) throws {
-    guard !secrets.isEmpty else { return }
+  /// - Parameter removed: the keys whose secrets no longer count.
+  func set(
+    _ secrets: [SecretKey: String], removing removed: Set<SecretKey> = [], in database: Database
+  ) throws {
+    let keys = removed.union(secrets.keys)
+    guard !keys.isEmpty else { return }
     try Self.recover(store, in: database)
     let mark = UUIDv7.make()
     try database.execute(sql: "INSERT INTO bothy_meta VALUES (?, '')", arguments: [Self.row + mark])
-    for (key, secret) in secrets {
+    for key in keys {
       // An unreadable value, such as one of a damaged file, can't be put back.
       if case .success(let old) = Result(catching: { try store.secret(key) }) {
         let place = Self.key(key, mark)
         kept.withLock { $0.append(place) }
         try store.set(old.map { "+" + $0 } ?? "-", for: place)
       }
-      try store.set(secret, for: key)
+      try store.set(secrets[key], for: key)
     }
   }
 
@@ -78,5 +82,48 @@ package final class SecretReplacement: Sendable {
     let parts = place.field.split(separator: "~", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { return (place, nil) }
     return (SecretKey(place.record, field: parts[0]), parts[1])
+  }
+}
+
+/// The keys of secrets over a migration.
+extension SecretReplacement {
+  /// Copies the secrets of renamed types and fields to their new keys. Removes one whose own key now belongs to another
+  /// sensitive field, which the next push otherwise sends it for. Reads the keys of all secrets.
+  func rename(by steps: [Migration.Step], to schema: StoreSchema, in database: Database) throws {
+    guard steps.contains(where: \.changesNames) else { return }
+    try Self.recover(store, in: database)
+    var (moved, replaced) = ([SecretKey: String](), Set<SecretKey>())
+    for key in try store.keys() {
+      let present = key.renamed(by: steps)
+      if present == key { continue }
+      if schema[key.record.type]?[key.field]?.isSensitive == true { replaced.insert(key) }
+      if let present { moved[present] = try store.secret(key) }
+    }
+    try set(moved, removing: replaced.subtracting(moved.keys), in: database)
+  }
+}
+
+extension SecretKey {
+  /// Returns the key after steps of a migration. Nil if one of them drops its type or its field.
+  func renamed(by steps: [Migration.Step]) -> SecretKey? {
+    var (type, field) = (record.type, self.field)
+    for step in steps {
+      switch step {
+      case .renameType(type, let to): type = to
+      case .renameField(type, field, let to): field = to
+      case .dropType(type), .dropField(type, field): return nil
+      default: break
+      }
+    }
+    return SecretKey(RecordID(type: type, id: record.id), field: field)
+  }
+}
+
+extension Migration.Step {
+  fileprivate var changesNames: Bool {
+    switch self {
+    case .renameType, .renameField, .dropType, .dropField: true
+    case .makeSensitive, .convertField: false
+    }
   }
 }
