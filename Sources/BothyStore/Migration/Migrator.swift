@@ -93,6 +93,11 @@ struct Migrator {
       try installer.dropIndexes(of: type)
       try installer.createIndexes(of: type)
     }
+    let links = LinkIndex(database: database)
+    for (type, field) in change.relinked {
+      try links.remove(type: type.name, field: field.name)
+      try links.rebuild(type: type.name, field: field)
+    }
   }
 
   /// A type or field that came after the file's version isn't there yet. It is added as the app declares it, so the steps

@@ -7,12 +7,10 @@ struct SchemaChange {
   var newlyRequired: [(type: TypeSchema, field: FieldSchema)] = []
   /// Types whose indexes or full-text options differ and are rebuilt.
   var reindexed: [TypeSchema] = []
+  /// Lists of references that refer to another type now, or that became JSON.
+  var relinked: [(type: TypeSchema, field: FieldSchema)] = []
   /// The differences that no automatic change covers, as sentences.
   var problems: [String] = []
-
-  var isEmpty: Bool {
-    newTypes.isEmpty && newFields.isEmpty && newlyRequired.isEmpty && reindexed.isEmpty && problems.isEmpty
-  }
 
   /// Compares `old`, after the declared steps, with `new`.
   init(from old: StoreSchema, to new: StoreSchema) {
@@ -62,6 +60,7 @@ struct SchemaChange {
             : "\(new.name).\(field.name) was sensitive; drop it with a `.dropField` step and declare a new field."
         )
       }
+      if before.kind.listTarget != field.kind.listTarget { relinked.append((new, field)) }
       if !before.kind.isReadable(as: field.kind, isSynced: old.isSynced) {
         problems.append(
           "\(new.name).\(field.name) changed from \(before.kind.name) to \(field.kind.name); "
@@ -101,4 +100,7 @@ extension ValueKind {
     default: false
     }
   }
+
+  /// The type that a list of references refers to, or nil for another kind.
+  fileprivate var listTarget: String? { if case .references(let type, _) = self { type } else { nil } }
 }

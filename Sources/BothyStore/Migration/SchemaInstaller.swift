@@ -47,7 +47,6 @@ struct SchemaInstaller {
     }
     try markMissing(field, of: type)
     try fill(field, of: type, onlyNull: false)
-    try LinkIndex(database: database).rebuild(type: type.name, field: field)
   }
 
   /// Marks each row with a version from the server as having no value in the field. The default that fills it then
@@ -74,6 +73,7 @@ struct SchemaInstaller {
     var encoder = FieldEncoder(binding: statement.pointer, from: 1)
     encoder.encode(value, kind: field.kind)
     try statement.run()
+    try LinkIndex(database: database).rebuild(type: type.name, field: field)
   }
 
   func drop(_ field: FieldSchema, of type: TypeSchema) throws {
@@ -81,8 +81,7 @@ struct SchemaInstaller {
       try database.execute(
         sql: "ALTER TABLE \(type.name.quotedIdentifier) DROP COLUMN \(column.quotedIdentifier)")
     }
-    try database.execute(
-      sql: "DELETE FROM bothy_link WHERE owner_type = ? AND field = ?", arguments: [type.name, field.name])
+    try LinkIndex(database: database).remove(type: type.name, field: field.name)
   }
 
   func drop(_ type: TypeSchema) throws {

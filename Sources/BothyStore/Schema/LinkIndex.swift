@@ -9,13 +9,18 @@ struct LinkIndex {
   /// Rebuilds the index of one field from the lists in its table. Does nothing for other kinds of fields.
   func rebuild(type: String, field: FieldSchema) throws {
     guard case .references(let target, _) = field.kind else { return }
-    try database.execute(
-      sql: "DELETE FROM bothy_link WHERE owner_type = ? AND field = ?", arguments: [type, field.name])
+    try remove(type: type, field: field.name)
     try database.execute(
       sql: """
         INSERT OR IGNORE INTO bothy_link (target_type, target, owner_type, field, owner)
         SELECT ?, target, ?, ?, owner FROM (\(Self.expected(type: type, field: field)))
         """, arguments: [target, type, field.name])
+  }
+
+  /// Removes the entries of one field. Reads the whole index.
+  func remove(type: String, field: String) throws {
+    try database.execute(
+      sql: "DELETE FROM bothy_link WHERE owner_type = ? AND field = ?", arguments: [type, field])
   }
 
   /// Returns the number of entries that are missing, and of those without a list behind them.

@@ -47,4 +47,37 @@ import Testing
     #expect(try store.record(RecordID(type: "Note", id: "n"))?.fields == ["title": "kept"])
     #expect(try store.diagnose().findings == [])
   }
+
+  @Test("A list that refers to another type now is found by it", arguments: ["Card", nil])
+  func otherTarget(target: String?) throws {
+    try seed()
+    var changed = schema(2, note: "Note")
+    changed.types.append(TypeSchema("Card", fields: []))
+    changed.types[1].fields[0].kind = target.map { ValueKind.references(to: $0, onDelete: .deny) } ?? .json
+    let store = try LocalStore(at: folder.database, schema: changed)
+    #expect(try store.count(AnyQuery("Box", where: ConditionTree.includes(field: "notes", "n"))) == 1)
+    #expect(try store.diagnose().findings == [])
+    try store.write { transaction in
+      try transaction.insert(AnyRecord("Card", id: "n"))
+      try transaction.delete(RecordID(type: "Note", id: "n"))
+    }
+    guard target != nil else { return }
+    expect(.denied) { try store.write { _ = try $0.delete(RecordID(type: "Card", id: "n")) } }
+  }
+
+  @Test("The default of a list that becomes required refers to its records")
+  func requiredList() throws {
+    func schema(_ version: Int, optional: Bool) -> StoreSchema {
+      let notes = FieldSchema(
+        "notes", .references(to: "Box", onDelete: .deny), optional: optional,
+        default: optional ? nil : .list(["b"]))
+      return StoreSchema(version: version, types: [TypeSchema("Box", fields: [notes])])
+    }
+    let before = try LocalStore(at: folder.database, schema: schema(1, optional: true))
+    try before.write { try $0.insert(AnyRecord("Box", id: "a")) }
+    try before.close()
+    let store = try LocalStore(at: folder.database, schema: schema(2, optional: false))
+    #expect(try store.record(RecordID(type: "Box", id: "a"))?["notes"] == .list(["b"]))
+    #expect(try store.diagnose().findings == [])
+  }
 }
