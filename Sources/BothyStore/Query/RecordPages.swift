@@ -54,6 +54,8 @@ package struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   ) throws -> (elements: [Element], rows: Int, last: AnyRecord?) {
     var query = query
     query.limit = size
+    // Records in any order don't come after one another.
+    query.isUnordered = false
     guard let record else { return try load(query, transaction) }
     let type = try transaction.catalog.table(query.type).schema
     query.offset = 0

@@ -67,8 +67,8 @@ public struct RecordQuery<E: Entity>: Sendable, Hashable {
 
   /// Allows any order if no key is given, so that a full scan reads the table in its stored order.
   ///
-  /// The cheapest way to read a whole type. A query with a sort key ignores it. On a server the records are ordered by
-  /// id all the same.
+  /// The cheapest way to read a whole type. A query with a sort key ignores it. On a server, and in the pages of
+  /// `records(_:pageSize:)`, the records are ordered by id all the same.
   public func inAnyOrder() -> RecordQuery { changed { $0.isUnordered = true } }
 
   /// Limits the query to `count` records, after skipping the first `offset`.

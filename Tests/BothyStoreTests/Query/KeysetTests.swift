@@ -58,6 +58,13 @@ import Testing
     expect(.invalidQuery) { _ = try Errand.all.inAnyOrder().after(Errand("e1", "T1")) }
   }
 
+  @Test("Pages of a query in any order have each record once")
+  func anyOrder() async throws {
+    var found: [String] = []
+    for try await errand in store.records(Errand.all.inAnyOrder(), pageSize: 7) { found.append(errand.id) }
+    #expect(found.count == 40 && Set(found).count == 40)
+  }
+
   @Test("An update by query changes its records once, also if they leave it")
   func update() throws {
     let query = Errand.where { $0.title == "T1" || $0.title == "T2" }.order(by: \.title).limit(9)
