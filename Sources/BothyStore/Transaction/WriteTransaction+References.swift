@@ -1,3 +1,5 @@
+import GRDB
+
 /// The work of a write beyond its own columns: unique fields of synced types, the index of list references, and members
 /// outside columns.
 extension WriteTransaction {
@@ -33,6 +35,17 @@ extension WriteTransaction {
             + "which \(fields.count == 1 ? "is unique" : "are unique together"). Change that one first, or choose "
             + "another value.")
       }
+    }
+  }
+
+  /// Runs the statement that writes a row. The app may catch a taken id or value inside its closure, so SQLite's error
+  /// becomes the store's here.
+  func run(_ statement: PreparedStatement, _ table: TypeTable, id: String) throws {
+    do { try statement.run() } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      if error.extendedResultCode == .SQLITE_CONSTRAINT_PRIMARYKEY {
+        throw Self.alreadyExists(RecordID(type: table.schema.name, id: id), error)
+      }
+      throw BothyError(error, path: table.schema.name)
     }
   }
 

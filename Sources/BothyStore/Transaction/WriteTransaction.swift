@@ -251,11 +251,7 @@ public final class WriteTransaction: ReadTransaction {
       insert.bind(time, at: next + 1)
       insert.bind(time, at: next + 2)
     }
-    do { try insert.run() } catch let error as DatabaseError
-      where error.extendedResultCode == .SQLITE_CONSTRAINT_PRIMARYKEY
-    {
-      throw Self.alreadyExists(RecordID(type: table.schema.name, id: id), error)
-    }
+    try run(insert, table, id: id)
   }
 
   private func update(
@@ -296,7 +292,7 @@ public final class WriteTransaction: ReadTransaction {
       next += 1
     }
     update.bind(id, at: next)
-    try update.run()
+    try run(update, table, id: id)
     if let aside = before.unknownFields { try forget(aside, of: before.values, now: values, table, id) }
     try unlink(table, id: id, before.values)
     try link(table, id: id, values)
@@ -308,7 +304,7 @@ public final class WriteTransaction: ReadTransaction {
     encode(&encoder)
     try check(encoder, from: 1, update, table)
     update.bind(id, at: encoder.nextParameter)
-    try update.run()
+    try run(update, table, id: id)
     guard database.changedRows > 0 else { throw Self.notFound(RecordID(type: table.schema.name, id: id)) }
     touched.insert(table.index, id)
     note(.updated, table, id)
