@@ -60,9 +60,9 @@ extension AnyRecord {
 }
 
 extension AnyQuery {
-  /// True if the query includes the records of a container.
+  /// True if the query includes the records of a container. Names are compared by their bytes, like texts.
   fileprivate func holds(_ other: String) -> Bool {
-    guard let container, container != other else { return true }
-    return includesChildren && (container.isEmpty || other.hasPrefix(container + "/"))
+    guard let container, !container.utf8.elementsEqual(other.utf8) else { return true }
+    return includesChildren && (container.isEmpty || other.utf8.starts(with: (container + "/").utf8))
   }
 }

@@ -47,10 +47,12 @@ package struct TableColumns: ColumnExpressions {
         [.text(target), .text(element), .text(type.name), .text(field.name)])
     }
     let list = value(of: field)
+    let isFound =
+      "json_type(\(list)) = 'array' AND EXISTS (SELECT 1 FROM json_each(\(list)) AS element "
+      + "WHERE element.type = 'text' AND element.value = ?)"
     return SQLFragment(
-      "(json_type(\(list)) = 'array' AND EXISTS (SELECT 1 FROM json_each(\(list)) AS element "
-        + "WHERE element.type = 'text' AND element.value = ?))",
-      [.text(element)])
+      "bothy_includes('{\"list\":' || \(list) || '}', 'list', ?, \(isFound))",
+      [.text(element), .text(element)])
   }
 
   package func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment {

@@ -21,6 +21,21 @@ import Testing
     }
   }
 
+  @Test("Two spellings of a letter are two containers in every evaluation")
+  func containers() throws {
+    let type = TypeSchema("Item", fields: [])
+    let names = ["caf\u{E9}", "cafe\u{301}", "caf\u{E9}/a", "cafe\u{301}/a"]
+    let records = names.map { AnyRecord("Item", id: $0, container: $0) }
+    let store = try LocalStore(inMemory: StoreSchema(types: [type]))
+    try store.write { transaction in for record in records { try transaction.insert(record) } }
+    for includesChildren in [false, true] {
+      let query = AnyQuery("Item", container: names[0], includesChildren: includesChildren)
+      let expected = try query.evaluate(over: records, schema: type).map { Array($0.id.utf8) }
+      #expect(expected.count == (includesChildren ? 2 : 1))
+      #expect(try store.fetch(query).map { Array($0.id.utf8) } == expected)
+    }
+  }
+
   @Test("A query survives its JSON document", arguments: 0..<40)
   func json(seed: UInt64) throws {
     var world = RandomQueries(seed: seed)

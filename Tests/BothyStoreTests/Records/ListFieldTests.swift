@@ -82,15 +82,19 @@ import Testing
 
   @Test("A condition finds lists with a text, in the file as in the evaluator")
   func includes() throws {
-    let hikes = [Hike("a", tags: ["steep", "wet"]), Hike("b", tags: ["Steep"]), Hike("c")]
+    let hikes = [
+      Hike("a", tags: ["steep", "wet"]), Hike("b", tags: ["Steep"]), Hike("c"), Hike("d", tags: ["a\u{0}b"]),
+    ]
     try store.write { transaction in for hike in hikes { try transaction.insert(hike) } }
-    let expectations: [(String, [String])] = [("steep", ["a"]), ("Steep", ["b"]), ("st", []), ("wet", ["a"])]
+    let expectations: [(String, [String])] = [
+      ("steep", ["a"]), ("Steep", ["b"]), ("st", []), ("wet", ["a"]), ("a", []), ("a\u{0}b", ["d"]),
+    ]
     for (text, expected) in expectations {
       let query = AnyQuery("Hike", where: Hike.fields.tags.includes(text))
       #expect(try store.fetch(query).map(\.id) == expected)
       let records = hikes.map { AnyRecord($0) }
       #expect(try query.evaluate(over: records, schema: Hike.schema).map(\.id) == expected)
-      #expect(try store.fetch(Hike.where { !$0.tags.includes(text) }).count == 3 - expected.count)
+      #expect(try store.fetch(Hike.where { !$0.tags.includes(text) }).count == 4 - expected.count)
     }
   }
 
