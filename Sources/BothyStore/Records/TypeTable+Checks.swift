@@ -1,3 +1,5 @@
+import struct Foundation.UUID
+
 extension TypeTable {
   /// Returns the record's values in schema order, each checked against its field. Fields that aren't given and weren't
   /// cleared have their defaults. Throws `BothyError` `unknownField` or `.invalidValue`.
@@ -23,6 +25,8 @@ extension TypeTable {
           : "\(place) takes \(field.kind.phrase).")
     }
     if field.kind == .double, case .int(let number) = value { return .double(Double(number)) }
+    // Conditions and unique fields compare the lower-case text.
+    if field.kind == .uuid, let id = value.text.flatMap({ UUID(uuidString: $0) }) { return FieldValue(id) }
     return value
   }
 

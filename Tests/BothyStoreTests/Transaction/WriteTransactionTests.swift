@@ -158,6 +158,27 @@ struct WriteTransactionTests {
     #expect(try store.fetch(Todo.self, id: "a") == Todo("a", "y"))
   }
 
+  @Test("A dynamic record's UUID is stored in lower case", arguments: [false, true])
+  func dynamicUUID(isSynced: Bool) throws {
+    let token = FieldSchema("token", .uuid, optional: true, unique: true)
+    let store = try LocalStore(
+      inMemory: StoreSchema(types: [TypeSchema("User", fields: [token], synced: isSynced)]))
+    let (upper, lower) = (
+      "E621E1F8-C36C-495A-93FC-0C247A3E6E5F", "e621e1f8-c36c-495a-93fc-0c247a3e6e5f"
+    )
+    try store.write { transaction in
+      try transaction.insert(AnyRecord("User", id: "a", ["token": .text(upper)]))
+      expect(.uniqueViolation) { try transaction.insert(AnyRecord("User", id: "b", ["token": .text(lower)])) }
+      try transaction.insert(AnyRecord("User", id: "b"))
+      expect(.uniqueViolation) {
+        try transaction.update(RecordID(type: "User", id: "b"), fields: ["token": .text(upper)])
+      }
+    }
+    let found = try store.fetch(
+      AnyQuery("User", where: ConditionTree.compare(field: "token", .equal, .text(upper))))
+    #expect(found.map { $0["token"] } == [.text(lower)])
+  }
+
   @Test("A record's container is its type's by default")
   func containers() throws {
     try store.write { transaction in
