@@ -19,9 +19,7 @@ public struct FileSecretStore: SecretStore {
   ///
   /// - Throws: The system's error for a file that can't be read, and an error of the parser for one that isn't JSON.
   public func secret(_ key: SecretKey) throws -> String? {
-    let path = path(of: key)
-    guard FileManager.default.fileExists(atPath: path) else { return nil }
-    return try document(at: path)["secret"]?.stringValue
+    try document(at: path(of: key))?["secret"]?.stringValue
   }
 
   /// Writes a value to its file, or removes the file if `secret` is nil.
@@ -32,7 +30,10 @@ public struct FileSecretStore: SecretStore {
   public func set(_ secret: String?, for key: SecretKey) throws {
     let manager = FileManager.default
     guard let secret else {
-      if manager.fileExists(atPath: path(of: key)) { try manager.removeItem(atPath: path(of: key)) }
+      // Without a file there is nothing to remove. Another process may be quicker.
+      do { try manager.removeItem(atPath: path(of: key)) } catch {
+        if manager.fileExists(atPath: path(of: key)) { throw error }
+      }
       return
     }
     try manager.createDirectory(
@@ -59,7 +60,7 @@ public struct FileSecretStore: SecretStore {
     guard FileManager.default.fileExists(atPath: folder) else { return [] }
     return try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { name in
       guard name.hasSuffix(".secret") else { return nil }
-      return try Self.key(of: document(at: "\(folder)/\(name)"))
+      return try document(at: "\(folder)/\(name)").flatMap(Self.key)
     }
   }
 
@@ -79,8 +80,12 @@ public struct FileSecretStore: SecretStore {
     return SecretKey(RecordID(type: type, id: id), field: field)
   }
 
-  private func document(at path: String) throws -> JSONValue {
-    try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: path))))
+  /// Returns nil without a file. Another process may remove one that was found before.
+  private func document(at path: String) throws -> JSONValue? {
+    do { return try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: path)))) } catch {
+      if FileManager.default.fileExists(atPath: path) { throw error }
+      return nil
+    }
   }
 
   /// Returns a file name of fixed length, distinct for each key on every file system: 128 bits of FNV-1a over its
