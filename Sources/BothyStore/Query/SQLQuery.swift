@@ -38,7 +38,7 @@ public struct SQLQuery<Row: Decodable & Sendable>: ReadRequest {
     self.text = text.fragment.withoutEnd
   }
 
-  /// The steps by which a store reads the rows. The statement is kept prepared, and all rows are in memory at once.
+  /// The steps by which a store reads the rows. A statement of ASCII is kept prepared, and all rows are in memory at once.
   ///
   /// The read throws `BothyError` `invalidQuery` for SQL that SQLite can't read, that writes, that is more than one
   /// statement, or that takes longer than ten seconds; also if a row lacks a column that its type needs. It throws

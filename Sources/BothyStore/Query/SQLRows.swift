@@ -49,7 +49,12 @@ struct SQLRows {
   {
     let statement: PreparedStatement
     do {
-      statement = try PreparedStatement(query: text.sql, in: transaction.database)
+      // The cache of statements takes two spellings of a letter for one text.
+      let isPlain = text.sql.utf8.allSatisfy { $0 < 0x80 }
+      statement =
+        isPlain
+        ? try PreparedStatement(query: text.sql, in: transaction.database)
+        : try PreparedStatement(unkept: text.sql, in: transaction.database)
     } catch {
       throw BothyError(
         .invalidQuery, "SQLite can't read the SQL: \(BothyError.cause(error)).", underlying: error)

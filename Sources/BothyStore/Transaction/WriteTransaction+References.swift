@@ -6,7 +6,7 @@ extension WriteTransaction {
   func clearReference(_ clearing: DeletionPlan.Clearing) throws {
     var value = FieldValue.null
     if clearing.isList, case .list(let ids)? = try record(clearing.owner)?[clearing.field] {
-      value = .list(ids.filter { $0 != clearing.target })
+      value = .list(ids.filter { !$0.utf8.elementsEqual(clearing.target.utf8) })
     }
     try update(clearing.owner, fields: [clearing.field: value])
   }

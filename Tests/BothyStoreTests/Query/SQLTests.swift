@@ -67,6 +67,19 @@ struct SQLTests {
     #expect(try await store.sql("SELECT \(id)", as: UUID.self) == [id])
   }
 
+  @Test("Two spellings of a letter in SQL are two questions")
+  func spellings() async throws {
+    try await store.write { try $0.insert(Errand("5", "caf\u{E9}")) }
+    for _ in 0..<2 {
+      let sql: [SQLText] = [
+        "SELECT _id FROM Errand WHERE title = 'caf\u{E9}'",
+        "SELECT _id FROM Errand WHERE title = 'cafe\u{301}'",
+      ]
+      #expect(try await store.sql(sql[0], as: String.self) == ["5"])
+      #expect(try await store.sql(sql[1], as: String.self) == [])
+    }
+  }
+
   @Test("Values after a coordinate are bound at their own places")
   func coordinate() async throws {
     let here = Coordinate(latitude: 59.5, longitude: 10.75)

@@ -76,6 +76,16 @@ struct DeleteRuleTests {
     #expect(try node("self", in: store) == nil)
   }
 
+  @Test("Nullify leaves a reference to an id in another spelling")
+  func spellings() throws {
+    let store = try store(.nullify)
+    let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+    try insert(
+      [(composed, nil, []), (decomposed, nil, []), ("c", nil, [composed, decomposed])], into: store)
+    try delete(composed, from: store)
+    #expect(try node("c", in: store)?["friends"] == .list([decomposed]))
+  }
+
   @Test("Deny refuses the deletion of a referenced record and changes nothing")
   func deny() throws {
     let store = try store(.deny)
