@@ -167,7 +167,12 @@ struct Migrator {
   ) throws {
     let position = try Self.position(of: from, in: schema)
     try installer.dropIndexes(of: schema.types[position])
-    try database.execute(sql: "ALTER TABLE \(from.quotedIdentifier) RENAME TO \(to.quotedIdentifier)")
+    var present = from
+    // SQLite takes a name that differs by its case alone for taken.
+    for name in (from.lowercased() == to.lowercased() ? ["bothy_renamed"] : []) + [to] {
+      try database.execute(sql: "ALTER TABLE \(present.quotedIdentifier) RENAME TO \(name.quotedIdentifier)")
+      present = name
+    }
     try database.execute(
       sql: "UPDATE bothy_link SET owner_type = ?2 WHERE owner_type = ?1", arguments: [from, to])
     try database.execute(

@@ -68,6 +68,19 @@ import Testing
     #expect(found?.fields == ["title": "kept"])
   }
 
+  @Test("Types and fields are renamed by the case of their letters alone")
+  func otherCase() throws {
+    var new = TypeSchema("NOTE", fields: [FieldSchema("Title", .text, indexed: true, fullText: true)])
+    new.fields.append(FieldSchema("notes", .references(to: "NOTE", onDelete: .nullify)))
+    let old = Self.note(FieldSchema("notes", .references(to: "Note", onDelete: .nullify)))
+    let steps = [
+      Migration(to: 2, .renameType(from: "Note", to: "NOTE")),
+      Migration(to: 3, .renameField(type: "NOTE", from: "title", to: "Title")),
+    ]
+    let found = try note(["notes": .list(["a"])], old, to: new, steps: steps)
+    #expect(found?.fields == ["Title": "kept", "notes": .list(["a"])])
+  }
+
   @Test("A step about a field that isn't there covers no other difference")
   func wrongName() throws {
     let old = Self.note(FieldSchema("stars", .text))
