@@ -9,7 +9,16 @@ extension ResourceCache {
     var key: ResourceKey
     var fields: HTTPFields
     /// The conditions for bytes that the readers have themselves, to whom a 304 suffices.
-    var conditions: HTTPFields = [:]
+    var conditions: HTTPFields
+    /// The place of a new version. One that is only on another reader's stage would be missing on this reader's.
+    var place: EntryStage?
+
+    init(_ demand: Demand) {
+      key = demand.key
+      fields = demand.options.fields
+      conditions = demand.options.held.map { Validation.fields(for: $0) } ?? [:]
+      place = demand.options.stage
+    }
   }
 
   /// The end of a request, for all its readers.
@@ -34,8 +43,7 @@ extension ResourceCache {
       throw BothyError(.offline, "The cache has no network to load \(demand.key) from.")
     }
     let key = demand.key
-    let conditions = demand.options.held.map { Validation.fields(for: $0) } ?? [:]
-    let name = CoalescingKey(key: key, fields: demand.options.fields, conditions: conditions)
+    let name = CoalescingKey(demand)
     let reader = readers.enter(name, demand.options.typed)
     defer { readers.leave(name, reader) }
     let outcome: FetchOutcome
@@ -246,7 +254,7 @@ extension ResourceCache {
       let isNegative = AnswerKind.isNegative(metadata.status)
       let body = isNegative && !demand.rule.keepsEveryStatus ? Data() : answer.body
       board.count(key.source) { $0.bytesLoaded += Int64(body.count) }
-      let types = isNegative ? [] : readers.types(CoalescingKey(key: key, fields: demand.options.fields))
+      let types = isNegative ? [] : readers.types(CoalescingKey(demand))
       let bare = StoredEntry(CacheEntry(metadata: metadata, body: body))
       do {
         let typed = try reading(bare, key, as: types)

@@ -52,6 +52,32 @@ struct RegionMixtureTests {
     #expect(try await rig.cache.stages().isEmpty)
   }
 
+  @Test("Two regions that refresh one tile at once both have its new version")
+  func sharedTile() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.loaded()
+    try rig.raise(region, to: 2)
+    let tile = try #require(try region.plan.tiles().first { _ in true })
+    let (cache, key) = (rig.cache, try rig.source.key(tile))
+    let latch = Latch()
+    rig.server.change { $0.hold = (0, latch) }
+    let stages = [EntryStage("one"), EntryStage("other")]
+    let reads = stages.map { stage in
+      var options = ResourceCache.Options(policy: .remote)
+      options.stage = stage
+      return Task { [options] in try await cache.value(key, options) }
+    }
+    while rig.server.state.withLock({ $0.running }) < 2, cache.counters[key.source]?.coalesced != 1 {
+      await Task.yield()
+    }
+    latch.open()
+    for (read, stage) in zip(reads, stages) {
+      #expect(try await read.value.storage == .staged)
+      #expect(try await cache.staged([key], on: stage) != [nil])
+    }
+    #expect(try await rig.bodies(region) == RegionRig.all(1, region))
+  }
+
   @Test("A list that says complete beside a stage has its region outdated")
   func listOld() async throws {
     var rig = try RegionRig()
