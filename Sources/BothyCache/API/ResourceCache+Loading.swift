@@ -12,12 +12,15 @@ extension ResourceCache {
     var conditions: HTTPFields
     /// The place of a new version. One that is only on another reader's stage would be missing on this reader's.
     var place: EntryStage?
+    /// The object that compares the responses of several reads, none of which it may miss.
+    var judge: ObjectIdentifier?
 
     init(_ demand: Demand) {
       key = demand.key
       fields = demand.options.fields
       conditions = demand.options.held.map { Validation.fields(for: $0) } ?? [:]
       place = demand.options.stage
+      judge = demand.options.judge
     }
   }
 

@@ -41,6 +41,8 @@ extension ResourceCache {
     /// False rejects the response as unexpected content. It may wait for other requests. A read that joins another read's
     /// request accepts what that read admits.
     package var admits: (@Sendable (ReplacementCandidate) async -> Bool)?
+    /// The object that decides in `admits`, or `nil`. Its reads share requests among themselves alone.
+    package var judge: ObjectIdentifier?
     /// The metadata of bytes that the caller has itself, from an earlier read. The cache may have lost them.
     ///
     /// They count as pinned: a response that says that the resource is gone, or is empty, fails with `.absent`.

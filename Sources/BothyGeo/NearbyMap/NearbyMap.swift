@@ -27,11 +27,13 @@ public actor NearbyMap {
   private var position: Coordinate?
   var shown = ShownTiles()
   /// The tiles that other versions replaced since changes were last reported.
-  private var untold: Set<Tile> = []
+  var untold: Set<Tile> = []
   var required: [String: Set<Tile>] = [:]
   private var pinned: Set<Tile>?
-  private var loads: [Tile: (number: Int, task: Task<TileOutcome, Never>)] = [:]
-  private var loadNumber = 0
+  var loads: [Tile: (number: Int, task: Task<TileOutcome, Never>)] = [:]
+  var loadNumber = 0
+  /// The watch over the last loads of stored tiles.
+  var watch: ReplacementWatch?
   /// The tiles that running refreshes and fetches need, by their numbers.
   var covers: [Int: [Tile]] = [:]
   var coverNumber = 0
@@ -44,7 +46,7 @@ public actor NearbyMap {
   private var recovery: Task<Void, Never>?
   /// True if a needed tile isn't in the database and its request failed.
   private var hasHoles = false
-  private var hasNetwork = true
+  private(set) var hasNetwork = true
   private var hold = ConnectivityHold()
   private var holding: Task<Void, Never>?
   /// The state of the map. `states` reports each change.
@@ -285,50 +287,6 @@ extension NearbyMap {
     guard tiles != pinned else { return }
     try await require(tiles, for: "saved places of \(loading.source.id)")
     pinned = tiles
-  }
-
-  /// Loads tiles concurrently. A run for the map's own position is tried again later, so it doesn't wait for a server
-  /// that is down.
-  private func load(
-    _ tiles: [Tile], current: Tile, into report: inout NearbyMap.Report, waitsForHost: Bool = false,
-    done: (Int) -> Void = { _ in }
-  ) async {
-    let held = (try? await loading.held(tiles)) ?? [:]  // if unreadable, loading reports it
-    let underived = (try? await loading.underived(tiles)) ?? []
-    let tasks = tiles.map { tile -> (Tile, Task<TileOutcome, Never>) in
-      var way = TileLoading.Way(priority: tile == current ? .visible : .normal)
-      // The bytes of a tile that was read with other categories are in the cache.
-      way.isOtherwise = held[tile] == PlaceTile.never || underived.contains(tile)
-      way.isHeld = held[tile] != nil && !way.isOtherwise
-      way.waitsForHost = waitsForHost
-      way.hasNetwork = hasNetwork
-      return (tile, startLoad(tile, way))
-    }
-    for (tile, task) in tasks {
-      report.note(tile, await task.value, isHeld: held[tile] != nil)
-      done(report.count)
-    }
-  }
-
-  /// Returns the running load of a tile, or starts one.
-  private func startLoad(_ tile: Tile, _ way: TileLoading.Way) -> Task<TileOutcome, Never> {
-    if let known = loads[tile] { return known.task }
-    loadNumber += 1
-    let number = loadNumber
-    let loading = loading
-    let task = Task {
-      let outcome = await loading.load(tile, way)
-      self.land(tile, number, outcome)
-      return outcome
-    }
-    loads[tile] = (number, task)
-    return task
-  }
-
-  private func land(_ tile: Tile, _ number: Int, _ outcome: TileOutcome) {
-    // A new tile is reported when it is shown, which may have happened before.
-    if case .loaded(isNew: false) = outcome { untold.insert(tile) }
-    if loads[tile]?.number == number { loads[tile] = nil }
   }
 
   /// Shows the available tiles of a plan and reports the changes, unless a later position was processed.

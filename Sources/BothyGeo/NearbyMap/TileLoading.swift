@@ -8,8 +8,8 @@ import Synchronization
 /// Loads one tile from the cache or the network into the database of places. Decoding and writing run on a separate
 /// thread.
 ///
-/// Places are replaced by those of a newer tile alone. A server that says that a tile is gone takes none away, as with
-/// the tiles of a region.
+/// Places are replaced by those of a newer tile alone. As with the tiles of a region, a server that says that a tile is
+/// gone takes none away, and neither does a network that answers for several tiles with one content.
 package struct TileLoading: Sendable {
   let places: PlaceStore
   let cache: ResourceCache
@@ -40,8 +40,12 @@ package struct TileLoading: Sendable {
     /// True if the places of a tile go when the server says that it is gone.
     package var removesGone = false
     var hasNetwork = true
+    /// Compares the new versions of stored tiles.
+    var watch: ReplacementWatch
 
-    package init(priority: ResourceCache.Priority) { self.priority = priority }
+    package init(priority: ResourceCache.Priority, _ watch: ReplacementWatch) {
+      (self.priority, self.watch) = (priority, watch)
+    }
 
     var options: ResourceCache.Options {
       var options = ResourceCache.Options(
@@ -52,6 +56,11 @@ package struct TileLoading: Sendable {
       options.waitsForEnd = isHeld || waitsForEnd
       return options
     }
+  }
+
+  /// Returns a watch over the loads of tiles that are stored. Each of them must be loaded with it.
+  package func watch(over tiles: Set<Tile>, after earlier: ReplacementWatch? = nil) -> ReplacementWatch {
+    ReplacementWatch(over: tiles, after: earlier, NetworkProbe(cache: cache, style: nil))
   }
 
   /// Runs blocking work in order, outside the threads of tasks.
@@ -79,9 +88,10 @@ package struct TileLoading: Sendable {
     let generation = places.generation
     let reason = Mutex<BothyError?>(nil)
     var isHere = way.isHeld
+    defer { way.watch.ended(tile) }
     do {
       let key = try source.key(tile)
-      let held = try await metadata(of: tile, namesBytes: way.isHeld)
+      let (held, digest) = try await known(tile, namesBytes: way.isHeld)
       isHere = held != nil
       if way.isHeld, !way.hasNetwork { throw Self.offline }
       if way.isHeld, !way.waitsForHost, let answer = gone.answer(for: tile, at: cache.now) { throw answer }
@@ -89,9 +99,14 @@ package struct TileLoading: Sendable {
       if !way.removesGone { options.held = held }
       // Content that isn't a tile never replaces one in the cache, so that its validator is available for the next
       // attempt.
+      if digest != nil { options.judge = ObjectIdentifier(way.watch) }
       options.admits = { candidate in
         do throws(BothyError) {
-          if !candidate.isNegative { try check(candidate.body, candidate.fields, of: tile) }
+          if candidate.isNegative { return true }
+          try check(candidate.body, candidate.fields, of: tile)
+          if let digest, PlaceTileRow.digest(candidate.body) != digest {
+            try await way.watch.compare(candidate.body, over: digest, of: tile)
+          }
           return true
         } catch {
           reason.withLock { $0 = error }
@@ -100,6 +115,7 @@ package struct TileLoading: Sendable {
         }
       }
       let resource = try await read(key, options, storedFirst: way.isOtherwise)
+      if resource.origin == .confirmed { way.watch.confirmed() }
       if case .stale(.refreshFailed(let error)) = resource.freshness, way.isHeld { throw error }
       if case .stale(.noNetwork) = resource.freshness, way.isHeld { throw Self.offline }
       if resource.metadata.status == 304 { return try await renew(tile, resource, generation) }
@@ -117,17 +133,20 @@ package struct TileLoading: Sendable {
     }
   }
 
-  /// Returns the metadata of the bytes that a tile's places were decoded from, or `nil` without places. The cache may
-  /// have lost the bytes.
+  /// Returns the metadata and the digest of the bytes that a tile's places were decoded from, or `nil` without places.
+  /// The cache may have lost the bytes.
   ///
   /// - Parameter namesBytes: true if the bytes needn't come again, so that their validators may be sent.
-  private func metadata(of tile: Tile, namesBytes: Bool) async throws -> EntryMetadata? {
+  private func known(
+    _ tile: Tile, namesBytes: Bool
+  ) async throws -> (metadata: EntryMetadata?, digest: StoredDigest?) {
     let places = places
-    let found = try await run { try places.held([tile]).isEmpty ? nil : places.tile(tile) }
-    guard let held = found else { return nil }
-    var fields = HTTPFields()
-    if namesBytes { (fields[.eTag], fields[.lastModified]) = (held.entityTag, held.lastModified) }
-    return EntryMetadata(fields: fields, receivedAt: held.receivedAt)
+    return try await run {
+      guard try !places.held([tile]).isEmpty, let held = try places.tile(tile) else { return (nil, nil) }
+      var fields = HTTPFields()
+      if namesBytes { (fields[.eTag], fields[.lastModified]) = (held.entityTag, held.lastModified) }
+      return (EntryMetadata(fields: fields, receivedAt: held.receivedAt), try places.digest(of: tile))
+    }
   }
 
   /// Throws `BothyError` if a response isn't a tile that places are read from.
@@ -184,7 +203,9 @@ package struct TileLoading: Sendable {
     _ failure: any Error, _ tile: Tile, _ reason: BothyError?, isHere: Bool
   ) -> any Error {
     guard var error = failure as? BothyError else { return failure }
-    if error.code == .unexpectedContent {
+    if error.code == .unexpectedContent, let reason, reason.code == .signInRequired {
+      error = reason
+    } else if error.code == .unexpectedContent {
       error = BothyError(
         .notATile, "The answer for \(tile) isn't a tile of places. \((reason ?? error).message)",
         underlying: error)

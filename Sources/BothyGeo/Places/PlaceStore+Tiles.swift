@@ -1,3 +1,4 @@
+internal import BothyCache
 internal import BothyStore
 public import Foundation
 internal import GRDB
@@ -104,6 +105,11 @@ extension PlaceStore {
   /// Returns a tile as received, at any age, or `nil` if it isn't stored. Tiles without features are stored too.
   package func tile(_ tile: Tile) throws(BothyError) -> PlaceTile? {
     try read { try PlaceTileRow.read(tile.rowNumber, $0) }
+  }
+
+  /// Returns the digest of a tile's bytes, at any age and place, or `nil` if it isn't stored.
+  func digest(of tile: Tile) throws(BothyError) -> StoredDigest? {
+    try read { try PlaceTileRow.summary(tile.rowNumber, $0)?.digest }
   }
 
   /// Returns those of the tiles that are stored, with the time of their last validation. Doesn't read bytes.

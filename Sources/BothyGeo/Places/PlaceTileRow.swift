@@ -25,10 +25,20 @@ enum PlaceTileRow {
     fileprivate var bytes: Int64
     fileprivate var checksum: Int64?
 
+    /// The digest of the bytes, or `nil` if it isn't known.
+    var digest: StoredDigest? {
+      checksum.map { StoredDigest(size: bytes, checksum: UInt64(bitPattern: $0)) }
+    }
+
     /// True if the tile has these bytes.
     func has(_ payload: Data) -> Bool {
       bytes == Int64(payload.count) && checksum == PlaceTileRow.checksum(payload)
     }
+  }
+
+  /// Returns the digest of bytes as the rows have it, which differs from that of the cache.
+  static func digest(_ payload: Data) -> StoredDigest {
+    StoredDigest(size: Int64(payload.count), checksum: UInt64(bitPattern: checksum(payload)))
   }
 
   static func checksum(_ payload: Data) -> Int64 {

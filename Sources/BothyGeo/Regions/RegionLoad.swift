@@ -44,6 +44,7 @@ enum RegionLoad: Sendable {
     var attempts = 3
     var options = ResourceCache.Options(policy: .remote, priority: .background)
     options.admits = { await watch.admits($0) }
+    options.judge = ObjectIdentifier(watch)
     options.evictingHolder = watch.removesGone ? region.holder : nil
     options.stage = region.stage
     // The run notes confirmed tiles together. One that only continues knows its tiles by what is on the disk.
@@ -57,7 +58,7 @@ enum RegionLoad: Sendable {
           else { return resource }
           // The entry was lost from the disk and is only in memory, where it doesn't last.
           var whole = ResourceCache.Options.reload
-          (whole.priority, whole.admits) = (.background, options.admits)
+          (whole.priority, whole.admits, whole.judge) = (.background, options.admits, options.judge)
           return try await cache.value(key, whole)
         }
         return (outcome(resource), resource.metadata.fields[.eTag])

@@ -5,13 +5,14 @@ import Synchronization
 /// Detects a network that responds in place of the server. If several different tiles in a row would become identical
 /// content, the content isn't theirs. The same holds for redirects over plain HTTP to another host.
 ///
-/// `ReplacementRule` checks each response on its own. This type compares many responses. A run stages new versions, so
-/// nothing has been replaced when the network is detected.
+/// `ReplacementRule` checks each response on its own. This type compares many responses. The run of a region stages new
+/// versions, so nothing has been replaced when the network is detected. For a map, which has no stage, a new version
+/// waits until other tiles of its group have other content, or all have their answers.
 ///
 /// A tile that isn't stored yet is compared with the others of the run. The second one with the same text, or the same
 /// picture of more than one color, waits until a `NetworkProbe` has examined the network. The first one is stored
 /// before, and removed by the run if the network is detected. A process that is killed in between leaves that one.
-final class ReplacementWatch: Sendable {
+package final class ReplacementWatch: Sendable {
   /// First content that more than one resource may have.
   private struct First {
     var content: StoredDigest
@@ -32,6 +33,18 @@ final class ReplacementWatch: Sendable {
     /// The number of admitted new versions of stored tiles.
     var admitted = 0
     var reason: BothyError?
+    /// True if a tile of the group was confirmed by its tag, which no network in place of the server knows.
+    var isConfirmed = false
+    /// The tiles of the group that have no answer yet.
+    var awaited: Set<Tile> = []
+    /// The versions that wait for them. All have the last received content.
+    var waiting: [CheckedContinuation<Bool, Never>] = []
+
+    /// Ends the waits, as all are for the same.
+    mutating func settle(_ isAdmitted: Bool) {
+      for version in waiting { version.resume(returning: isAdmitted) }
+      waiting = []
+    }
   }
 
   /// The number of different tiles with identical new content that trips the watch: a quarter of a small region.
@@ -51,6 +64,19 @@ final class ReplacementWatch: Sendable {
     self.probe = probe
   }
 
+  /// Creates a watch over a group of stored tiles. The last content of an earlier group counts further, so that tiles
+  /// that are refreshed one by one are compared too.
+  convenience init(over tiles: Set<Tile>, after earlier: ReplacementWatch?, _ probe: NetworkProbe) {
+    self.init(tiles: tiles.count, removesGone: false, probe)
+    let last = earlier?.last ?? (nil, [])
+    state.withLock { ($0.awaited, $0.body, $0.replaced) = (tiles, last.body, last.replaced) }
+  }
+
+  /// The last received content, and what it replaced. Nothing if the server itself has responded.
+  private var last: (body: Data?, replaced: Set<StoredDigest>) {
+    state.withLock { $0.isConfirmed ? (nil, []) : ($0.body, $0.replaced) }
+  }
+
   /// Returns true if the response may become the tile.
   func admits(_ candidate: ReplacementCandidate) async -> Bool {
     guard let old = candidate.stored, !AnswerKind.isNegative(old.metadata.status), !old.body.isEmpty else {
@@ -59,19 +85,55 @@ final class ReplacementWatch: Sendable {
     let isNothing = candidate.isNegative || candidate.body.isEmpty
     if isNothing, removesGone { return true }
     if !isNothing, old.body == candidate.body { return !isTripped }
-    return state.withLock { state in
-      if state.reason != nil { return false }
-      let body = isNothing ? nil : candidate.body
-      if state.body != body { (state.body, state.replaced) = (body, []) }
-      state.replaced.insert(StoredDigest(of: old.body))
-      // A tile that the server reports as gone stays: only later does it show that many have this response.
-      guard state.replaced.count < (isNothing ? Self.mostReplaced : limit) else {
-        state.reason = isNothing ? Self.moved : Self.signIn
-        return false
-      }
-      state.admitted += 1
-      return true
+    let digest = StoredDigest(of: old.body)
+    return state.withLock { admits(isNothing ? nil : candidate.body, over: digest, &$0) }
+  }
+
+  /// Returns true if content may replace other content. `nil` stands for a tile that doesn't exist.
+  private func admits(_ body: Data?, over old: StoredDigest, _ state: inout State) -> Bool {
+    if state.reason != nil { return false }
+    if state.body != body {
+      state.settle(true)
+      (state.body, state.replaced) = (body, [])
     }
+    state.replaced.insert(old)
+    // A tile that the server reports as gone stays: only later does it show that many have this response.
+    guard state.replaced.count < (body == nil ? Self.mostReplaced : limit) else {
+      state.reason = body == nil ? Self.moved : Self.signIn
+      state.settle(false)
+      return false
+    }
+    state.admitted += 1
+    return true
+  }
+
+  /// Waits until a new version may replace the stored one.
+  ///
+  /// - Throws: `BothyError`, `.signInRequired` if several different tiles would have this content.
+  func compare(_ body: Data, over old: StoredDigest, of tile: Tile) async throws(BothyError) {
+    let isAdmitted: Bool = await withCheckedContinuation { version in
+      state.withLock { state in
+        if admits(body, over: old, &state) {
+          state.waiting.append(version)
+        } else {
+          version.resume(returning: false)
+        }
+        note(tile, &state)
+      }
+    }
+    if !isAdmitted { throw Self.sameContent }
+  }
+
+  /// Notes that the server confirmed a stored tile.
+  func confirmed() { state.withLock { $0.isConfirmed = true } }
+
+  /// Notes that a tile of the group needs no comparison any more: it has one, or its load has ended.
+  func ended(_ tile: Tile) { state.withLock { note(tile, &$0) } }
+
+  private func note(_ tile: Tile, _ state: inout State) {
+    state.awaited.remove(tile)
+    // The loads that wait leave room for those that begin later.
+    if state.awaited.isEmpty || state.waiting.count >= Self.mostReplaced { state.settle(true) }
   }
 
   /// Returns true if the response may become a tile that isn't stored.
@@ -128,6 +190,11 @@ final class ReplacementWatch: Sendable {
     .signInRequired,
     "Other content came in place of the tiles, as on a network that wants a sign-in first. The stored tiles were kept. "
       + "Sign in to the network, then resume. If no network asks for that, check the source's address.")
+
+  private static let sameContent = BothyError(
+    .signInRequired,
+    "The same content came in place of several tiles, as on a network that wants a sign-in first. Sign in to the "
+      + "network. If no network asks for that, check the source's address.")
 
   private static let moved = BothyError(
     .unexpectedContent,

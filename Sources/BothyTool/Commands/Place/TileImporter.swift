@@ -122,11 +122,12 @@ struct TileImporter {
     // All have one zoom, which the source may lack.
     for tile in wanted.prefix(1) { _ = try source.key(tile) }
     let loading = TileLoading(places: places, cache: cache, source: source)
+    let watch = loading.watch(over: Set(wanted.filter { held[$0] != nil }))
     await withTaskGroup(of: (Tile, TileOutcome).self) { group in
       var rest = wanted.makeIterator()
       func begin() {
         guard let tile = rest.next() else { return }
-        var way = TileLoading.Way(priority: .normal)
+        var way = TileLoading.Way(priority: .normal, watch)
         // Features that were derived with another schema need the bytes again.
         way.isHeld = held[tile].map { $0 != PlaceTile.never } ?? false
         (way.waitsForHost, way.waitsForEnd) = (true, true)

@@ -1,0 +1,86 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import BothyTesting
+import Foundation
+import Testing
+
+@Suite("An atlas whose network answers in place of the server", .timeLimit(.minutes(10)))
+struct NearbyMapForeignTests {
+  /// A tile that is valid and has no places.
+  private static let empty = #"{"type": "FeatureCollection", "features": []}"#
+
+  /// Returns a rig that has the tiles around its start, all of them old, and whose server sends the empty tile for each.
+  private func emptied() async throws -> NearbyMapRig {
+    let rig = try NearbyMapRig()
+    try await rig.atlas.update(rig.start)
+    rig.server.set(version: 2)
+    rig.server.set(body: Self.empty)
+    rig.pass(.days(8))
+    return rig
+  }
+
+  private func isSignIn(_ error: (any Error)?) -> Bool {
+    let error = error as? BothyError
+    return error?.code == .signInRequired && error?.message.contains("stays") == true
+  }
+
+  @Test("One content in place of all tiles takes no places away", arguments: [false, true])
+  func all(hasLostBytes: Bool) async throws {
+    let rig = try await emptied()
+    if hasLostBytes { try await rig.cache.removeAll(rig.source.id) }
+    for _ in 0..<3 {
+      let report = try await rig.atlas.refresh()
+      #expect(Set(report.failed.keys) == rig.cover && report.fromStale == rig.cover)
+      #expect(report.failed.values.allSatisfy { isSignIn($0) })
+      #expect(try rig.names() == ["Version 1"])
+      #expect(try rig.places.counts() == (rig.cover.count, rig.cover.count))
+      #expect(await rig.atlas.state == .ready)
+    }
+    for tile in rig.cover where !hasLostBytes {
+      let stored = try await rig.cache.value(rig.source.key(tile), policy: .local).bytes
+      #expect(stored.map { String(decoding: $0, as: UTF8.self).contains("Version 1") } == true)
+    }
+    rig.server.set(body: nil)
+    #expect(try await rig.atlas.refresh().loaded == rig.cover)
+    #expect(try rig.names() == ["Version 2"])
+    #expect(try rig.places.counts() == (rig.cover.count, rig.cover.count))
+    await rig.atlas.close()
+  }
+
+  @Test("Tiles that are refreshed one by one are compared with the one before")
+  func oneByOne() async throws {
+    let rig = try await emptied()
+    await rig.atlas.close()
+    let map = NearbyMap(
+      places: rig.places, cache: rig.cache, source: rig.source, radius: 1,
+      clock: LoadClock(rig.clock, wall: rig.time.reader()))
+    var failed: [Tile: any Error] = [:]
+    for tile in rig.cover {
+      rig.pass(.seconds(60))
+      let report = try #require(try await map.update(tile.bounds.center))
+      #expect(report.count == 1)
+      failed.merge(report.failed) { $1 }
+    }
+    // One tile alone may have lost its places on the server.
+    #expect(failed.count == rig.cover.count - 1 && failed.values.allSatisfy { isSignIn($0) })
+    #expect(try rig.places.counts() == (rig.cover.count, rig.cover.count - 1))
+    await map.close()
+  }
+
+  @Test("After the server has confirmed a tile, another one may become empty")
+  func confirmed() async throws {
+    let rig = try await emptied()
+    await rig.atlas.close()
+    let map = NearbyMap(
+      places: rig.places, cache: rig.cache, source: rig.source, radius: 1,
+      clock: LoadClock(rig.clock, wall: rig.time.reader()))
+    for (place, tile) in rig.cover.prefix(3).enumerated() {
+      rig.pass(.seconds(60))
+      rig.server.set(version: place == 1 ? 1 : 2)
+      let report = try #require(try await map.update(tile.bounds.center))
+      #expect(report.failed.isEmpty && report.unchanged.count == (place == 1 ? 1 : 0))
+    }
+    await map.close()
+  }
+}
