@@ -225,6 +225,33 @@ struct ArchiveSourceTests {
     #expect(try await rig.read(tiles[1]).text == MadeArchive.text(tiles[1]))
   }
 
+  @Test(
+    "Any content in place of the archive is stored for no tile",
+    arguments: ["{\"login\": true}", "Log in", ""])
+  func strangeContent(_ body: String) async throws {
+    let tiles = try MadeArchive.tiles(0..<5)
+    let server = ArchiveServer(try MadeArchive.data(tiles))
+    let rig = try ArchiveRig(loader: server)
+    server.change { $0.page = (200, body) }
+    let error = await #expect(throws: BothyError.self) { try await rig.read(tiles[1]) }
+    #expect(error?.code == .unexpectedContent)
+    #expect(try await rig.cache.stored([rig.source.key(tiles[1])]) == [nil])
+    server.change { $0.page = nil }
+    #expect(try await rig.read(tiles[1]).text == MadeArchive.text(tiles[1]))
+  }
+
+  @Test("An archive whose server says without a condition that nothing changed confirms no tile")
+  func strangeConfirmation() async throws {
+    let tiles = try MadeArchive.tiles(0..<5)
+    let server = ArchiveServer(try MadeArchive.data(tiles))
+    let rig = try ArchiveRig(loader: server)
+    _ = try await rig.read(tiles[0])
+    server.change { $0.page = (304, "") }
+    rig.time.advance(by: 61_000)
+    let error = await #expect(throws: BothyError.self) { try await rig.read(tiles[0], policy: .remote) }
+    #expect(error?.code == .refused)
+  }
+
   @Test("Brotli and Zstandard are kept and named, there and back", arguments: ["br", "zstd"])
   func codings(coding: String) async throws {
     let scratch = try TemporaryFolder()

@@ -83,13 +83,21 @@ final class RemoteArchive: SourceContainer {
     return base + (base.contains("?") ? "&" : "?") + url[url.index(after: query)...]
   }
 
-  /// Returns a response in place of a part as the response for a tile. That the archive is gone doesn't mean that a tile
-  /// is, so it is a failure.
+  /// Returns an error of the server in place of a part as the response for a tile.
+  ///
+  /// Any other response is a failure. That the archive is gone doesn't mean that a tile is. Content in place of a part,
+  /// as of a network that wants a sign-in first, would be taken for a tile.
   private static func passed(_ answer: FetchedResponse) throws(LoadFailure) -> FetchedResponse {
-    guard AnswerKind(status: answer.status) == .negative else { return answer }
-    throw LoadFailure(
-      .invalidRequest,
-      "\(answer.url.prefix { $0 != "?" }) has no archive: the server answered \(answer.status).")
+    let url = answer.url.prefix { $0 != "?" }
+    switch AnswerKind(status: answer.status) {
+    case .body:
+      throw LoadFailure(
+        .unexpectedType(answer.fields[.contentType] ?? ""),
+        "Other content came in place of a part of \(url), as on a network that wants a sign-in first.")
+    case .negative, .notModified:
+      throw LoadFailure(.invalidRequest, "\(url) has no archive: the server answered \(answer.status).")
+    default: return answer
+    }
   }
 
   /// One read, with all that requests for it need.
