@@ -39,6 +39,20 @@ struct HostTests {
     #expect(bench.fetcher.load == (0, 0))
   }
 
+  @Test("Requests that wait for their turn at a thousand hosts all get it")
+  func manyHosts() async throws {
+    let gate = Latch()
+    let bench = FetchBench(total: 1) { _, _ in
+      await gate.pass()
+      return .init(200)
+    }
+    let tasks = (0...1001).flatMap { start(bench, 1, host: "h\($0).example") }
+    try await until { bench.fetcher.load.waiting == tasks.count - 1 }
+    gate.open()
+    try await until { bench.fetcher.load == (0, 0) }
+    for task in tasks { #expect(try await task.value.status == 200) }
+  }
+
   /// Promises: R-24
   @Test(
     "Urgent requests are sent first, and prefetches last with one place left free")

@@ -84,7 +84,10 @@ struct HostQueue: ~Copyable {
 
   /// Adds a request. Its limits replace the earlier ones of its rate group.
   mutating func request(_ asking: Asking, now: Duration) {
-    if hosts.count > 1000 { hosts = hosts.filter { !$0.value.isIdle(now) } }
+    if hosts.count > 1000 {
+      let awaited = Set(waiting.map(\.origin))
+      hosts = hosts.filter { awaited.contains($0.key) || !$0.value.isIdle(now) }
+    }
     let group = Self.bucket(asking)
     hosts[asking.origin, default: Host()].limits[group] = asking.limits
     if let rate = asking.limits.ratePerSecond {
