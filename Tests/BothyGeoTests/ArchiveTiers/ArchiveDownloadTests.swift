@@ -93,6 +93,18 @@ struct ArchiveDownloadTests {
     #expect(versions.count == 1, "seed \(seed): \(versions)")
   }
 
+  @Test("A smaller archive replaces one of which a part has come", arguments: [true, false])
+  func smaller(namesVersion: Bool) async throws {
+    let server = ArchiveServer(try MadeArchive.data(MadeArchive.tiles(0..<341)), tag: "W/\"1\"")
+    server.change { $0.answers = 3 }
+    await #expect(throws: BothyError.self) { try await download(server) }
+    let tiles = try MadeArchive.tiles(0..<5)
+    server.change { $0.answers = nil }
+    server.replace(try MadeArchive.data(tiles, version: "2"), tag: namesVersion ? "W/\"2\"" : nil)
+    _ = try await download(server)
+    for tile in tiles { #expect(try await content(tile) == MadeArchive.text(tile, "2")) }
+  }
+
   @Test("A download that came whole before is confirmed before it is installed")
   func uninstalled() async throws {
     let tiles = try MadeArchive.tiles(0..<85)

@@ -225,6 +225,20 @@ struct ArchiveSourceTests {
     #expect(try await rig.read(tiles[1]).text == MadeArchive.text(tiles[1]))
   }
 
+  @Test("A tile is found although a smaller archive has replaced its archive")
+  func smaller() async throws {
+    let server = ArchiveServer(try MadeArchive.data(MadeArchive.tiles(0..<341)), tag: "W/\"1\"")
+    let rig = try ArchiveRig(loader: server)
+    // The last ones of the large archive lie beyond the end of the small one.
+    let tiles = try MadeArchive.tiles(336..<341)
+    _ = try await rig.read(tiles[0])
+    let small = try MadeArchive.data(tiles, version: "2")
+    server.forget()
+    server.replace(small, tag: "W/\"2\"")
+    #expect(try await rig.read(tiles[4]).text == MadeArchive.text(tiles[4], "2"))
+    #expect(server.requests.first.map { $0.lowerBound >= small.count } == true)
+  }
+
   @Test(
     "Any content in place of the archive is stored for no tile",
     arguments: ["{\"login\": true}", "Log in", ""])

@@ -124,7 +124,11 @@ package struct ArchiveDownload {
       try Task.checkCancellation()
       let end = min(place + partSize, total ?? .max)
       let (data, validator) = try await file.bytes(place..<end, expecting: state?.validator)
-      if data.isEmpty { break }
+      if data.isEmpty {
+        // A file that ends before the known size is another one, although the server doesn't name its version.
+        if place > 0, total != nil { throw file.changed }
+        break
+      }
       if place == 0 {
         total = ArchiveDownloadState.total(heard.fields.withLock { $0[.contentRange] })
         // Without a validator a later process can't know that the rest is of the same version.

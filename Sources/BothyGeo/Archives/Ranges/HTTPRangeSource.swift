@@ -79,13 +79,13 @@ package struct HTTPRangeSource: ByteRangeSource {
     }
     let current = answer.fields[.eTag] ?? answer.fields[.lastModified]
     switch answer.status {
-    case 206: break
+    case 206, 416: break
     case 412: throw changed
-    case 416: return (Data(), current ?? validator)
     case 200 where answer.body.starts(with: Array("PMTiles".utf8)): throw wholeFile
     default: throw StrangeAnswer(answer: answer)
     }
     if let validator, let current, validator != current { throw changed }
+    if answer.status == 416 { return (Data(), current ?? validator) }
     guard Self.start(answer.fields[.contentRange]) == range.lowerBound else {
       throw BothyError(.unavailable, "The server of \(url) sent another part than it was asked for.")
     }
@@ -105,7 +105,8 @@ package struct HTTPRangeSource: ByteRangeSource {
       "The server of \(url) does not send parts of files. Download the archive and open the file.")
   }
 
-  private var changed: BothyError {
+  /// The error of a file that has another version than the one that is read.
+  var changed: BothyError {
     BothyError(.changedArchive, "\(url) was replaced while it was being read. Open it again.")
   }
 
