@@ -2,8 +2,9 @@ import BothyStore
 
 /// Finds the pieces of one shape among those that are added, and numbers the shapes.
 ///
-/// Pieces with one id are of one shape. Tiles without ids give each piece an id of its own. Two such pieces of
-/// neighbouring tiles are of one shape if each has what the other draws beyond the edge, in the margin of its tile.
+/// Pieces with the id of an element are of one shape. A computed id is that of one shape in neighbouring tiles alone, as
+/// streets far apart have the same name. Pieces with different computed ids in neighbouring tiles are of one shape if
+/// each has what the other draws beyond the edge, in the margin of its tile.
 struct PieceShapes {
   /// The properties that the pieces of one shape share, whatever their ids are.
   private struct Kind: Hashable {
@@ -14,7 +15,8 @@ struct PieceShapes {
     var extent: Geometry.Extent
   }
 
-  private var numbers: [PieceIdentity: Int] = [:]
+  /// The numbers of the pieces by tile, which is `nil` for those with the id of an element.
+  private var numbers: [PieceIdentity: [Tile?: Int]] = [:]
   private var pieces: [Kind: [(feature: TileFeature, number: Int)]] = [:]
   /// The number that stands for each number. A lower one is of a shape that was found to be the same.
   private var lower: [Int] = []
@@ -22,20 +24,29 @@ struct PieceShapes {
   /// Adds a piece. Returns a number of its shape, or `nil` for a whole feature.
   mutating func add(_ feature: TileFeature) -> Int? {
     guard let identity = feature.pieceIdentity else { return nil }
-    let number = numbers[identity] ?? lower.count
+    let place = ComputedID.isComputed(identity.id) ? feature.cutBy : nil
+    let number = numbers[identity]?[place] ?? lower.count
     if number == lower.count { lower.append(number) }
-    numbers[identity] = number
-    guard ComputedID.isComputed(identity.id) else { return number }
+    numbers[identity, default: [:]][place] = number
+    guard let place else { return number }
+    for offset in 0..<9 {
+      let near = place.neighbor(east: offset % 3 - 1, south: offset / 3 - 1)
+      if let near, let other = numbers[identity]?[near] { join(number, other) }
+    }
     let kind = Kind(
       layer: identity.layer, type: identity.type, value: identity.value, name: feature.name,
       extent: identity.extent)
     for other in pieces[kind, default: []]
     where shape(other.number) != shape(number) && feature.continues(other.feature) {
-      let (one, two) = (shape(number), shape(other.number))
-      lower[max(one, two)] = min(one, two)
+      join(number, other.number)
     }
     pieces[kind, default: []].append((feature, number))
     return number
+  }
+
+  private mutating func join(_ one: Int, _ other: Int) {
+    let (one, other) = (shape(one), shape(other))
+    lower[max(one, other)] = min(one, other)
   }
 
   /// Returns the number that all pieces of a shape have in common so far.

@@ -47,7 +47,7 @@ public final class PlaceStore: Sendable {
   }
 
   /// The version of the parser, which increases when features are derived from tiles differently.
-  private static let parserVersion: Int64 = 3
+  private static let parserVersion: Int64 = 4
 
   /// Opens or creates the file at `path`.
   ///

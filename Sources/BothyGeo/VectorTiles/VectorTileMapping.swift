@@ -67,11 +67,15 @@ struct VectorTileMapping {
     let projection = TileGridProjection(tile: tile, extent: layer.extent)
     do {
       guard let geometry = try projection.geometry(shape) else { return }
-      let id = schema.ids.element(feature.id) ?? computedID(feature, layer, key, value, tags, geometry)
+      let isCut = geometry.extent != .point && !projection.encloses(shape)
+      let isStreet = key == "highway" && geometry.extent == .line && Self.isNamed(tags)
+      let element = schema.ids.element(feature.id)
+      let id = element ?? computedID(feature, layer, key, value, tags, geometry, isCut, isStreet)
       var found = try classifier.feature(ids: [id], type: key, value: value, tags: tags, geometry: geometry)
       if found.geometry.extent == .point {
         guard shape.extent == .point || tile.bounds.owns(found.center) else { return }
-      } else if !projection.encloses(shape) {
+      } else if isCut || element == nil && isStreet {
+        // Other tiles have streets with the same id, even if this one ends before the edge.
         found.cutBy = tile
       }
       groups.add(found, rank)
@@ -107,22 +111,29 @@ struct VectorTileMapping {
 
   /// Returns an id for a feature that has none of OpenStreetMap.
   ///
-  /// Pieces of a named road have one id in all tiles, by the name, number and class. So do features with an id of the
-  /// tile. A point is known by its position, and any other shape is known in its tile only.
+  /// Pieces of a street have one id in all tiles, by the name, number and class. So do shapes that an edge cuts, if they
+  /// have an id of the layer. A point without such an id is known by its position. Any other feature is known in its tile
+  /// only, as the ids of a layer are those of other features in other tiles.
   private func computedID(
     _ feature: VectorTile.Feature, _ layer: VectorTile.Layer, _ key: String, _ value: String, _ tags: Tags,
-    _ geometry: Geometry
+    _ geometry: Geometry, _ isCut: Bool, _ isStreet: Bool
   ) -> Int64 {
     let name = tags["name"] ?? ""
-    let number = tags["ref"] ?? ""
-    if key == "highway", geometry.extent == .line, !name.isEmpty || !number.isEmpty {
-      return ComputedID.of("road", value, name, number)
+    if isStreet { return ComputedID.of("road", value, name, tags["ref"] ?? "") }
+    if let id = feature.id, id > 0 {
+      return ComputedID.of("id", layer.name, "\(id)", value, name, isCut ? "" : "\(tile)")
     }
-    if let id = feature.id, id > 0 { return ComputedID.of("id", layer.name, "\(id)", value, name) }
     let place = ComputedID.text(geometry.outline.first)
     if geometry.extent == .point { return ComputedID.of("point", key, value, name, place) }
     let last = ComputedID.text(geometry.outline.last)
     return ComputedID.of("piece", key, value, name, "\(tile)", place, last, "\(geometry.outline.count)")
+  }
+}
+
+extension VectorTileMapping {
+  /// True for a road that has a name or a number.
+  private static func isNamed(_ tags: Tags) -> Bool {
+    ["name", "ref"].contains { tags[$0]?.isEmpty == false }
   }
 }
 

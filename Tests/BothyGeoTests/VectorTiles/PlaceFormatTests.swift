@@ -94,6 +94,35 @@ struct PlaceFormatTests {
     #expect(try places.nearest(5, to: center, anyName).map(\.feature.cutBy) == [west, west])
   }
 
+  /// Promises: T-49
+  @Test(
+    "Streets of one name and places of one id are apart in other tiles", arguments: [50, 4150] as [Int64])
+  func apart(end: Int64) throws {
+    let places = try PlaceStore(path: path)
+    let away = try Tile(x: 8700, y: 4767, zoom: 14)
+    for tile in [west, east, away] {
+      var writer = Writer()
+      writer.layer(
+        "street_labels",
+        [.line([(10, 10), (end, 50)], [("kind", .string("residential")), ("name", .string("Mill Lane"))])])
+      let green: [(String, Writer.Value)] = [("kind", .string("park")), ("name", .string("Green"))]
+      writer.layer("land", [.area([[(100, 100), (200, 100), (200, 200), (100, 200)]], id: 7, green)])
+      let kiosk: [(String, Writer.Value)] = [("shop", .string("kiosk")), ("name", .string("Kiosk"))]
+      writer.layer("pois", [.point(300, 300, id: 7, kiosk)])
+      try places.replace(tile, payload: Data(writer.bytes), receivedAt: 1)
+    }
+    let roads = PlaceFilter(layers: [.road])
+    #expect(try places.search("mill", roads).count == 2, "the one in the neighbor may be the same")
+    #expect(try places.search("green").count == 3)
+    #expect(try places.search("kiosk").count == 3)
+    for tile in [west, east, away] {
+      let near = try places.nearest(1, to: position(30, 30, in: tile), roads)
+      #expect(near.count == 1 && near.allSatisfy { $0.distance < 50 })
+    }
+    try places.remove([east, away])
+    #expect(try places.search("green").count == 1 && places.search("kiosk").count == 1)
+  }
+
   @Test("Arms of an area are one place although their joint is farther away")
   func arms() throws {
     let places = try PlaceStore(path: path)
