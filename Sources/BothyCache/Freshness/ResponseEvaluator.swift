@@ -90,7 +90,7 @@ package enum ResponseEvaluator: Sendable, Hashable {
     _ answer: ReceivedResponse, _ rule: FreshnessRule, _ expiresAt: Int64?, _ decodes: Bool
   ) -> EntryMetadata {
     var metadata = EntryMetadata(
-      status: answer.status, fields: Storability.storable(answer.fields, decodes: decodes),
+      status: answer.status, fields: Storability.storable(answer.fields),
       requestedAt: answer.requestedAt, receivedAt: answer.receivedAt, validatedAt: answer.receivedAt,
       freshness: FreshnessMetadata(
         status: answer.status, fields: answer.fields, requestedAt: answer.requestedAt,

@@ -47,25 +47,18 @@ package enum Storability {
     "proxy-connection", "te", "transfer-encoding", "upgrade",
   ]
 
-  /// Content codings that transports undo.
-  private static let undone: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
-
   /// Returns the fields to store, without those of the connection.
   ///
-  /// If the transport has undone the content coding, it is removed with its length. Validators stay unchanged, with
-  /// `W/` and quotes.
-  package static func storable(_ fields: HTTPFields, decodes: Bool = true) -> HTTPFields {
+  /// A content coding stays, as a loader names none that it has undone. Validators stay unchanged, with `W/` and quotes.
+  package static func storable(_ fields: HTTPFields) -> HTTPFields {
     var listed: Set<String> = []
     for line in fields[values: .connection] {
       for member in ListReader.members(of: line) { listed.insert(member.lowercased()) }
     }
-    let coding = fields[.contentEncoding]?.lowercased()
-    let isUndone = decodes && coding.map { undone.contains($0) } ?? false
     var kept = HTTPFields()
     for field in fields {
       let name = field.name.canonicalName
       if hopByHop.contains(name) || listed.contains(name) { continue }
-      if isUndone, field.name == .contentEncoding || field.name == .contentLength { continue }
       kept.append(field)
     }
     return kept

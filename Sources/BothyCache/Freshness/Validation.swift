@@ -47,9 +47,7 @@ package enum Validation {
 
   /// Returns the stored fields, updated with those of a 304.
   package static func merged(_ stored: HTTPFields, _ answer: HTTPFields) -> HTTPFields {
-    let news = Storability.storable(answer, decodes: false).filter {
-      !ofTheBytes.contains($0.name.canonicalName)
-    }
+    let news = Storability.storable(answer).filter { !ofTheBytes.contains($0.name.canonicalName) }
     let replaced = Set(news.map(\.name))
     var merged = HTTPFields(stored.filter { !replaced.contains($0.name) })
     for field in news { merged.append(field) }

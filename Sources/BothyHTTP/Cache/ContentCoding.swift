@@ -11,10 +11,10 @@ enum ContentCoding {
   }
 
   /// Returns the fields of the decoded body.
-  /// - Parameter undone: the codings that the network stack undoes.
-  /// - Returns: the fields, and true if a coding was undone.
-  static func decoded(_ fields: HTTPFields, undone: Set<String>) -> (fields: HTTPFields, wasCoded: Bool) {
-    guard let coding = fields[.contentEncoding], undone.contains(coding.lowercased()) else {
+  /// - Parameter undone: the codings that the network stack undoes, or `nil` for every one.
+  /// - Returns: the fields, and true if a coding was undone. A coding that stays is that of the body.
+  static func decoded(_ fields: HTTPFields, undone: Set<String>?) -> (fields: HTTPFields, wasCoded: Bool) {
+    guard let coding = fields[.contentEncoding], undone?.contains(coding.lowercased()) ?? true else {
       return (fields, false)
     }
     var fields = fields

@@ -16,8 +16,9 @@ public struct TransportStream: Sendable {
   public var body: AsyncThrowingStream<[UInt8], any Error>
   /// True if the connection carries several requests at a time.
   package var isMultiplexed = false
-  /// The content codings that the transport undoes. `headers` still names the coding that was undone.
-  package var undoneCodings: Set<String> = []
+  /// The content codings that the transport undoes, or `nil` for every one. `headers` still names the coding that was
+  /// undone.
+  package var undoneCodings: Set<String>?
 
   /// Creates a stream in a transport, which must close the connection when `body` is released
   /// (`onTermination`).

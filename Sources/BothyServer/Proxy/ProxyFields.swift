@@ -22,7 +22,7 @@ enum ProxyFields {
   /// Returns the fields of a request for the origin. Omits the fields of this connection, and the codings that the
   /// loader decodes itself.
   static func request(_ fields: HTTPFields) -> HTTPFields {
-    var sent = Storability.storable(fields, decodes: false)
+    var sent = Storability.storable(fields)
     for name in [HTTPField.Name.acceptEncoding, .contentLength, .expect] { sent[name] = nil }
     sent.append(HTTPField(name: .via, value: via))
     return sent
@@ -38,7 +38,7 @@ enum ProxyFields {
 
   /// Returns the fields of a response for the client.
   static func answer(_ fields: HTTPFields) -> HTTPHeaders {
-    var sent = HTTPHeaders(Storability.storable(fields, decodes: false).map { ($0.name.rawName, $0.value) })
+    var sent = HTTPHeaders(Storability.storable(fields).map { ($0.name.rawName, $0.value) })
     sent.add(name: "Via", value: via)
     return sent
   }

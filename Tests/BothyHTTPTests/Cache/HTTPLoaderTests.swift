@@ -41,8 +41,11 @@ struct HTTPLoaderTests {
     #expect(!response.endsByClosing)
   }
 
-  @Test("A response has the fields of the decoded body, and its pieces")
-  func decoded() async throws {
+  /// Promises: E-27
+  @Test(
+    "A response has the fields of the decoded body, and its pieces",
+    arguments: [["gzip"], nil] as [Set<String>?])
+  func decoded(undone: Set<String>?) async throws {
     let body = AsyncThrowingStream<[UInt8], any Error> { pieces in
       pieces.yield([1, 2])
       pieces.yield([3])
@@ -50,7 +53,7 @@ struct HTTPLoaderTests {
     }
     var stream = TransportStream(
       status: 203, headers: [.contentEncoding: "gzip", .contentLength: "9", .eTag: "\"1\""], body: body)
-    stream.undoneCodings = ["gzip"]
+    stream.undoneCodings = undone
     stream.isMultiplexed = true
     let response = try await load(StreamTransport(.success(stream)))
     var received = Data()
@@ -59,6 +62,16 @@ struct HTTPLoaderTests {
     #expect(response.status == 203)
     #expect(response.fields == [.eTag: "\"1\""])
     #expect(response.wasCoded && response.isMultiplexed && !response.endsByClosing)
+  }
+
+  /// Promises: E-27
+  @Test("A coding that the transport leaves is named")
+  func coded() async throws {
+    let fields: HTTPFields = [.contentEncoding: "br", .contentLength: "2"]
+    var stream = TransportStream(status: 200, headers: fields, body: AsyncThrowingStream { $0.finish() })
+    stream.undoneCodings = ["gzip"]
+    let response = try await load(StreamTransport(.success(stream)))
+    #expect(response.fields == fields && !response.wasCoded)
   }
 }
 
