@@ -151,6 +151,42 @@ struct ResumeTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
+  /// Returns an order for a picture, after whose first request the beginning of the body is on disk.
+  private func begun(_ partials: PartialFiles) async -> FetchOrder {
+    let order = FetchBench.order {
+      $0.retry = .once
+      $0.expectation = ContentExpectation(mediaTypes: ["image/*"])
+    }
+    #expect(await bench(partials: partials).failure(order) == .truncated)
+    return order
+  }
+
+  @Test("A page in place of the rest leaves the beginning for later")
+  func page() async throws {
+    let partials = PartialFiles(folder, threshold: 1000)
+    let order = await begun(partials)
+    let portal = FetchBench(partials: partials) { _, _ in
+      .init(200, fields: [.contentType: "text/html"], "<html>Sign in")
+    }
+    #expect(await portal.failure(order) == .unexpectedType("text/html"))
+    let later = bench(partials: partials, failures: 0)
+    #expect(try await later.fetch(order).body == whole)
+    #expect(later.loader.requests.map { $0.fields[.range] } == ["bytes=1500-"])
+  }
+
+  @Test(
+    "Requests with another method don't ask for the rest of a body",
+    arguments: [HTTPRequest.Method.head, .post])
+  func methods(method: HTTPRequest.Method) async throws {
+    let partials = PartialFiles(folder, threshold: 1000)
+    var order = await begun(partials)
+    order.method = method
+    let other = FetchBench(partials: partials) { _, _ in .init(200, fields: [.contentType: "image/png"]) }
+    #expect(try await other.fetch(order).status == 200)
+    #expect(other.loader.requests.map { $0.fields[.range] } == [nil])
+    #expect(partials.read(order.urls[0])?.bytes == whole.prefix(1500))
+  }
+
   /// Promises: E-10
   @Test("A file that is torn or changed anywhere only returns bytes that came")
   func torn() async throws {

@@ -49,7 +49,8 @@ package final class Fetcher: Sendable {
   {
     let origins = try Self.checked(order)
     var plan = RetryPlan(order.retry, places: gate.arrange(origins, order), isSafe: order.isSafe)
-    var exchange = Exchange(order: order, origins: origins, partial: partials?.read(order.urls[0]))
+    let partial = order.method == .get ? partials?.read(order.urls[0]) : nil
+    var exchange = Exchange(order: order, origins: origins, partial: partial)
     var place = plan.first
     var reported: Result<FetchedResponse, LoadFailure>?
     while true {

@@ -56,8 +56,9 @@ extension Fetcher {
       if response.status == 206, order.fields[.range] == nil {
         throw LoadFailure(.truncated, "\(sent.url.shownAddress) answered with a part of what was asked for.")
       }
-      if begun != nil, response.status == 200 { partials?.remove(order.urls[0]) }
       var answer = try await collect(response, &intake, continuing: nil, total: nil)
+      // A page of a network that wants a sign-in first has failed before, so the part stays for later.
+      if begun != nil, response.status == 200 { partials?.remove(order.urls[0]) }
       // An error response does not concern the part that came earlier.
       if response.status != 200 { intake.partial = begun }
       (answer.requestedAt, answer.receivedAt) = (requestedAt, receivedAt)
