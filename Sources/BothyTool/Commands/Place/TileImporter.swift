@@ -91,7 +91,8 @@ struct TileImporter {
 
   /// Adds a tile. An error in one tile loses only that tile.
   private mutating func take(_ tile: PlaceTile, _ name: String) {
-    do { note(try places.replace(tile)) } catch {
+    // Tiles that came by a clock that was ahead give way.
+    do { note(try places.replace(tile, now: tile.receivedAt)) } catch {
       failures.append("\(name): \(ErrorMessage(error).sentence)")
     }
   }
