@@ -68,7 +68,7 @@ package final class ReplacementWatch: Sendable {
   /// that are refreshed one by one are compared too.
   convenience init(over tiles: Set<Tile>, after earlier: ReplacementWatch?, _ probe: NetworkProbe) {
     self.init(tiles: tiles.count, removesGone: false, probe)
-    let last = earlier?.last ?? (nil, [])
+    let last = earlier?.last ?? (body: nil, replaced: [])
     state.withLock { ($0.awaited, $0.body, $0.replaced) = (tiles, last.body, last.replaced) }
   }
 
