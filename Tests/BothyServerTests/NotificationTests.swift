@@ -1,6 +1,7 @@
 import BothyServer
 import BothySync
 import HTTPTypes
+import Logging
 import Testing
 
 /// The notifications of open event streams, their rate, and the memory that the server uses for them.
@@ -47,6 +48,21 @@ struct NotificationTests {
     }
   }
 
+  @Test("A stream is notified of news that came after its head was made")
+  func gap() async throws {
+    var server = try ServerUnderTest()
+    let notifications = server.configuration.notifications
+    server.configuration.logger = Logger(label: "test") { _ in PublishingLog(notifications: notifications) }
+    try await ConnectedServer.run(server.configuration) { server async throws in
+      try await server.line { line async throws in
+        try await line.send("GET /v1/spaces/hut/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        var text = ""
+        while !text.contains("event: news"), !text.contains(": alive") { text += try await line.text(1) }
+        #expect(text.contains(": open") && text.contains("event: news"), "\(text)")
+      }
+    }
+  }
+
   @Test(
     "Counts of spaces without streams are bounded, and returning streams are notified if unsure")
   func bounded() async {
@@ -75,5 +91,21 @@ struct NotificationTests {
       #expect(subscription.take() == [])
     }
     #expect(hub.streamCount == 0)
+  }
+}
+
+/// A log that publishes news with the line of a request, which is written before its stream begins.
+private struct PublishingLog: LogHandler {
+  let notifications: ChangeNotifier
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.info
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    if "\(event.message)" == "request" { notifications.publish(space: "hut") }
   }
 }

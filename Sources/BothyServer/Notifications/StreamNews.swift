@@ -8,8 +8,8 @@ struct StreamNews {
   let services: ServerServices
   let space: String
   let user: Caller
-  /// The id of the last event that the caller knows, if it said one.
-  private let lastSeen: String?
+  /// The id of the last event that the caller knows: the one that it names, or the one at the beginning.
+  private let lastSeen: String
   /// The state that the caller knows; `nil` for a caller that sees everything.
   private var reported: String?
 
@@ -18,14 +18,15 @@ struct StreamNews {
     self.services = services
     self.space = space
     self.user = user
-    self.lastSeen = lastSeen
+    // News that comes before the subscription has another id.
+    self.lastSeen = lastSeen ?? services.notifications.lastID(space: space)
     let state = try await services.service.visibleState(space: space, user: user)
     reported = state.map { lastSeen ?? $0 }
   }
 
   /// True if the stream begins with a look for news, after its subscription has begun.
   var mayHaveNews: Bool {
-    reported != nil || lastSeen.map { $0 != services.notifications.lastID(space: space) } ?? false
+    reported != nil || lastSeen != services.notifications.lastID(space: space)
   }
 
   /// Returns the next event, or `nil` if the caller sees nothing of the news.
