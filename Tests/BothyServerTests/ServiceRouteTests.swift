@@ -3,6 +3,7 @@ import BothyStore
 import BothySync
 import BothySyncService
 import BothyTestSupport
+import Dispatch
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -55,6 +56,37 @@ struct ServiceRouteTests {
       try storage.limit(pages: nil)
       #expect(try await call(.put, "/v1/spaces/hut/records/T/1", large).status == 201)
       #expect(try await call(.get, "/healthz").status == 200)
+    }
+  }
+
+  @Test("Writes that wait too long for an operator's command are 503")
+  func busy() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("server.sqlite")
+    let command = try SQLiteServerStorage(at: path)
+    let storage = try SQLiteServerStorage(at: path, lanes: WriteQueues(), patience: 0.05)
+    let (isHeld, end) = (Locked(false), DispatchSemaphore(value: 0))
+    try await ServerUnderTest(storage: storage).run { call async throws in
+      async let held: Void = command.write(space: "other") { _ in
+        isHeld.value = true
+        end.wait()
+      }
+      defer { end.signal() }
+      try await until { isHeld.value }
+      let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
+        for number in 1...4 {
+          group.addTask { try await call(.put, "/v1/spaces/hut/records/T/\(number)", #"{"fields":{}}"#) }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      for reply in replies {
+        #expect(reply.status == 503 && reply.headers[.retryAfter] == "1", "\(reply.text)")
+      }
+      let error = await #expect(throws: BothyError.self) { try await storage.makeDue(space: "hut") }
+      #expect(error?.code == .busy)
+      end.signal()
+      try await held
+      #expect(try await call(.put, "/v1/spaces/hut/records/T/1", #"{"fields":{}}"#).status == 201)
     }
   }
 

@@ -32,7 +32,7 @@ extension SQLiteServerStorage {
   public func takeDue(at time: Int64, limit: Int, lease: Int64) async throws -> [DueSpace] {
     // Without a due space nothing waits for the writer.
     guard try await dueCount(at: time, limit: 1) > 0 else { return [] }
-    return try await database.write { database in
+    return try await change { database in
       let rows = try Row.fetchAll(
         database,
         sql: """
@@ -69,7 +69,7 @@ extension SQLiteServerStorage {
   ///
   /// Does nothing if the lease is over and another caller has taken the space. Costs one statement.
   public func putOff(_ due: DueSpace, until time: Int64) async throws {
-    try await database.write {
+    try await change {
       try $0.execute(
         sql: "UPDATE space SET due = ?1, rest = ?1 WHERE name = ?2 AND due = ?3",
         arguments: [time, due.space, due.lease])
@@ -78,7 +78,7 @@ extension SQLiteServerStorage {
 
   /// Makes a space due as a change does: at the end of its rest. Costs one statement. Does nothing for a missing space.
   public func makeDue(space: String) async throws {
-    try await database.write {
+    try await change {
       try $0.execute(
         sql: "UPDATE space SET due = rest WHERE name = ? AND (due IS NULL OR due > rest)", arguments: [space])
     }
@@ -100,7 +100,7 @@ extension SQLiteServerStorage {
   /// outcomes, and all tombstones that are too old. Returns `nil` and changes nothing for a missing space, or if the
   /// turn has a lease and the space another.
   public func maintain(space: String, _ turn: MaintenanceTurn) async throws -> RetentionReport? {
-    try await database.write { database in
+    try await change { database in
       guard
         let row = try Row.fetchOne(
           database, sql: "SELECT head, floor, due, oldest_outcome FROM space WHERE name = ?",

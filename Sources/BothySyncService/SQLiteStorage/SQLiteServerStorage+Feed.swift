@@ -61,7 +61,7 @@ extension SQLiteServerStorage: FeedStorage {
   public func claim(
     _ hook: String, in space: String, for holder: String, until end: Int64, at now: Int64
   ) async throws -> WebhookProgress? {
-    try await database.write { database in
+    try await change { database in
       let rows = try Row.fetchAll(
         database,
         sql: """
@@ -80,7 +80,7 @@ extension SQLiteServerStorage: FeedStorage {
   public func note(
     _ progress: WebhookProgress, of hook: String, in space: String, by holder: String, until end: Int64
   ) async throws -> Bool {
-    try await database.write { database in
+    try await change { database in
       try database.execute(
         sql: """
           UPDATE webhook SET epoch = ?, position = ?, failures = ?, delivered = ?, until = ?
@@ -98,7 +98,7 @@ extension SQLiteServerStorage: FeedStorage {
   ///
   /// The number of failures and the time of the last delivery are 0 then.
   public func place(_ hook: String, in space: String, at position: FeedPosition) async throws {
-    try await database.write { database in
+    try await change { database in
       try database.execute(
         sql: "INSERT OR REPLACE INTO webhook VALUES (?, ?, ?, ?, '', 0, 0, 0)",
         arguments: [space, hook, position.epoch, position.position])

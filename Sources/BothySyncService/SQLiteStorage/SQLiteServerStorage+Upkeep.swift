@@ -17,7 +17,7 @@ extension SQLiteServerStorage: ServerMaintenance {
   ///
   /// Changes one row of the space, and forgets the positions of its devices. Does nothing for a missing space.
   public func startEpoch(space: String) async throws {
-    try await database.write {
+    try await change {
       try $0.execute(
         sql: "UPDATE space SET epoch = ?, head = head + 4294967296, \(Self.dueByChange) WHERE name = ?",
         arguments: [UUIDv7.make(), space])
@@ -31,7 +31,7 @@ extension SQLiteServerStorage: ServerMaintenance {
   /// Deletes them in one transaction, and other writes wait until it ends. The file keeps its size, and later writes
   /// use the room.
   public func compact(space: String, upTo position: Int64) async throws {
-    try await database.write {
+    try await change {
       try Self.forgetTombstones(of: space, after: 0, upTo: position, in: $0)
       try $0.execute(
         sql: "DELETE FROM departure WHERE space = ? AND position <= ?", arguments: [space, position])
@@ -106,7 +106,7 @@ extension SQLiteServerStorage: ServerMaintenance {
   /// Other writes wait until it ends. The file keeps its size, and later writes use the room. Blobs and secrets stay in
   /// their vaults.
   public func remove(space: String) async throws {
-    try await database.write { database in
+    try await change { database in
       let tables = [
         "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device",
         "unique_value", "unique_mark", "run", "webhook", "audience", "seen", "field_value",
@@ -135,7 +135,7 @@ extension SQLiteServerStorage: ServerMaintenance {
   public func acknowledge(
     space: String, device: String, _ progress: [DeviceProgress], at time: Int64
   ) async throws -> Bool {
-    try await database.write { database in
+    try await change { database in
       let epoch = try String.fetchOne(
         database, sql: "SELECT epoch FROM space WHERE name = ?", arguments: [space])
       let noted = progress.filter { $0.epoch == epoch }

@@ -11,7 +11,7 @@ import GRDB
 ///
 /// Calls may be made from any task, and block none of its threads. A write on a full disk throws `BothyError`
 /// `.diskFull` and leaves the file unchanged. Commands of operators may open the file beside the server. A write that
-/// waits for theirs longer than 5 seconds fails.
+/// waits for theirs longer than 5 seconds throws `.busy`, with those that wait beside it.
 public final class SQLiteServerStorage: ServerStorage {
   /// The identity of this database, created with it and kept by its copies.
   ///
@@ -46,11 +46,13 @@ public final class SQLiteServerStorage: ServerStorage {
     try self.init(at: path, lanes: WriteQueues(), readers: readers, queries: queries, migrates: migrates)
   }
 
-  /// Opens or creates the file with queues of another width, to measure their benefit, or with a run that a test
-  /// scripts.
+  /// Opens or creates the file with queues of another width, to measure their benefit, or with a run or a patience that a
+  /// test chooses.
+  ///
+  /// - Parameter patience: the seconds for which a write waits for another process.
   package init(
     at path: String, lanes: WriteQueues, readers: Int = 4, queries: Int = 4, migrates: Bool = true,
-    run: ServerRun = ServerRun()
+    patience: Double = 5, run: ServerRun = ServerRun()
   ) throws {
     self.lanes = lanes
     self.run = run
@@ -59,7 +61,7 @@ public final class SQLiteServerStorage: ServerStorage {
     SQLiteLibrary.prepare()
     do {
       var configuration = Configuration()
-      configuration.busyMode = .timeout(5)
+      configuration.busyMode = .timeout(patience)
       configuration.maximumReaderCount = max(1, readers)
       configuration.prepareDatabase { database in
         try Self.refuseNewer(database, path)
@@ -109,7 +111,7 @@ public final class SQLiteServerStorage: ServerStorage {
   /// commit fails, each write is run once more in a transaction of its own. Returns when the disk has the commit. A
   /// cancelled task waits all the same.
   ///
-  /// - Throws: the error of `body`, `BothyError` `.diskFull`, or the database's own error.
+  /// - Throws: the error of `body`, `BothyError` `.diskFull` or `.busy`, or the database's own error.
   public func write<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
   ) async throws -> Result {
@@ -133,7 +135,7 @@ public final class SQLiteServerStorage: ServerStorage {
     do {
       let run = run
       for answer in try await database.write({ try Self.work(writes, $0, run) }) { answer() }
-    } catch  where writes.count > 1 {
+    } catch  where writes.count > 1 && !isBusy(error) {
       // The commit itself failed. Each write now has its own, so that one doesn't affect the others.
       for write in writes { await commit([write]) }
     } catch {
@@ -141,10 +143,19 @@ public final class SQLiteServerStorage: ServerStorage {
     }
   }
 
-  /// Returns a full disk as `BothyError`, and other errors as the database reports them, for a log.
+  /// True if another process has kept the file locked. Each write by itself would wait for it again.
+  private func isBusy(_ error: any Error) -> Bool { BothyError(error, path: path).code == .busy }
+
+  /// Returns a full disk and a lock of another process as `BothyError`, and other errors as the database reports them, for
+  /// a log.
   private func named(_ error: any Error) -> any Error {
     let named = BothyError(error, path: path)
-    return named.code == .diskFull ? named : error
+    return [BothyError.Code.diskFull, .busy].contains(named.code) ? named : error
+  }
+
+  /// Runs one transaction beside the queue of writes, for operators, upkeep and webhooks. Throws like `write(space:_:)`.
+  func change<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
+    do { return try await database.write(body) } catch { throw named(error) }
   }
 
   /// Limits the file's size to a number of pages, as on a full disk; `nil` removes the limit.
