@@ -12,7 +12,7 @@ import BothyStore
 /// | running | unknown | an attempt after which everything is delivered |
 /// | running | due | an attempt after which more follows, or during which news came |
 /// | running | waiting | a failure, or the claim of another process |
-/// | waiting | due | its time, or another space's success after failures in a row |
+/// | waiting | due | its time, or another space's success after failures in a row, if the receiver demanded no wait |
 /// | each | unknown | 410 |
 ///
 /// From three failures in a row on, the webhook delivers one space at a time, with growing waits between the attempts.
@@ -26,8 +26,9 @@ package struct WebhookSchedule: Sendable {
     case more(isSuccess: Bool)
     /// Another process has the space, or the storage failed. The space waits until a time.
     case waits(until: Int64)
-    /// The receiver failed. The space waits until a time.
-    case failed(until: Int64)
+    /// The receiver failed. The space waits until a time, which another space's success cuts short. With `demanded`, the
+    /// receiver takes nothing of it before that time.
+    case failed(until: Int64, demanded: Int64? = nil)
     /// The receiver wants no more deliveries.
     case gone
   }
@@ -41,8 +42,9 @@ package struct WebhookSchedule: Sendable {
   private var running: Set<String> = []
   /// The running spaces that have news.
   private var again: Set<String> = []
-  /// The spaces that wait, with their times and true after a failure.
-  private var waiting: [String: (until: Int64, isFailing: Bool)] = [:]
+  /// The space's wait: its end, true after a failure, and the time that the receiver demanded.
+  private typealias Pause = (until: Int64, isFailing: Bool, demanded: Int64?)
+  private var waiting: [String: Pause] = [:]
   /// True if spaces were left out, so that a search is needed.
   package private(set) var isIncomplete = false
   /// True after 410.
@@ -109,15 +111,15 @@ package struct WebhookSchedule: Sendable {
     let hasNews = again.remove(space) != nil
     switch end {
     case .done(let isSuccess):
-      if isSuccess { recover() }
+      if isSuccess { recover(at: now) }
       if hasNews { due.append(space) }
     case .more(let isSuccess):
-      if isSuccess { recover() }
+      if isSuccess { recover(at: now) }
       due.append(space)
-    case .waits(let until): waiting[space] = (max(until, now + 1), false)
-    case .failed(let until):
+    case .waits(let until): waiting[space] = (max(until, now + 1), false, nil)
+    case .failed(let until, let demanded):
       failuresInRow += 1
-      waiting[space] = (max(until, now + 1), true)
+      waiting[space] = (max(until, demanded ?? 0, now + 1), true, demanded)
       if isStruggling { pausedUntil = now + backoff.milliseconds(attempt: failuresInRow - Self.patience + 1) }
     case .gone:
       isDisabled = true
@@ -127,12 +129,16 @@ package struct WebhookSchedule: Sendable {
     }
   }
 
-  /// Ends the slowing down. Spaces that waited for the receiver are attempted at once.
-  private mutating func recover() {
+  /// Ends the slowing down. Spaces that waited for the receiver are attempted at once, or when it demanded.
+  private mutating func recover(at now: Int64) {
     if isStruggling {
       for (space, wait) in waiting.sorted(by: { $0.key < $1.key }) where wait.isFailing {
-        waiting[space] = nil
-        due.append(space)
+        if let demanded = wait.demanded, demanded > now {
+          waiting[space]?.until = demanded
+        } else {
+          waiting[space] = nil
+          due.append(space)
+        }
       }
     }
     failuresInRow = 0

@@ -200,8 +200,8 @@ package final class WebhookSender: Sendable {
     let time = now()
     var progress = progress
     progress.failures = progress.failures.addingClamped(1)
-    let demanded = wait.map { Int64($0 / .milliseconds(1)) } ?? 0
-    let until = time + max(backoff.milliseconds(attempt: progress.failures), demanded)
+    let demanded = wait.map { time + Int64($0 / .milliseconds(1)) }
+    let until = max(time + backoff.milliseconds(attempt: progress.failures), demanded ?? 0)
     metrics.lag(delivery.oldest.map { max(0, time - $0) })
     // The first failure is logged, then the second, the fourth, and so on.
     if progress.failures & (progress.failures - 1) == 0 {
@@ -214,7 +214,7 @@ package final class WebhookSender: Sendable {
         ])
     }
     _ = try await storage.note(progress, of: hook.name, in: delivery.space, by: settings.holder, until: until)
-    return .failed(until: until)
+    return .failed(until: until, demanded: demanded)
   }
 
   private func gone(_ space: String, _ progress: WebhookProgress) async throws -> WebhookSchedule.End {

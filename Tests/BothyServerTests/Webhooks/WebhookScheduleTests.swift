@@ -79,6 +79,21 @@ struct WebhookScheduleTests {
     #expect([0, 1, 2].map { _ in schedule.next(at: 100) } == ["e", "a", "b"], "all go on at once")
   }
 
+  @Test("Another space's success cuts no wait short that the receiver demanded")
+  func demanded() {
+    var schedule = schedule(width: 3, capacity: 9)
+    for space in ["a", "b", "c", "d"] { schedule.news(space) }
+    for _ in 0..<3 { _ = schedule.next(at: 0) }
+    schedule.ended("a", .failed(until: 10_000, demanded: 9000), at: 0)
+    for space in ["b", "c"] { schedule.ended(space, .failed(until: 10_000), at: 0) }
+    #expect(schedule.next(at: 100) == "d")
+    schedule.ended("d", .done(isSuccess: true), at: 100)
+    #expect([0, 1, 2].map { _ in schedule.next(at: 100) } == ["b", "c", nil])
+    #expect(schedule.failing == 1 && schedule.moment == 9000)
+    #expect(schedule.next(at: 8999) == nil)
+    #expect(schedule.next(at: 9000) == "a")
+  }
+
   @Test("Pauses of a failing webhook grow up to a bound")
   func pauses() {
     var schedule = schedule(width: 1, capacity: 9)
