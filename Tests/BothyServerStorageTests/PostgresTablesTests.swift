@@ -183,6 +183,20 @@ struct PostgresTablesTests {
     #expect(try version().first == refused.first)
   }
 
+  @Test("An older server refuses tables that a newer one changes while it starts")
+  func overtaken() async throws {
+    let known = StorageTables.steps.count
+    try await PostgresServerStorage.open(url, configuration: configuration(known: known - 1)).close()
+    let newer = "UPDATE \(schema).bothy_version SET version = \(known + 1), oldest = \(known + 1)"
+    var older = configuration()
+    older.trace = { [url] statement in
+      guard statement.hasSuffix("bothy_version FOR UPDATE") else { return }
+      do { _ = try PostgresCatalogue.rows(url, newer) } catch { Issue.record(error) }
+    }
+    #expect(try await refusal(older) == .newerFile)
+    #expect(try version() == ["\(known + 1)", "\(known + 1)"])
+  }
+
   @Test("A server without indexes of fields writes to tables that have them")
   func fieldIndexes() async throws {
     let tasks = ServerStorageConformance.task()

@@ -120,14 +120,18 @@ struct StorageInstaller {
     return ["C", "POSIX"].contains(found.text(0, 0))
   }
 
-  /// Runs the next missing step. Returns the version after it, or `nil` if none is missing.
+  /// Runs the next missing step. Returns the version after it, or `nil` if none is missing. Throws `BothyError`
+  /// `.newerFile` if a newer server has run steps meanwhile after which this one must not use the tables.
   private func runNext(withoutCollation: Bool) throws -> TableVersion? {
     try connection.execute("BEGIN; SET LOCAL search_path TO \(schema.quotedIdentifier)")
     do {
-      guard let found = try version(locked: true), found.version.verdict(knowing: known) == .incomplete else {
+      guard let found = try version(locked: true), case let verdict = found.version.verdict(knowing: known),
+        verdict != .usable
+      else {
         try connection.execute("ROLLBACK")
         return nil
       }
+      if verdict == .tooNew { throw BothyError.newerTables(found.version, known: known) }
       let step = StorageTables.steps[found.version.version]
       let next = found.version.next(isAdditive: step.isAdditive)
       if !found.hasOldest {
