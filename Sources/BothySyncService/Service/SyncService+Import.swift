@@ -1,4 +1,5 @@
 import BothyStore
+import Synchronization
 
 extension SyncService {
   /// Stores records unchanged, with owner, audience and time of change. Checks neither permissions nor
@@ -73,18 +74,29 @@ extension SyncService {
   /// `body` for each, and uses little memory.
   ///
   /// Reads 500 records at a time, in one transaction that stays open meanwhile. Writes continue beside it, except in a
-  /// storage in memory. A storage that lost its connection may begin again, and `body` then gets all records once more.
-  /// A missing space has none.
+  /// storage in memory. A missing space has none.
   ///
   /// - Parameter body: runs on a thread of the storage, so it should be short. Its error ends the export.
-  /// - Throws: the error of `body`, or of the storage.
+  /// - Throws: the error of `body`, or of the storage. `BothyError` `.unreachable` if the storage loses its connection
+  ///   after the first record, because others would be of another state. Export the space again then.
   public func export(space: String, _ body: @escaping @Sendable (ServerRecord) throws -> Void) async throws {
+    let isBegun = Mutex(false)
     try await storage.read(space: space) { storage in
+      // The storage repeats a read that lost its connection.
+      guard !isBegun.withLock({ $0 }) else {
+        throw BothyError(
+          .unreachable,
+          "The connection to the database was lost in the middle, and what came before is of another moment. "
+            + "Export the space again.")
+      }
       var position: Int64 = 0
       while case let page = try storage.changes(after: position, in: .everything, limit: 500),
         let last = page.last
       {
-        for entry in page where !entry.record.isDeleted { try body(entry.record) }
+        for entry in page where !entry.record.isDeleted {
+          isBegun.withLock { $0 = true }
+          try body(entry.record)
+        }
         position = last.position
       }
     }

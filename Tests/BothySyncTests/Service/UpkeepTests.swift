@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Synchronization
 import Testing
@@ -198,6 +199,26 @@ struct UpkeepTests {
     #expect(try await world.storage.spaces() == ["test"])
   }
 
+  @Test("An export whose storage lost its connection fails, and gives no record twice")
+  func lostExport() async throws {
+    let storage = try SQLiteServerStorage()
+    for id in ["a", "b"] {
+      let verdict = try await SyncService(storage: storage, now: { 1000 }).perform(
+        space: "s", user: Caller("ann"), SyncOperation(id: id, kind: .insert, record: .note(id)))
+      guard case .applied = verdict else {
+        Issue.record("\(verdict)")
+        continue
+      }
+    }
+    let given = Locked<[String]>([])
+    let service = SyncService(storage: RepeatingStorage(base: storage), now: { 1000 })
+    let error = await #expect(throws: BothyError.self) {
+      try await service.export(space: "s") { record in given.change { $0.append(record.id.id) } }
+    }
+    #expect(error?.code == .unreachable)
+    #expect(given.value == ["a", "b"])
+  }
+
   private func note(in world: SimulatedWorld) async throws -> [String: JSONValue] {
     let device = try world.addDevice(schema: .notes, space: "other")
     try change(device) { try $0.insert(Note(id: "n", "text")) }
@@ -205,5 +226,25 @@ struct UpkeepTests {
     let record = try await world.serverRecords("other")[.note("n")]
     try await world.storage.remove(space: "other")
     return try record?.fields.members() ?? [:]
+  }
+}
+
+/// A storage that loses its connection at the end of a read, and reads again as that in PostgreSQL does.
+private struct RepeatingStorage: ServerStorage {
+  let base: SQLiteServerStorage
+
+  var identity: String { base.identity }
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
+  ) async throws -> Result {
+    try await base.write(space: space, body)
+  }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result {
+    _ = try await base.read(space: space, body)
+    return try await base.read(space: space, body)
   }
 }
