@@ -65,6 +65,12 @@ struct AdminSession {
     try await blobs?.kept(in: space) ?? [:]
   }
 
+  /// Returns true if blobs or values of sensitive fields of a space are stored, also of a space that is gone.
+  func hasRemains(of space: String) async throws -> Bool {
+    if try secrets.map({ try !$0.records(of: space).isEmpty }) ?? false { return true }
+    return try await !keptBlobs(in: space).isEmpty
+  }
+
   /// Returns the spaces of a command: the named ones, all of which must exist, or all spaces.
   func spaces(_ named: [String]) async throws -> [String] {
     let known = try await storage.spaces()
