@@ -40,7 +40,9 @@ struct DecisionOptions: ParsableArguments {
     _ rules: inout AccessRules, _ limits: WriteCallout.Limits, now: @escaping @Sendable () -> Int64
   ) throws -> WatchedFiles? {
     guard let decide, let decideSecret else { return nil }
-    let transport = OutboundTransport(compression: false, bodyLimit: limits.answerSize)
+    // Requests beyond the connections would wait within their time, as if the back end were silent.
+    let transport = OutboundTransport(
+      compression: false, bodyLimit: limits.answerSize, connections: limits.requests)
     let callout = try WriteCallout(
       url: decide, secret: StandardStreams.read(decideSecret), limits: limits, now: now, send: transport.send)
     rules.writeRule = callout
