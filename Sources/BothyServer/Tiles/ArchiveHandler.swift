@@ -9,7 +9,6 @@ struct ArchiveHandler: Sendable {
   let terms: CacheHeaders
 
   static let mediaType = "application/vnd.pmtiles"
-  private static let pieceSize: Int64 = 262_144
 
   func answer(_ call: ServerContext) async throws -> ServerResponse {
     let id = call.names["source"] ?? ""
@@ -61,13 +60,14 @@ struct ArchiveHandler: Sendable {
   private func body(_ handle: FileHandle, _ range: Range<Int64>) -> ServerResponse.Body {
     .stream(length: range.count) { writer in
       try handle.seek(toOffset: UInt64(range.lowerBound))
-      var left = Int64(range.count)
+      var left = range.count
       while left > 0 {
-        guard let bytes = try handle.read(upToCount: Int(min(left, Self.pieceSize))), !bytes.isEmpty else {
+        let size = min(left, ServerResponse.pieceSize)
+        guard let bytes = try handle.read(upToCount: size), !bytes.isEmpty else {
           throw HTTPFailure.unavailable("The archive ends before its end.")
         }
         try await writer.write(ByteBuffer(bytes: bytes))
-        left -= Int64(bytes.count)
+        left -= bytes.count
       }
       try await writer.finish(nil)
     }
