@@ -49,6 +49,10 @@ struct ServiceRouteTests {
       let health = try await call(.get, "/healthz")
       #expect(try health.status == 503 && health.code() == "diskFull")
       #expect(try await call(.get, "/v1/spaces/hut/records/T/0").status == 200)
+      time.withLock { $0 -= 500 }
+      #expect(try await call(.get, "/healthz").status == 200, "the clock was set back")
+      time.withLock { $0 += 500 }
+      #expect(try await call(.get, "/healthz").status == 503)
       time.withLock { $0 += 30_000 }
       #expect(try await call(.get, "/healthz").status == 200, "so that writes are tried again")
       #expect(try await call(.put, "/v1/spaces/hut/records/T/1", large).status == 503)

@@ -101,11 +101,12 @@ struct KeySetSchedule: Sendable, Equatable {
     freshUntil = now + Int64(freshFor / .milliseconds(1))
   }
 
-  /// True if the key set is to be requested.
+  /// True if the key set is to be requested. After the clock was set back, it is unknown how old the set is.
   ///
   /// - Parameter isMissed: true if a token has a key that the set lacks.
   func isDue(at now: Int64, isMissed: Bool) -> Bool {
-    (isMissed || now >= freshUntil) && (now - requested >= Self.pause || now < requested)
+    let isFresh = (answered..<freshUntil).contains(now)
+    return (isMissed || !isFresh) && (now - requested >= Self.pause || now < requested)
   }
 
   /// True if the provider hasn't answered for so long that its keys are no longer used.

@@ -3,8 +3,9 @@ import Synchronization
 
 /// Tracks from writes if the database's disk has room.
 ///
-/// A write that fails because the disk is full counts until a write succeeds, but for at most half a minute. A server
-/// that reports a full disk receives no writes, so without this limit it never recovers.
+/// A write that fails because the disk is full counts until a write succeeds, but for at most half a minute, and not
+/// after the clock was set back. A server that reports a full disk receives no writes, so without this limit it never
+/// recovers.
 final class RoomWatch: Sendable {
   static let validity: Int64 = 30_000
 
@@ -19,6 +20,7 @@ final class RoomWatch: Sendable {
 
   /// Throws the error of the last failed write.
   func check() throws {
-    if let failure = failure.withLock({ $0 }), now() - failure.at < Self.validity { throw failure.error }
+    guard let failure = failure.withLock({ $0 }) else { return }
+    if (0..<Self.validity).contains(now() - failure.at) { throw failure.error }
   }
 }

@@ -106,6 +106,20 @@ struct JWTKeyAddressTests {
     }
   }
 
+  @Test("Keys are requested again after the clock was set back")
+  func clockSetBack() async throws {
+    let (old, new) = (IssuerUnderTest(), IssuerUnderTest())
+    provider.set(Self.keys, old.keySet)
+    let access = try await access(Self.keys)
+    clock.now = 700_000
+    #expect(try await !access.reload())
+    provider.set(Self.keys, new.keySet)
+    clock.now = 100_000
+    #expect(try await access.reload())
+    #expect(try await !access.reload())
+    #expect(provider.count == 3)
+  }
+
   @Test("Keys are requested again when they have expired")
   func freshness() async throws {
     let (old, new) = (IssuerUnderTest(), IssuerUnderTest())
