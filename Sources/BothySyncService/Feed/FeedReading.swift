@@ -8,7 +8,7 @@ struct FeedReading {
   let storage: any ServerSnapshot
   /// The most changes of the page.
   let limit: Int
-  /// The approximate number of bytes of its records.
+  /// The approximate number of bytes of its records and of the names of changed fields.
   let bytes: Int
   /// The number of records that are read at a time beyond those of the page itself.
   private static let piece = 16
@@ -50,13 +50,18 @@ struct FeedReading {
       } else if let record = own[position] {
         found.changes.append(FeedChange(record))
       }
-      left -= Self.overhead + (found.changes.last?.record?.weight ?? 0)
+      if let change = found.changes.last { left -= Self.overhead + Self.weight(of: change) }
     }
     return found
   }
 
   /// The approximate bytes of a change without its fields.
   private static let overhead = 256
+
+  /// Returns the approximate bytes of a change's record and of its fields' names. A change may name more than it leaves.
+  private static func weight(of change: FeedChange) -> Int {
+    change.fields.reduce(change.record?.weight ?? 0) { $0.addingClamped($1.utf8.count + 3) }
+  }
 
   private func next(_ ids: [RecordID], besides asked: Set<RecordID>) -> [RecordID] {
     var seen = asked

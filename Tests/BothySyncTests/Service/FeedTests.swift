@@ -91,6 +91,28 @@ struct FeedTests {
     #expect(try await small.all(limit: limit).map(\.position) == Array(1...13))
   }
 
+  @Test("Names of cleared fields count in the bytes of a page")
+  func names() async throws {
+    var version = try await change(.insert, "a")
+    let names = (0..<400).map { "\($0)-" + String(repeating: "n", count: 30) }
+    for number in 0..<20 {
+      var fields = Dictionary(uniqueKeysWithValues: names.map { ($0, JSONValue.null) })
+      fields["title"] = .int(Int64(number))
+      let operation = SyncOperation(
+        id: "o", kind: .update, record: .note("a"), base: version, fields: fields)
+      let verdict = try await service.perform(space: "s", user: Caller("ann"), operation)
+      guard case .applied(let next, _, _) = verdict else {
+        Issue.record("\(verdict)")
+        return
+      }
+      version = next
+    }
+    let page = try await service.delivery(space: "s", after: .start, limit: 500, bytes: 50_000)
+    let size = page.changes.reduce(0) { $0 + $1.fields.reduce(0) { $0 + $1.utf8.count } }
+    #expect(page.more && size > 20_000 && size < 80_000, "\(size) bytes of names")
+    #expect(try await all(limit: 500).count == 21)
+  }
+
   @Test("Records without a remembered change come at their own position")
   func imported() async throws {
     try await change(.insert, "a")
