@@ -36,7 +36,7 @@ enum PrivateFile {
   /// Changes a file that other processes change too, under a lock beside it.
   ///
   /// The file is replaced completely by renaming, so that a reader or a crash sees either the old bytes or the new
-  /// ones. `body` runs under the lock and returns the new bytes.
+  /// ones. It keeps its owner, also if root changes it. `body` runs under the lock and returns the new bytes.
   static func change<Result>(_ path: String, _ body: () throws -> (Result, bytes: Data)) throws -> Result {
     let lock = open(path + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     guard lock >= 0 else { throw ToolError("\(path) can't be written. Check the rights of its folder.") }
@@ -46,6 +46,12 @@ enum PrivateFile {
     let new = path + ".new"
     try? FileManager.default.removeItem(atPath: new)  // of a process that was killed here
     _ = try create(at: new)
+    var old = stat()
+    // Only root changes the file of another user, who reads the new one too.
+    if stat(path, &old) == 0 {
+      _ = chown(new, old.st_uid, old.st_gid)
+      _ = fchown(lock, old.st_uid, old.st_gid)
+    }
     do {
       let handle = try FileHandle(forWritingTo: URL(filePath: new))
       try handle.write(contentsOf: bytes)
