@@ -14,7 +14,9 @@ public struct WebhookSettings: Sendable {
   public var isAlone: Bool
   /// The number of spaces that are delivered to a webhook at a time, by default 8. After three failures in a
   /// row it is one.
-  public var width = 8
+  public var width = WebhookSettings.usualWidth
+  /// The width of settings that choose none.
+  package static let usualWidth = 8
   /// The most changes of one delivery, by default 500.
   public var changes = 500
   /// The approximate number of bytes of the records of one delivery, by default 1 MiB.

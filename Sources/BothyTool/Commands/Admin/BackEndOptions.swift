@@ -57,8 +57,10 @@ struct BackEndOptions: ParsableArguments {
     var paths: [String] = []
     let found = try all(noting: &paths)
     guard !found.isEmpty else { return }
+    // With fewer connections, webhooks with one host would wait for each other's slow receivers.
+    let transport = OutboundTransport(connections: WebhookSettings.usualWidth * found.count)
     let settings = WebhookSettings(
-      found, holder: isAlone ? "server" : UUIDv7.make(), isAlone: isAlone, send: OutboundTransport().send)
+      found, holder: isAlone ? "server" : UUIDv7.make(), isAlone: isAlone, send: transport.send)
     configuration.webhooks = settings
     let options = self
     configuration.watchedFiles.append(
