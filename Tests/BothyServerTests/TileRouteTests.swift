@@ -2,6 +2,8 @@ import BothyCache
 import BothyGeo
 import BothyServer
 import BothyStore
+import BothyTestSupport
+import Dispatch
 import Foundation
 import HTTPTypes
 import NIOCore
@@ -48,6 +50,46 @@ struct TileRouteTests {
       #expect(head.status == 200)
       #expect(head.bytes.isEmpty)
       #expect(head.headers[.contentLength] == String(collection.utf8.count))
+    }
+  }
+
+  @Test("Open tiles whose reading takes long leave threads to health")
+  func threads() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("walks/0/0/0.json", collection)
+    let count = max(4, ProcessInfo.processInfo.activeProcessorCount)
+    let (waiting, isHeld, isLate) = (Locked(0), Locked(false), Locked(false))
+    let gate = DispatchSemaphore(value: 0)
+    @Sendable func release() {
+      isHeld.value = false
+      for _ in 0..<count { gate.signal() }
+    }
+    var server = try ServerUnderTest()
+    server.configuration.tiles = try TileFolder(folder: folder.path, isOpen: true)
+    // A tile's fields need the time.
+    server.configuration.now = {
+      if isHeld.value {
+        waiting.change { $0 += 1 }
+        gate.wait()
+      }
+      return 4_000_000_000_000
+    }
+    // Without other threads nothing goes on before the gate is open.
+    DispatchQueue.global().asyncAfter(deadline: .now() + 20) {
+      guard isHeld.value else { return }
+      isLate.value = true
+      release()
+    }
+    try await server.run { call async throws in
+      isHeld.value = true
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<count { group.addTask { try await call(.get, "/tiles/walks/0/0/0.json").status } }
+        try await until { waiting.value == count }
+        #expect(try await call(.get, "/livez").status == 200)
+        #expect(!isLate.value)
+        release()
+        for try await status in group { #expect(status == 200) }
+      }
     }
   }
 

@@ -10,13 +10,14 @@ import Tracing
 /// JSON, adds the fields of responses, and counts and logs the request once.
 ///
 /// It is the first middleware of Hummingbird's router, and the responder of each route. `WorkThreads` and `Authenticator`
-/// are between them, unless a route is open.
+/// are between them, unless a route is open. Open routes that read files have threads of their own.
 struct RequestPipeline: RouterMiddleware {
   let authority: SyncService
   let routes: RouteTable
   let authenticator: Authenticator
   let bodies: BodyReader
   let threads: WorkThreads
+  let fileThreads = WorkThreads.forOpenFiles()
   let compresses: Bool
   let isSecure: Bool
   let metrics: ServerMetrics
@@ -44,9 +45,11 @@ struct RequestPipeline: RouterMiddleware {
   func responder() -> RouterResponder<ServerContext> {
     let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
     let open = router.add(middleware: self).group()
+    let files = router.group().add(middleware: fileThreads)
     let guarded = router.group().add(middleware: threads).add(middleware: authenticator)
     for route in routes.routes {
-      (route.isOpen ? open : guarded).on(route.path, method: route.method) { request, context in
+      let group = !route.isOpen ? guarded : route.readsFiles ? files : open
+      group.on(route.path, method: route.method) { request, context in
         try response(await answer(request, context, by: route), context)
       }
     }

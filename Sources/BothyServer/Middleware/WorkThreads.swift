@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Hummingbird
 import Synchronization
 
@@ -22,12 +23,18 @@ final class WorkThreads: TaskExecutor, RouterMiddleware {
 
   private let state: Mutex<State>
 
-  /// - Parameter requests: the number of requests that may run at a time.
-  init(requests: Int) {
+  private init(count: Int) {
     // Each serial queue has a thread of its own while it works. Concurrent queues would share one for each processor.
-    let count = min(Self.most, max(1, requests)) + Self.others
     state = Mutex(
       State(idle: (0..<count).map { DispatchQueue(label: "bothy.requests.\($0)", qos: .utility) }))
+  }
+
+  /// - Parameter requests: the number of requests that may run at a time.
+  convenience init(requests: Int) { self.init(count: min(Self.most, max(1, requests)) + Self.others) }
+
+  /// Makes threads for files that are open to everybody: one for each processor, and four at least.
+  static func forOpenFiles() -> WorkThreads {
+    WorkThreads(count: max(4, ProcessInfo.processInfo.activeProcessorCount))
   }
 
   convenience init(_ limits: ServerConfiguration.Limits) {

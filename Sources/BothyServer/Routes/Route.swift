@@ -13,6 +13,8 @@ struct Route: Sendable {
   var summary: String
   /// True if a caller needs no token and isn't limited.
   var isOpen = false
+  /// True if the handler reads files, whose number and disk decide how long that takes.
+  var readsFiles = false
   /// True if the work may take long and is of no use after the caller has left.
   var isQuery = false
   /// True if the body decides whether the request is a pull or a push.

@@ -18,7 +18,7 @@ extension ServerServices {
     return [
       Route(
         method: .get, pattern: "/tiles", operation: "listTiles", summary: "The sources of tiles there are.",
-        isOpen: isOpen, parameters: [.ifNoneMatch],
+        isOpen: isOpen, readsFiles: true, parameters: [.ifNoneMatch],
         answers: [
           .init(status: 200, about: "The sources.", schema: "TileSources", headers: ["ETag"]),
           .init(status: 304, about: "Nothing has changed since.", headers: ["ETag"]),
@@ -26,7 +26,7 @@ extension ServerServices {
       Route(
         method: .get, pattern: "/tiles/{source}.json", operation: "getTileJSON",
         summary: "What a source is, as TileJSON 3.0.0; its tiles' address is that of this server.",
-        isOpen: isOpen, parameters: [.ifNoneMatch],
+        isOpen: isOpen, readsFiles: true, parameters: [.ifNoneMatch],
         answers: [
           .init(status: 200, about: "The TileJSON document.", schema: "TileJSON", headers: ["ETag"]),
           .init(status: 304, about: "Nothing has changed since.", headers: ["ETag"]),
@@ -34,7 +34,7 @@ extension ServerServices {
       Route(
         method: .get, pattern: "/tiles/{source}.pmtiles", operation: "getArchive",
         summary: "A PMTiles file, whole or one range of it.", isOpen: isOpen,
-        parameters: conditions + [.range, .archiveIfRange, .archiveIfMatch],
+        readsFiles: true, parameters: conditions + [.range, .archiveIfRange, .archiveIfMatch],
         answers: [
           .init(
             status: 200, about: "All of it.", schema: "Bytes", type: ArchiveHandler.mediaType,
@@ -48,7 +48,7 @@ extension ServerServices {
         method: .get, pattern: "/tiles/{source}/{z}/{x}/{y}", operation: "getTile",
         summary: """
           A tile. The row may end in .json, .pbf, .png, .jpg, .webp or .avif, as the source's TileJSON says.
-          """, isOpen: isOpen, parameters: conditions,
+          """, isOpen: isOpen, readsFiles: true, parameters: conditions,
         answers: [
           .init(
             status: 200, about: "The tile, packed with gzip for those who accept it.", schema: "Bytes",
