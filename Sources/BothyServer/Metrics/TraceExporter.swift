@@ -7,11 +7,14 @@ import Synchronization
 ///
 /// Requests never wait for it. Every five seconds it sends what it holds, at most 512 spans in a request. It holds 2,048
 /// spans at most, and drops and counts new ones beyond these. The statuses 429, 502, 503 and 504 and a missing
-/// answer repeat a batch after a while; others drop it. At the end of the server, what is left is sent once.
+/// answer repeat a batch after a while, an hour at most; others drop it. At the end of the server, what is left is sent
+/// once.
 public final class TraceExporter: Service {
   static let capacity = 2048
   static let batch = 512
   static let interval: Duration = .seconds(5)
+  /// The longest wait that a collector may request.
+  static let longestWait: Duration = .seconds(3600)
 
   private struct State: Sendable {
     var spans: [[UInt8]] = []
@@ -113,7 +116,7 @@ public final class TraceExporter: Service {
       let response = try await send(request)
       switch response.status {
       case 200...299: return .taken
-      case 429, 502, 503, 504: return .later(response.retryAfter)
+      case 429, 502, 503, 504: return .later(response.retryAfter.map { min($0, Self.longestWait) })
       default: return .refused(response.status)
       }
     } catch {

@@ -26,7 +26,8 @@ struct TraceExporterTests {
           self.received.change { $0.append(request) }
           let status = self.statuses.withLock { $0.isEmpty ? 200 : $0.removeFirst() }
           if status == 0 { throw Away() }
-          return OutboundResponse(status: status, retryAfter: status == 429 ? .seconds(7) : nil)
+          let wait: Duration? = status == 429 ? .seconds(7) : status == 504 ? .seconds(90_000) : nil
+          return OutboundResponse(status: status, retryAfter: wait)
         })
     }
 
@@ -79,6 +80,16 @@ struct TraceExporterTests {
     #expect(exporter.sent == 2 && exporter.dropped == 0)
     #expect(collector.waits.value.count == 3)
     #expect(collector.waits.value.last.map { $0 >= .seconds(7) } == true)
+  }
+
+  @Test("A collector that demands a day gets the batch after an hour")
+  func longWait() async throws {
+    let collector = Collector([504])
+    let exporter = collector.exporter()
+    add(["a"], to: exporter)
+    try await exporter.sendAll()
+    #expect(collector.waits.value == [.seconds(3600)])
+    #expect(exporter.sent == 1)
   }
 
   @Test("A refused batch is dropped and counted, and the next one is sent")
