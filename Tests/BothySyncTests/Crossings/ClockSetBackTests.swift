@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import BothyTesting
 import Testing
 

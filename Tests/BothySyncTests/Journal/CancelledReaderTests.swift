@@ -33,7 +33,7 @@ struct CancelledReaderTests {
     try await save("T1", to: store)
     try await until { first.values == ["T1"] }
     let (reading, start) = (Locked<Task<Void, Never>?>(nil), Latch())
-    try store.store.write(origin: .remote) { transaction in
+    try await store.store.write(origin: .remote) { transaction in
       transaction.database.trace(options: .statement) { event in
         guard case .statement(let statement) = event,
           statement.sql.contains("FROM bothy_sync WHERE key")
