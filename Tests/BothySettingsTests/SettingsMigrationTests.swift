@@ -63,8 +63,31 @@ import Testing
     let generation = try StoredSettings(in: folder.home().store()).group("Locale").generation
     #expect(generation == before + 1)
     // Steps run once: a step that now fails isn't called again.
-    third.steps = [SettingsStep(to: 3, .remove(field: "nothing"))]
+    third.steps = [SettingsStep(to: 3, .add(field: "stray") { _ in 1 })]
     #expect(try load(third, folder) == expected)
+  }
+
+  /// Promises: K-10
+  @Test("Steps for properties that a skipped version had added are left out", arguments: [true, false])
+  func skipped(isSkipped: Bool) throws {
+    let folder = try stored()
+    var second = Self.first
+    second.fields.append(.field("volume", Int.self, default: 3))
+    second.fields.append(.field("mood", String.self, default: "calm"))
+    if !isSkipped { #expect(try load(second, folder)["volume"] == 3) }
+    var third = Self.first
+    third.version = 2
+    third.fields.append(.field("loudness", String.self, default: "low"))
+    third.steps = [
+      SettingsStep(to: 2, .rename(from: "volume", to: "loudness")),
+      SettingsStep(to: 2, .convert(field: "loudness") { $0 == 3 ? "three" : "other" }),
+      SettingsStep(to: 2, .remove(field: "mood")),
+    ]
+    let loudness: FieldValue = isSkipped ? "low" : "three"
+    let found = try load(third, folder)
+    #expect(found["loudness"] == loudness && found["language"] == "de")
+    let stored = try StoredSettings(in: folder.home().store()).group("Locale")
+    #expect(!stored.values.keys.contains("mood"))
   }
 
   /// Promises: K-10

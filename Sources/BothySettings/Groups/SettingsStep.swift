@@ -40,8 +40,8 @@ public struct SettingsStep: Sendable {
   /// A step that runs where the stored version is lower than `version` and the group's is not. Steps run in the order
   /// of their versions.
   ///
-  /// Steps of one version run in the order of the array. An error of a closure is thrown as `BothyError`
-  /// `.migrationFailed`, and nothing is written.
+  /// Steps of one version run in the order of the array. A step for a field that isn't stored is left out: a version that
+  /// was skipped had added it. An error of a closure is thrown as `BothyError` `.migrationFailed`, and nothing is written.
   public init(to version: Int, _ change: Change) {
     self.version = version
     self.change = change

@@ -35,33 +35,25 @@ struct SettingsUpgrade {
     return isKept && stored.version == shape.version ? nil : row
   }
 
+  /// Applies a step. A field that the row lacks needs none: a version that was skipped had added it.
   private func apply(_ change: SettingsStep.Change, to row: inout SettingsRow) throws {
     switch change {
     case .add(let name, let make):
       row.values[name] = try make(row.values)
     case .rename(let from, let to):
-      let value = try value(from, in: row)
       guard row.values[to] == nil else {
         throw BothyError(
           .migrationFailed, "There is a field '\(to)' already, so '\(from)' can't get its name.")
       }
-      row.values[from] = nil
+      guard let value = row.values.removeValue(forKey: from) else { return }
       row.values[to] = value
       for index in row.fields.indices where row.fields[index].name == from { row.fields[index].name = to }
     case .remove(let name):
-      _ = try value(name, in: row)
       row.values[name] = nil
       row.fields.removeAll { $0.name == name }
     case .convert(let name, let convert):
-      row.values[name] = try convert(value(name, in: row))
+      if let value = row.values[name] { row.values[name] = try convert(value) }
     }
-  }
-
-  private func value(_ name: String, in row: SettingsRow) throws(BothyError) -> FieldValue {
-    guard let value = row.values[name] else {
-      throw BothyError(.migrationFailed, "The stored settings have no field '\(name)'.")
-    }
-    return value
   }
 
   /// Gives the declared fields their values and kinds.
