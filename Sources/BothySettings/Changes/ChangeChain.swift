@@ -27,6 +27,9 @@ struct ChangeChain<Group: SettingsGroup> {
 
   init(_ shape: GroupLayout) { self.shape = shape }
 
+  /// Notes that the store was opened again. Its file may be another one, whose generations count from their own beginning.
+  mutating func beginFile() { last?.state.generation = .min }
+
   /// Adds a state that was read from the store. Returns nil if the chain has a later state already.
   ///
   /// `isInWrite` is true if the state was read inside a write, when a newer state can't exist. A commit of this process

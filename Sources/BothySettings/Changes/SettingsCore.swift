@@ -42,6 +42,8 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   private let watch = Mutex<Watch?>(nil)
   /// True if the store has to be read again.
   private let isStale = Mutex(true)
+  /// True while the store reports its commits, which ends when it is closed.
+  private let isFollowing = Mutex(false)
 
   init(_ home: SettingsContainer) {
     self.home = home
@@ -51,12 +53,15 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
 
   /// Returns the keeper of the group in a store. Throws as `SettingsStorage.init` does.
   func keeper(in store: LocalStore) throws -> SettingsStorage {
-    try keeper.withLock { kept in
-      if let kept, kept.store === store { return kept.keeper }
-      let keeper = try SettingsStorage(shape, in: store.schema)
-      kept = (store, keeper)
-      return keeper
+    let (found, isReopened) = try keeper.withLock { kept -> (SettingsStorage, Bool) in
+      if let kept, kept.store === store { return (kept.keeper, false) }
+      let found = try SettingsStorage(shape, in: store.schema)
+      let isReopened = kept != nil
+      kept = (store, found)
+      return (found, isReopened)
     }
+    if isReopened { withChain { $0.beginFile() } }
+    return found
   }
 
   // MARK: reading
@@ -140,12 +145,14 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
       guard watch?.store !== store else { return }
       if let watch { watch.store.unsubscribe(watch.id) }
       isStale.withLock { $0 = true }
+      isFollowing.withLock { $0 = true }
       watch = store.subscribe(self).map { Watch(store: store, id: $0) }
     }
   }
 
   func changes() -> AsyncStream<SettingsChange<Group>> {
-    _ = current
+    // Opens the file at first, and again after the container was closed.
+    if !isFollowing.withLock({ $0 }) { _ = first() }
     return AsyncStream { continuation in
       let id = telling.withLock { telling in
         telling.nextListener += 1
@@ -194,6 +201,7 @@ extension SettingsCore: CommitSubscriber {
   func fail(_ error: any Error) { report(error) }
 
   func finish() {
+    isFollowing.withLock { $0 = false }
     let listeners = telling.withLock { telling in
       defer { telling.listeners = [:] }
       return Array(telling.listeners.values)

@@ -85,7 +85,7 @@ public final class SharedSettings<Group: SettingsGroup>: Sendable {
   /// The changes from now on, in the order in which they were stored, one for each commit of this process.
   ///
   /// Changes of other processes follow within a second, mostly within a few milliseconds, and may arrive as one. The
-  /// stream ends when the home is closed or the last reference to these settings is released. A slow listener receives
-  /// all changes later.
+  /// stream ends when the home is closed or the last reference to these settings is released. A new stream opens a closed
+  /// home again. A slow listener receives all changes later.
   public var changes: AsyncStream<SettingsChange<Group>> { core.changes() }
 }

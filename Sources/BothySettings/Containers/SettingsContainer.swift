@@ -61,8 +61,8 @@ public final class SettingsContainer: Sendable {
     }
   }
 
-  /// Closes the file; streams of changes end, and the next commit or first read opens it again. A store that was given
-  /// is closed as well.
+  /// Closes the file; streams of changes end, and the next commit, `load`, stream or first read opens it again. A store
+  /// that was given is closed as well.
   ///
   /// A home that was never opened does nothing. Settings that were read keep their last value.
   public func close() throws {

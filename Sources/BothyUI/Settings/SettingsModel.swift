@@ -44,6 +44,8 @@ public final class SettingsModel<Group: SettingsGroup> {
         guard let self else { return }
         value = settings.current
       }
+      // The container was closed. The next call observes it again.
+      self?.task = nil
     }
   }
 
