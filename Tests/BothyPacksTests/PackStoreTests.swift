@@ -276,6 +276,38 @@ import Testing
     try await cache.close()
   }
 
+  @Test func thePackThatCameAlongIsUsedIfTheInstalledOneCannotBeOpened() async throws {
+    let old = PackBuilder(
+      name: "prayer-times", version: "1",
+      schema: StoreSchema(types: [TypeSchema("PrayerTime", fields: [.field("city", String.self)])]))
+    try old.build(at: folder.url("old")) { _ in }
+    try await PackStore(at: folder.url("shelf")).install(from: folder.url("old"))
+    // An update of the app needs more fields, and comes with a pack that has them.
+    let bundled = try Times.build(folder, "bundled", version: "2", note: "bundled")
+    let updated = PackStore(at: folder.url("shelf"), bundled: bundled, expecting: [PrayerTime.self])
+    #expect(try note(updated.pack()) == "bundled")
+    #expect(code { _ = try shelf.pack() } == .schemaMismatch)
+    let gone = try folder.path + "/shelf/versions/" + #require(versions.first)
+    for path in [gone, gone + ".lock"] { try FileManager.default.removeItem(atPath: path) }
+    #expect(try note(updated.pack()) == "bundled")
+    #expect(code { _ = try shelf.pack() } == .notFound)
+    try await updated.install(from: Times.build(folder, "new", version: "3", note: "newer"))
+    #expect(try note(updated.pack()) == "newer")
+  }
+
+  @Test func aFolderOfLinksIsInstalledAsFiles() async throws {
+    let real = try Times.build(folder, "real", note: "good")
+    let files = FileManager.default
+    try files.createDirectory(at: folder.url("links"), withIntermediateDirectories: true)
+    for name in try files.contentsOfDirectory(atPath: real.path) {
+      try files.createSymbolicLink(
+        atPath: folder.path + "/links/" + name, withDestinationPath: real.path + "/" + name)
+    }
+    try await shelf.install(from: folder.url("links"))
+    try files.removeItem(at: real)
+    #expect(try note(shelf.pack()) == "good")
+  }
+
   @Test func thePackThatCameAlongIsUsedUntilOneIsInstalled() async throws {
     let bundled = try Times.build(folder, "bundled", note: "bundled")
     let shelf = PackStore(at: folder.url("shelf"), bundled: bundled, expecting: [PrayerTime.self])

@@ -20,9 +20,9 @@ struct FolderSupply: PackSource {
   func manifest() async throws -> Pack.Manifest { try Pack.manifest(in: folder) }
 
   func fetch(_ file: Pack.Manifest.File, into target: String) async throws {
-    do {
-      try FileManager.default.copyItem(atPath: folder + "/" + file.name, toPath: target + "/" + file.name)
-    } catch {
+    // The copy of a link would need the file that it names, which belongs to others.
+    let original = URL(filePath: folder + "/" + file.name).resolvingSymlinksInPath().path
+    do { try FileManager.default.copyItem(atPath: original, toPath: target + "/" + file.name) } catch {
       guard FileManager.default.fileExists(atPath: folder + "/" + file.name) else {
         throw BothyError(
           .damagedFile, "The file \(folder)/\(file.name) of a pack is not there. Get or build the pack again."

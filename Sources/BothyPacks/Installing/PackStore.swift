@@ -39,7 +39,10 @@ public final class PackStore: Sendable {
     self.options = options
   }
 
-  /// Returns the newest version: the installed one, else the one that came with the app.
+  /// Returns the installed version, or the one that came with the app if none is installed.
+  ///
+  /// Also returns the one that came with the app if the installed version can't be opened, for example because a newer
+  /// app needs a field that it lacks. `Pack.folder` shows which one it is, and the next installation replaces the other.
   ///
   /// If it is open, this costs one look-up of a link. Otherwise it costs like `Pack.init`. May be called from any
   /// thread. Another process's installation is seen by the next call.
@@ -47,24 +50,38 @@ public final class PackStore: Sendable {
   /// - Throws: `BothyError` `.notFound` if neither exists, and the errors of `Pack.init`. Throws `.busy` if the
   ///   version is replaced during each of 100 attempts.
   public func pack() throws -> Pack {
+    do {
+      if let pack = try installed() { return pack }
+    } catch {
+      // If neither can be opened, the reason of the installed one counts.
+      guard let bundled, let pack = try? opened(bundled) else { throw error }
+      return pack
+    }
+    guard let bundled else {
+      throw BothyError(
+        .notFound, "No pack is installed in \(versions.root). Install one with `bothy pack install`.")
+    }
+    return try opened(bundled)
+  }
+
+  /// Returns the installed version, or `nil` if there is none or its files are gone.
+  private func installed() throws -> Pack? {
     // The version may be deleted before the lease is acquired. Then a newer version exists.
     for _ in 0..<100 {
-      let current = versions.current
-      let folder = current.map { URL(filePath: $0) } ?? bundled
-      guard let folder else {
-        throw BothyError(
-          .notFound, "No pack is installed in \(versions.root). Install one with `bothy pack install`.")
-      }
-      if let known = kept.withLock({ $0?.folder == folder ? $0 : nil }) { return known }
-      var lease: VersionLease?
-      if let current {
-        lease = versions.lease(on: current)
-        if lease == nil { continue }
-      }
-      return keep(try Pack(at: folder, expecting: expecting, options: options, lease: lease))
+      guard let current = versions.current else { return nil }
+      let folder = URL(filePath: current)
+      if let known = known(folder) { return known }
+      if let lease = versions.lease(on: current) { return try opened(folder, lease) }
+      if versions.current == current, !FileManager.default.fileExists(atPath: current) { return nil }
     }
     throw BothyError(.busy, "The pack in \(versions.root) is replaced again and again. Try again.")
   }
+
+  private func opened(_ folder: URL, _ lease: VersionLease? = nil) throws -> Pack {
+    try known(folder) ?? keep(Pack(at: folder, expecting: expecting, options: options, lease: lease))
+  }
+
+  private func known(_ folder: URL) -> Pack? { kept.withLock { $0?.folder == folder ? $0 : nil } }
 
   /// Deletes old versions without readers. Installing does this too.
   package func removeUnused() { versions.sweep() }
