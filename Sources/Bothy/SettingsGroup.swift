@@ -26,8 +26,8 @@
 /// Without `in:` create `SharedSettings<LocaleSettings>(in: home)` yourself.
 ///
 /// **Types of properties**: those of the fields of an `Entity`, except references and blobs. ``Named(_:wire:aliases:)``
-/// gives a property another name in the file. ``NotStored()`` excludes it, so that it has its initial value whenever
-/// the group is read. ``Merge(_:)`` sets the merge rule of a synced group.
+/// gives a property another name in the file, and in a synced group on the wire. ``NotStored()`` excludes it, so that it
+/// has its initial value whenever the group is read. ``Merge(_:)`` sets the merge rule of a synced group.
 ///
 /// - Parameters:
 ///   - name: The group's name in its home. Defaults to the struct's name.

@@ -53,11 +53,17 @@ extension EntityDeclaration {
       property.isLazy || (property.isLet && property.initialValue != nil) || property.type == nil
       || (property.startsWithValue && (property.access < access || property.access == .private))
     if staysAsItIs { return nil }
-    var type = property.typeText
     // A closure parameter outlives the call.
-    if property.type?.is(FunctionTypeSyntax.self) == true { type = "@escaping \(type)" }
+    let escaping = property.type?.isFunction == true ? "@escaping " : ""
     return Parameter(
-      name: property.name.text, type: type, value: property.parameterDefault?.description,
-      access: property.access)
+      name: property.name.text, type: escaping + property.typeText,
+      value: property.parameterDefault?.description, access: property.access)
+  }
+}
+
+extension TypeSyntax {
+  /// True for a function, with attributes or without: `@Sendable () -> Void`.
+  fileprivate var isFunction: Bool {
+    self.is(FunctionTypeSyntax.self) || self.as(AttributedTypeSyntax.self)?.baseType.isFunction == true
   }
 }

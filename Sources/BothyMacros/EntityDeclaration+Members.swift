@@ -110,11 +110,15 @@ extension EntityProperty {
     if let rule = options.merge { arguments.append("merge: \(rule)") }
     if let rule = options.onDelete { arguments.append("onDelete: \(rule)") }
     if options.isSensitive { arguments.append("sensitive: true") }
-    if let wire = options.wire { arguments.append("wire: \(wire.literal)") }
-    if !options.aliases.isEmpty {
-      arguments.append("aliases: [\(options.aliases.map(\.literal).joined(separator: ", "))]")
-    }
+    arguments += wireArguments
     return ".field(\(arguments.joined(separator: ", ")))"
+  }
+
+  /// The arguments for the names on the wire, `wire: "title"` and `aliases: ["heading"]`.
+  var wireArguments: [String] {
+    let aliases = options.aliases.map(\.literal).joined(separator: ", ")
+    let wire = options.wire.map { ["wire: \($0.literal)"] } ?? []
+    return aliases.isEmpty ? wire : wire + ["aliases: [\(aliases)]"]
   }
 
   /// `.indexed(by: "list", "due", where: "done = false")`, for each index with others or of some of the records.

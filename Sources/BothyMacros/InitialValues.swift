@@ -75,7 +75,7 @@ extension ExprSyntax {
 extension FunctionCallExprSyntax {
   /// True for an initialiser of a type with constant arguments that reads neither the clock nor random numbers.
   fileprivate var isConstant: Bool {
-    let callee = calledExpression.trimmedDescription
+    let callee = calledExpression.trimmedDescription.replacing("Foundation.", with: "", maxReplacements: 1)
     let asksTheWorld =
       ["Date", "UUID", "Date.init", "UUID.init", ".init"].contains(callee) && arguments.isEmpty
     let isInitialiser =

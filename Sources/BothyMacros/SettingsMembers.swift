@@ -34,8 +34,9 @@ struct SettingsMembers {
 
   private var fields: DeclSyntax {
     let list = group.fields.map { field in
-      let merge = field.options.merge.map { ", merge: \($0)" } ?? ""
-      return "\n  .field(\"\(field.fieldName)\", \(field.typeText).self\(merge))"
+      let merge = field.options.merge.map { ["merge: \($0)"] } ?? []
+      let arguments = ["\"\(field.fieldName)\"", "\(field.typeText).self"] + merge + field.wireArguments
+      return "\n  .field(\(arguments.joined(separator: ", ")))"
     }.joined(separator: ",")
     return "\(raw: prefix)static let fields: [Bothy.FieldSchema] = [\(raw: list)\n]"
   }

@@ -277,4 +277,62 @@ import Testing
       }
       """)
   }
+
+  @Test("A closure with attributes is an escaping parameter") func closure() {
+    expectExpansion(
+      """
+      @Entity(.local) struct Alarm {
+        @NotStored var ring: @Sendable () -> Void = keepSilent
+      }
+      """,
+      """
+      struct Alarm {
+        @NotStored var ring: @Sendable () -> Void = keepSilent
+
+        nonisolated var id: String
+
+        nonisolated var readMark = Bothy.ReadMark.whole
+
+        nonisolated init(
+          id: String = Bothy.UUIDv7.make(),
+          ring: @escaping @Sendable () -> Void = keepSilent
+        ) {
+          self.id = id
+          self.ring = ring
+          self.readMark = Bothy.ReadMark()
+        }
+
+        nonisolated static var typeName: String {
+          "Alarm"
+        }
+
+        nonisolated static let schema = Bothy.TypeSchema(
+          "Alarm",
+          fields: [],
+          synced: false
+        )
+
+        nonisolated struct Fields: Sendable {
+          var id: Bothy.Field<String> {
+            Bothy.Field("id")
+          }
+        }
+
+        nonisolated static var fields: Fields {
+          Fields()
+        }
+
+        nonisolated func encode(to fields: inout Bothy.FieldEncoder) {
+        }
+
+        nonisolated init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.BothyError) {
+          self.id = id
+          self.readMark = fields.readMark
+        }
+      }
+
+      extension Alarm: nonisolated Bothy.Entity {
+      }
+      """)
+  }
 }

@@ -58,6 +58,42 @@ private let settingsMacro = [
       """, macros: settingsMacro)
   }
 
+  @Test("A setting has the names of its attribute") func names() {
+    expectExpansion(
+      """
+      @SettingsGroup struct Units {
+        @Named("metric", wire: "isMetric", aliases: ["si"]) var usesMetric = true
+      }
+      """,
+      """
+      struct Units {
+        @Named("metric", wire: "isMetric", aliases: ["si"]) var usesMetric = true
+
+        nonisolated init() {
+        }
+
+        nonisolated static var groupName: String {
+          "Units"
+        }
+
+        nonisolated static let fields: [Bothy.FieldSchema] = [
+          .field("metric", Bool.self, wire: "isMetric", aliases: ["si"])
+        ]
+
+        nonisolated func encode(to fields: inout Bothy.FieldEncoder) {
+          self.usesMetric.encodeField(to: &fields)
+        }
+
+        nonisolated init(from fields: inout Bothy.FieldDecoder) throws(Bothy.BothyError) {
+          self.usesMetric = try Bool(fromField: &fields)
+        }
+      }
+
+      extension Units: nonisolated Bothy.SettingsGroup {
+      }
+      """, macros: settingsMacro)
+  }
+
   @Test("A group reports the members that settings can't have") func problems() {
     expectExpansion(
       """

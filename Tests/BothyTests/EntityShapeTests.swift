@@ -65,6 +65,13 @@ import Testing
     #expect(Travel.Port(name: "Oban").name == "Oban" && Travel.Port.typeName == "Port")
   }
 
+  @Test("A closure that isn't stored is a parameter of the initialiser") func closure() {
+    #expect(Alarm(title: "a", ring: { $0 + "!" }).ring("Up") == "Up!")
+    #expect(Alarm(title: "b").ring("Up") == "Up")
+    #expect(Alarm.schema.fields.map(\.name) == ["title", "made"])
+    #expect(Alarm.schema["made"]?.defaultValue == nil)
+  }
+
   @Test("A struct without fields is an entity too") func empty() throws {
     let store = try LocalStore(inMemory: StoreSchema(Empty.self, Later.self))
     try store.write { try $0.insert(Empty(id: "e")) }

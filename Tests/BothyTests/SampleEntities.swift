@@ -143,6 +143,13 @@ public extension Travel {
   }
 }
 
+/// An entity with a closure, and with a date that is named with its module.
+@Entity struct Alarm {
+  var title: String
+  var made: Date = Foundation.Date()
+  @NotStored var ring: @Sendable (String) -> String = { $0 }
+}
+
 @Entity struct Empty {}
 
 @available(macOS 15, *)

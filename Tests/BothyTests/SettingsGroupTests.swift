@@ -7,7 +7,7 @@ private enum Home {
 
 @SettingsGroup(in: Home.home) private struct LocaleSettings {
   var languageLocale = "en"
-  @Named("format") var timeFormat = "12"
+  @Named("format", wire: "hours", aliases: ["clock"]) var timeFormat = "12"
   var mood: Mood = .calm
   var volume: Double?
   @NotStored var isShown = false
@@ -43,6 +43,12 @@ struct LaterSettings {
       #expect(change.changedKeys == ["languageLocale", "mood", "volume"] && change.changed(\.mood))
       break
     }
+  }
+
+  @Test("A synced group has the declared names on the wire") func wireNames() {
+    let field = LocaleSettings.recordType["format"]
+    #expect(field?.wireName == "hours" && field?.aliases == ["clock"])
+    #expect(LocaleSettings.recordType["mood"]?.wireName == "mood")
   }
 
   @Test("A group has its declared name, version and steps") func arguments() {
