@@ -29,6 +29,34 @@ import Testing
     #expect(code { _ = try stored.group("Nothing") } == .unknownGroup)
   }
 
+  @Test("A group in a record has the fields that the store's type has now") func migrated() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/app.bothy"
+    let first = Fields.Declaration(
+      fields: [.field("language", String.self, default: "en"), .field("legacy", Bool.self, default: true)])
+    try Fields.$declared.withValue(first) {
+      let store = try LocalStore(at: path, schema: StoreSchema(types: [Fields.recordType]))
+      try SharedSettings<Fields>(in: SettingsContainer(store)).update { $0["language"] = "de" }
+      try store.close()
+    }
+    let second = Fields.Declaration(
+      fields: [.field("locale", String.self, default: "en"), .field("volume", Int.self, default: 3)])
+    try Fields.$declared.withValue(second) {
+      let store = try LocalStore(
+        at: path, schema: StoreSchema(version: 2, types: [Fields.recordType]),
+        migrations: [
+          Migration(to: 2, .renameField(type: "Locale", from: "language", to: "locale")),
+          Migration(to: 2, .dropField(type: "Locale", field: "legacy")),
+        ])
+      let stored = StoredSettings(in: store)
+      #expect(try stored.group("Locale").values == ["locale": "de", "volume": .null])
+      #expect(try stored.set("Locale", "volume") { _ in .int(5) }.new.values["volume"] == 5)
+      let settings = SharedSettings<Fields>(in: SettingsContainer(store))
+      #expect(try settings.update { $0["locale"] = "fr" }["volume"] == 5)
+      #expect(try stored.group("Locale").field("volume").defaultValue == 3)
+    }
+  }
+
   @Test("A group can be observed by name") func follow() async throws {
     let folder = try TemporaryFolder()
     let settings = SharedSettings<LocaleSettings>(in: folder.home())

@@ -58,8 +58,7 @@ extension SyncedStore {
 
   // MARK: locks
 
-  /// Runs `body` while the container counts as being written. A sync of it waits, for at most
-  /// `SyncOptions.maxWait`.
+  /// Runs `body` while the container counts as being written. A sync of it waits, for at most five seconds.
   ///
   /// Never waits itself, and makes no request. The count ends with `body`, however that ends, and with the
   /// process. A sync that `body` starts doesn't wait for it. Other processes don't see the count. Throws what
@@ -68,8 +67,8 @@ extension SyncedStore {
     to container: String, _ body: () async throws -> Result
   ) async rethrows -> Result { try await withWriteLock(container, body) }
 
-  /// Runs `body` when no task writes in the container or below it and no sync of it is running, or after
-  /// `SyncOptions.maxWait` whatever writers do. Syncs wait for it, for a minute at most.
+  /// Runs `body` when no task writes in the container or below it and no sync of it is running, or after five
+  /// seconds whatever writers do. Syncs wait for it, for a minute at most.
   ///
   /// `body` may sync, save and lock the container again. Other processes don't see the lock. A sync that
   /// waited for too long ends with `SyncObstacle.rejected`.

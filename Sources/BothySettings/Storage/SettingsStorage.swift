@@ -83,6 +83,9 @@ package struct SettingsStorage: Sendable {
     row.writer = WriterID.ofThisProcess
     let changed = shape.changes(from: old.values, to: values)
     if let record {
+      // The store migrates the record. The row is for tools, which read the defaults here.
+      row.fields = shape.fields
+      row.version = shape.version
       let fields = Dictionary(uniqueKeysWithValues: changed.map { (shape.fields[$0].name, values[$0]) })
       if try transaction.exists(record) {
         try transaction.update(record, fields: fields)

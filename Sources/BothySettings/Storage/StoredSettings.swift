@@ -59,7 +59,12 @@ package struct StoredSettings {
   private static func group(_ name: String, _ transaction: ReadTransaction) throws -> SettingsRow? {
     guard var row = try SettingsTable.row(name, in: transaction) else { return nil }
     guard let type = transaction.catalog.schema[name] else { return row }
-    if row.fields.isEmpty { row.fields = type.fields }
+    // A migration of the store may have changed the fields since the app wrote the row, which has their defaults.
+    let known = row.fields
+    row.fields = type.fields.map { field in
+      known.first { $0.name == field.name && $0.kind == field.kind } ?? field
+    }
+    row.values = [:]
     let record = try transaction.record(RecordID(type: name, id: SettingsStorage.recordID))
     for field in row.fields {
       let stored = record?[field.name] ?? .null
