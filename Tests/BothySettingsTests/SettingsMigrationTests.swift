@@ -153,6 +153,26 @@ import Testing
     #expect(try load(Self.first, folder)["timeFormat"] == "24")
   }
 
+  /// Promises: K-10
+  @Test("Steps of a refused update don't hide what an older process changes then") func refused() throws {
+    let folder = try stored()
+    var second = Self.first
+    second.version = 2
+    second.fields[0] = .field("locale", String.self, default: "en")
+    second.steps = [SettingsStep(to: 2, .rename(from: "language", to: "locale"))]
+    try Fields.$declared.withValue(second) { () throws in
+      let app = SharedSettings<Fields>(in: folder.home())
+      #expect(throws: UnknownTimeFormat.self) { try app.update { _ in throw UnknownTimeFormat() } }
+      try Fields.$declared.withValue(Self.first) { () throws in
+        let widget = SharedSettings<Fields>(in: folder.home())
+        #expect(try widget.update { $0["language"] = "fr" }["language"] == "fr")
+        try widget.home.close()
+      }
+      #expect(app.current["locale"] == "fr" && app.problem == nil)
+      try app.home.close()
+    }
+  }
+
   /// Promises: E-32, K-10
   @Test("An older app refuses a newer group, writes nothing, and reports it while running") func newer()
     async throws

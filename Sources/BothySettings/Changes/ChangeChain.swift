@@ -27,6 +27,9 @@ struct ChangeChain<Group: SettingsGroup> {
 
   init(_ shape: GroupLayout) { self.shape = shape }
 
+  /// Forgets the last state.
+  mutating func forget() { last = nil }
+
   /// Notes that the store was opened again. Its file may be another one, whose generations count from their own beginning.
   mutating func beginFile() { last?.state.generation = .min }
 

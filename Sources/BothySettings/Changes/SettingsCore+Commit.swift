@@ -54,15 +54,17 @@ extension SettingsCore {
     _ isTouch: Bool, _ change: (inout Group) throws -> Void, _ keeper: SettingsStorage, _ store: LocalStore
   ) throws -> Outcome {
     var proposed: Int?
+    var wasStored = true
     let outcome: Outcome
     do {
       outcome = try store.write { transaction in
-        let outcome = try run(isTouch, change, keeper, transaction)
+        let outcome = try run(isTouch, change, keeper, transaction, &wasStored)
         proposed = outcome.number
         return outcome
       }
     } catch {
       if let proposed { withChain { $0.undo(proposed) } }
+      if !wasStored { forget() }
       throw error
     }
     if let number = outcome.number {
@@ -74,11 +76,15 @@ extension SettingsCore {
   }
 
   /// Runs the part of a commit that is inside the transaction.
+  ///
+  /// `wasStored` becomes false if the transaction has also stored the defaults, or the group in the form of this version.
   private func run(
     _ isTouch: Bool, _ change: (inout Group) throws -> Void, _ keeper: SettingsStorage,
-    _ transaction: WriteTransaction
+    _ transaction: WriteTransaction, _ wasStored: inout Bool
   ) throws -> Outcome {
-    let stored = try keeper.settle(transaction)
+    let found = try keeper.read(transaction)
+    wasStored = found != nil
+    let stored = try found ?? keeper.settle(transaction)
     let old = try Group(values: stored.values)
     see(stored, old, isInWrite: true)
     var changed = old

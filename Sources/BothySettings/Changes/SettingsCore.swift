@@ -130,6 +130,12 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
     }
   }
 
+  /// Forgets a state that the file doesn't have, because the write that stored it failed. The next read finds what it has.
+  func forget() {
+    withChain { $0.forget() }
+    snapshot.withLock { $0 = nil }
+  }
+
   /// Stores the error. Readers keep the value that they have.
   private func report(_ error: any Error) {
     snapshot.withLock { snapshot in
