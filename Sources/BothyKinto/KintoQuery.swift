@@ -44,7 +44,7 @@ struct KintoQuery: Sendable {
         try take(answer.body["data"])
       }
     } else {
-      stamp = try await forEachPage(ofType: query.type, filter: Self.filter(query)) {
+      stamp = try await forEachPage(ofType: query.type, filter: Self.filter(query, judge.type)) {
         data throws(RemoteError) in
         for json in data { try take(json) }
       }
@@ -125,15 +125,16 @@ extension KintoQuery {
   }
 
   /// Returns the parameters of a listing that exclude only records outside the query: equalities that must all hold.
-  static func filter(_ query: AnyQuery) -> String {
+  ///
+  /// Dates and UUIDs aren't among them, because other clients may write the equal value as other text.
+  static func filter(_ query: AnyQuery, _ type: TypeSchema) -> String {
     var filter = ""
     for case .compare(let field, .equal, let value) in conjuncts(query.filter) {
       let json: JSONValue? =
         switch value {
-        case .text(let text): .string(text)
+        case .text(let text) where type[field]?.kind != .uuid: .string(text)
         case .int(let number): .int(number)
         case .bool(let flag): .bool(flag)
-        case .date(let time): .int(time)
         default: nil
         }
       guard let json, isFilterable(field), KintoRecord.member(of: field) == field else { continue }

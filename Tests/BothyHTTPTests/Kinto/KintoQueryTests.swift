@@ -81,6 +81,31 @@ struct KintoQueryTests {
     #expect(path.hasSuffix("&eq_title=%221%22&eq_done=true"))
   }
 
+  @Test("Dates and UUIDs that other clients write in another form are found")
+  func otherForms() async throws {
+    let id = "0190f5c1-7d2a-7c3e-9b1f-2f6a5d4c3b2a"
+    let kinto = ScriptedKinto { call in
+      // Kinto compares JSON, and so finds none of these.
+      call.path.contains("eq_")
+        ? .data([], at: 20)
+        : .data(
+          [
+            ["id": "a", "last_modified": 10, "due": "1970-01-01T00:00:01Z"],
+            ["id": "b", "last_modified": 20, "key": .string(id.uppercased())],
+          ], at: 20)
+    }
+    let schema = StoreSchema(types: [
+      TypeSchema(
+        "Todo",
+        fields: [FieldSchema("due", .date, optional: true), FieldSchema("key", .uuid, optional: true)])
+    ])
+    let remote = KintoRemote(url: "https://kinto.test", space: "hut", transport: kinto, schema: schema)
+    let due = AnyQuery("Todo", where: .compare(field: "due", .equal, .date(1000)))
+    #expect(try await remote.query(due).map(\.id.id) == ["a"])
+    let key = AnyQuery("Todo", where: .compare(field: "key", .equal, .text(id)))
+    #expect(try await remote.query(key).map(\.id.id) == ["b"])
+  }
+
   @Test("Records by id are requested alone, in batches")
   func byID() async throws {
     let kinto = kinto()
