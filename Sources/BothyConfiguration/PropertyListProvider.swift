@@ -8,10 +8,13 @@ package struct PropertyListProvider: PolledProvider, ConfigSnapshot {
   private let values: [String: ConfigContent]
 
   /// Reads a property list file.
-  /// - Throws: the error from reading the file.
+  /// - Throws: the error from reading the file, or `BothyError` `invalidConfiguration` if it isn't a dictionary.
   package init(contentsOf file: URL) throws {
     let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
-    self.init(file.lastPathComponent, propertyList: list as? [String: Any] ?? [:])
+    guard let dictionary = list as? [String: Any] else {
+      throw BothyError(.invalidConfiguration, "The property list has no dictionary at its root.")
+    }
+    self.init(file.lastPathComponent, propertyList: dictionary)
   }
 
   /// Creates a provider with the numbers, texts and Booleans of a dictionary. Other values are left out.

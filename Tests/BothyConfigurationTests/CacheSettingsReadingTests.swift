@@ -73,6 +73,16 @@ struct CacheSettingsReadingTests {
     #expect(settings == CacheSettings() && problems.map(\.key) == ["*"])
   }
 
+  @Test("A property list without a dictionary is reported and has no other effect") func array() throws {
+    let places = try PlaceStore([:])
+    try PropertyListSerialization.data(
+      fromPropertyList: [["bothy.cache.memory.bytes": 5000]], format: .xml, options: 0
+    ).write(to: places.file)
+    let (settings, problems) = CacheSettings.reading(stored: places.defaults, propertyList: places.file)
+    #expect(settings == CacheSettings())
+    #expect(problems.map(\.key) == ["*"] && problems.first?.reason.contains("no dictionary") == true)
+  }
+
   @Test("Any provider of swift-configuration can supply settings")
   func providers() throws {
     let environment = EnvironmentVariablesProvider(environmentVariables: ["BOTHY_CACHE_DISK_BYTES": "123456"])
