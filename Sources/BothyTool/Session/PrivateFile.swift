@@ -46,11 +46,11 @@ enum PrivateFile {
     let new = path + ".new"
     try? FileManager.default.removeItem(atPath: new)  // of a process that was killed here
     _ = try create(at: new)
-    var old = stat()
-    // Only root changes the file of another user, who reads the new one too.
-    if stat(path, &old) == 0 {
-      _ = chown(new, old.st_uid, old.st_gid)
-      _ = fchown(lock, old.st_uid, old.st_gid)
+    // Only root changes the file of another user, who reads the new one and takes the lock too.
+    let owner = try? FileManager.default.attributesOfItem(atPath: path)
+      .filter { [.ownerAccountID, .groupOwnerAccountID].contains($0.key) }
+    for file in [new, path + ".lock"] {
+      if let owner { try? FileManager.default.setAttributes(owner, ofItemAtPath: file) }
     }
     do {
       let handle = try FileHandle(forWritingTo: URL(filePath: new))
