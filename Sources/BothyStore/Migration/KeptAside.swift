@@ -25,8 +25,7 @@ struct KeptAside {
       for field in fields.values {
         let sources = [field.name] + field.aliases.map(names.local)
         guard let source = sources.first(where: { !(members[$0] ?? .null).isNull }),
-          let json = members[source],
-          let value = try? FieldValue(json: json, kind: field.kind), value.fits(field),
+          let json = members[source], let (value, isConverted) = Self.value(json, of: field),
           // An alias is read where the field has no value.
           try source == field.name || members[field.name] != nil || !hasValue(field, in: row, of: type)
         else {
@@ -34,7 +33,12 @@ struct KeptAside {
           continue
         }
         found[field.name, default: []].append((row, value))
-        members[field.name] = source == field.name ? nil : .null
+        if source != field.name {
+          members[field.name] = .null
+        } else if !isConverted {
+          // One of an earlier kind stays, so that the row still has what the server reported.
+          members[field.name] = nil
+        }
       }
     }
     for field in type.fields {
@@ -74,6 +78,14 @@ struct KeptAside {
     try change(type.name, all: true) { members, row in
       if members[field] == nil { members[field] = originals[row] }
     }
+  }
+
+  /// Reads a member, or converts one of an earlier kind by the declared steps. Nil if the field can't have it.
+  private static func value(_ json: JSONValue, of field: FieldSchema) -> (FieldValue, isConverted: Bool)? {
+    // What isn't of the field's kind may be of an earlier one.
+    if let value = try? FieldValue(json: json, kind: field.kind), value.fits(field) { return (value, false) }
+    guard let value = field.converted(json) else { return nil }
+    return (value, true)
   }
 
   private func hasValue(_ field: FieldSchema, in row: Int64, of type: TypeSchema) throws -> Bool {

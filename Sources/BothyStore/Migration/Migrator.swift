@@ -52,10 +52,12 @@ struct Migrator {
         underlying: error)
     }
     target = declared.inheriting(from: current)
+    // Renamed first: a new field notes by its own name which rows have no value of the server's.
+    for type in target.types {
+      if let before = current[type.name], before.isSynced { try rename(from: before, to: type) }
+    }
     try apply(SchemaChange(from: current, to: target), installer, path: path)
-    for type in target.types where type.isSynced {
-      guard let before = current[type.name] else { continue }
-      try rename(from: before, to: type)
+    for type in target.types where type.isSynced && current[type.name] != nil {
       try KeptAside(database: database).adopt(type)
     }
     try target.validate()
@@ -72,7 +74,7 @@ struct Migrator {
   /// Renames the data of records outside their columns, if wire names denote other fields than before.
   private func rename(from old: TypeSchema, to new: TypeSchema) throws {
     let (before, after) = (NameMap(old), NameMap(new))
-    guard new.isSynced, before != after else { return }
+    guard new.isSynced, !after.hasNames(of: before) else { return }
     try KeptAside(database: database).rename(new.name, from: before, to: after)
     try recorder?.rename(new.name, from: before, to: after, in: database)
   }

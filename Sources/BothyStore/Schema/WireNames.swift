@@ -57,6 +57,14 @@ package struct NameMap: Sendable, Equatable {
     return toWire[name] != nil || name.hasPrefix(":") ? ":" + name : name
   }
 
+  /// True if each name of the wire is called here as in another schema, so that nothing has to be renamed. A further field
+  /// that has one name on both sides changes none.
+  package func hasNames(of other: NameMap) -> Bool {
+    [toLocal, toWire, other.toLocal, other.toWire].allSatisfy { names in
+      names.keys.allSatisfy { local($0) == other.local($0) }
+    }
+  }
+
   /// Returns members that have the names of another schema with the names of this one.
   package func local(_ members: [String: JSONValue], of other: NameMap) -> [String: JSONValue] {
     Dictionary(

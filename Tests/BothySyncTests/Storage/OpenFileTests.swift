@@ -14,9 +14,9 @@ struct OpenFileTests {
     TypeSchema("Draft", fields: [FieldSchema("title", .text)], synced: false),
   ])
 
-  private func synced(_ path: String) throws -> SyncedStore {
+  private func synced(_ path: String, _ declared: StoreSchema? = nil) throws -> SyncedStore {
     try SyncedStore(
-      at: path, schema: schema,
+      at: path, schema: declared ?? schema,
       remote: InProcessRemote(SyncService(storage: try SQLiteServerStorage(), now: { 1_767_225_600_000 })),
       configuration: .quiet)
   }
@@ -41,6 +41,32 @@ struct OpenFileTests {
     try plain.write { try $0.insert(AnyRecord("Draft", id: "d", ["title": "local"])) }
     #expect(try plain.record(id)?["title"] == "kept")
     #expect(try plain.record(RecordID(type: "Draft", id: "d"))?["title"] == "local")
+  }
+
+  @Test("A plain store may open a file first after an additive update")
+  func plainFirst() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/app.bothy"
+    do {
+      let store = try synced(path)
+      try store.store.write { try $0.insert(AnyRecord("Note", id: "a", ["title": "kept"])) }
+    }
+    var wider = schema
+    wider.version = 2
+    wider.types[0].fields.append(FieldSchema("colour", .text, default: "grey"))
+    wider.types.append(TypeSchema("Tag", fields: [FieldSchema("title", .text)]))
+    do {
+      let plain = try LocalStore(at: path, schema: wider)
+      let id = RecordID(type: "Note", id: "a")
+      #expect(try plain.record(id)?.fields == ["title": "kept", "colour": "grey"])
+      let error = #expect(throws: BothyError.self) {
+        try plain.write { try $0.insert(AnyRecord("Tag", id: "t", ["title": "x"])) }
+      }
+      #expect(error?.code == .readOnly)
+    }
+    let store = try synced(path, wider)
+    #expect(try store.outboxEntries().map(\.id.id) == ["a"])
+    #expect(try store.diagnose().findings.isEmpty)
   }
 
   @Test(
