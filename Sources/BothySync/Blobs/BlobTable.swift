@@ -29,9 +29,10 @@ enum BlobTable {
     var attempts: Int64
     var isPinned: Bool
 
-    /// True if the server is known to have the blob at a time. False if the clock was set back since, by any time.
+    /// True if the server is known to have the blob at a time. Of two readings of the clock in one sync, either may be
+    /// the later one. False if the clock was set back since by as long as a confirmation is valid.
     func isTrusted(at now: Int64) -> Bool {
-      state == .onServer && (0..<BlobTable.trust).contains(now.subtractingClamped(confirmed))
+      state == .onServer && now.subtractingClamped(confirmed).magnitude < BlobTable.trust.magnitude
     }
   }
 
