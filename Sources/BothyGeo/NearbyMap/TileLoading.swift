@@ -114,7 +114,12 @@ package struct TileLoading: Sendable {
           return held == nil && error.code != .notATile
         }
       }
-      let resource = try await read(key, options, storedFirst: way.isOtherwise)
+      var resource = try await read(key, options, storedFirst: way.isOtherwise)
+      if resource.isAbsent, case .stale = resource.freshness, way.hasNetwork, !options.waitsForEnd {
+        // An old absence has nothing to show meanwhile.
+        (options.policy, options.waitsForEnd) = (.remoteElseLocal, true)
+        resource = try await cache.value(key, options)
+      }
       if resource.origin == .confirmed { way.watch.confirmed() }
       if case .stale(.refreshFailed(let error)) = resource.freshness, way.isHeld { throw error }
       if case .stale(.noNetwork) = resource.freshness, way.isHeld { throw Self.offline }

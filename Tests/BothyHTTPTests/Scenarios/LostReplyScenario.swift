@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Tests of a server that commits and of replies that end too early, over real connections.
-@Suite("Lost acknowledgements over HTTP", .timeLimit(.minutes(5)))
+@Suite("Lost acknowledgements over HTTP", .timeLimit(.minutes(15)))
 struct LostReplyScenario {
   private static let schema = StoreSchema(
     version: 1, types: [TypeSchema("Item", fields: [.field("n", Int.self, default: 0, merge: .counter)])])
