@@ -103,7 +103,7 @@ struct TransferTests {
   @Test("A blob that isn't read uses up the user's share, until it is read")
   func blobs() async throws {
     let folder = try TemporaryFolder()
-    let bytes = [UInt8](repeating: 1, count: 8_000_000)
+    let bytes = [UInt8](repeating: 1, count: 24_000_000)
     let names = (large: ContentFile.sha256(of: bytes), small: ContentFile.sha256(of: [1 as UInt8]))
     let storage = FolderBlobStorage(at: folder.file("blobs"), now: { 1000 })
     for (name, bytes) in [(names.large, bytes), (names.small, [1])] {
@@ -125,7 +125,7 @@ struct TransferTests {
           let small = Self.get("/v1/spaces/hut/blobs/\(names.small)")
           #expect(try await line.request(small).status == 200)
         }
-        #expect(try await slow.text(8_000_000).hasPrefix(" OK"))
+        #expect(try await slow.text(24_000_000).hasPrefix(" OK"))
         try await server.line { line async throws in
           while try await line.request(get).status != 200 { await Task.yield() }
         }
