@@ -111,18 +111,6 @@ extension SimulatedDevice {
   }
 }
 
-extension SyncedStore {
-  /// Runs a transaction whose changes are drafts, and returns the records.
-  @discardableResult
-  func writeDraft(_ body: @escaping @Sendable (WriteTransaction) throws -> Void) async throws -> [RecordID] {
-    try await write(policy: .draft) { transaction in
-      try body(transaction)
-      try transaction.flush()
-      return transaction.changed ?? []
-    }
-  }
-}
-
 extension RecordID {
   static func note(_ id: String = "T1") -> RecordID { RecordID(type: "Note", id: id) }
 }
