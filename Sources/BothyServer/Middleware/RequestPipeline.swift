@@ -200,21 +200,8 @@ struct RequestPipeline: RouterMiddleware {
     switch answer.body {
     case .none: return Response(status: answer.status, headers: headers)
     case .stream(let length, let write):
-      guard let length, !isHead else {
-        return Response(status: answer.status, headers: headers, body: .init(contentLength: length, write))
-      }
-      let transfer = bodies.transfers.hold(for: subject.user ?? "")
-      // The second piece is read before the writer learns that the channel is full.
-      let pieces = min(length, 2 * ServerResponse.pieceSize)
-      guard subject.user == nil || pieces <= BodyReader.small || transfer.takeWhole(pieces) else {
-        throw HTTPFailure.crowded
-      }
-      metrics.answered(bytes: length)
-      let body = ResponseBody(contentLength: length) { writer in
-        defer { withExtendedLifetime(transfer) {} }
-        try await write(&writer)
-      }
-      return Response(status: answer.status, headers: headers, body: body)
+      if let length, !isHead { metrics.answered(bytes: length) }
+      return Response(status: answer.status, headers: headers, body: .init(contentLength: length, write))
     case .bytes(var bytes):
       if compresses, bytes.count > 1024, headers[.eTag]?.hasPrefix("W/") ?? true,
         AcceptedEncoding.admitsGzip(context.headers), let packed = try? Gzip.compress(bytes)

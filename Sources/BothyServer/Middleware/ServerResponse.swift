@@ -7,7 +7,7 @@ struct ServerResponse: Sendable {
   enum Body: Sendable {
     case none
     case bytes([UInt8])
-    /// Bytes written in pieces. `length` is their number, if it is known. The pieces have `pieceSize` then.
+    /// Bytes written in pieces. `length` is their number, if it is known.
     case stream(length: Int? = nil, @Sendable (inout any ResponseBodyWriter) async throws -> Void)
   }
 
@@ -20,9 +20,6 @@ struct ServerResponse: Sendable {
     self.headers = headers
     self.body = body
   }
-
-  /// The bytes of a piece of a large file.
-  static let pieceSize = 256 << 10
 
   static let jsonType = "application/json"
   static let bytesType = "application/octet-stream"

@@ -9,6 +9,7 @@ struct ArchiveHandler: Sendable {
   let terms: CacheHeaders
 
   static let mediaType = "application/vnd.pmtiles"
+  private static let pieceSize: Int64 = 262_144
 
   func answer(_ call: ServerContext) async throws -> ServerResponse {
     let id = call.names["source"] ?? ""
@@ -60,14 +61,13 @@ struct ArchiveHandler: Sendable {
   private func body(_ handle: FileHandle, _ range: Range<Int64>) -> ServerResponse.Body {
     .stream(length: range.count) { writer in
       try handle.seek(toOffset: UInt64(range.lowerBound))
-      var left = range.count
+      var left = Int64(range.count)
       while left > 0 {
-        let size = min(left, ServerResponse.pieceSize)
-        guard let bytes = try handle.read(upToCount: size), !bytes.isEmpty else {
+        guard let bytes = try handle.read(upToCount: Int(min(left, Self.pieceSize))), !bytes.isEmpty else {
           throw HTTPFailure.unavailable("The archive ends before its end.")
         }
         try await writer.write(ByteBuffer(bytes: bytes))
-        left -= bytes.count
+        left -= Int64(bytes.count)
       }
       try await writer.finish(nil)
     }
