@@ -28,7 +28,6 @@ final class GoneTiles: Sendable {
 
   /// Returns true for an answer that is not too old. A clock that was set back makes none last longer.
   private static func counts(_ time: Int64, at now: Int64) -> Bool {
-    let (age, overflow) = now.subtractingReportingOverflow(time)
-    return !overflow && (0..<rest).contains(age)
+    (0..<rest).contains(now.subtractingClamped(time))
   }
 }

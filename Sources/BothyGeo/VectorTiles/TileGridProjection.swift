@@ -67,8 +67,8 @@ struct TileGridProjection {
 
   /// Returns the shape on earth, without points and parts that lie outside of the tile. Returns `nil` if all do.
   ///
-  /// What reaches beyond the edges isn't cut off. Intersections need the ways that lead to them, and pieces of one shape
-  /// are known by what they have in common.
+  /// Shapes that reach beyond the edges aren't cut off. Intersections need the ways that lead to them, and pieces of one
+  /// shape are known by what they have in common.
   func geometry(_ shape: GridShape) throws(BrokenFeature) -> Geometry? {
     switch shape {
     case .points(let all):

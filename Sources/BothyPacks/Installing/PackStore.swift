@@ -64,7 +64,7 @@ public final class PackStore: Sendable {
     return try opened(bundled)
   }
 
-  /// Returns the installed version, or `nil` if there is none or its files are gone.
+  /// Returns the installed version, or `nil` without one, or if its files are gone.
   private func installed() throws -> Pack? {
     // The version may be deleted before the lease is acquired. Then a newer version exists.
     for _ in 0..<100 {

@@ -19,6 +19,7 @@ struct KeptAside {
       type.fields.filter { !$0.isSensitive }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     // A value of a sensitive field came with a former field of its name, or couldn't be read as one.
     let concealed = type.fields.filter(\.isSensitive).flatMap { [$0.name] + $0.aliases.map(names.local) }
+    let present = try fields.filter { !$0.value.aliases.isEmpty }.mapValues { try presence(of: $0, in: type) }
     var found: [String: [(row: Int64, value: FieldValue)]] = [:]
     try change(type.name) { members, row in
       for name in concealed { members[name] = nil }
@@ -27,7 +28,8 @@ struct KeptAside {
         guard let source = sources.first(where: { !(members[$0] ?? .null).isNull }),
           let json = members[source], let (value, isConverted) = Self.value(json, of: field),
           // An alias is read where the field has no value.
-          try source == field.name || members[field.name] != nil || !hasValue(field, in: row, of: type)
+          try source == field.name || members[field.name] != nil
+            || !Self.hasValue(row, by: present[field.name])
         else {
           if field.isOptional && members[field.name] == .null { members[field.name] = nil }
           continue
@@ -82,16 +84,21 @@ struct KeptAside {
 
   /// Reads a member, or converts one of an earlier kind by the declared steps. Nil if the field can't have it.
   private static func value(_ json: JSONValue, of field: FieldSchema) -> (FieldValue, isConverted: Bool)? {
-    // What isn't of the field's kind may be of an earlier one.
+    // A value of another kind than the field's may be of an earlier one.
     if let value = try? FieldValue(json: json, kind: field.kind), value.fits(field) { return (value, false) }
     guard let value = field.converted(json) else { return nil }
     return (value, true)
   }
 
-  private func hasValue(_ field: FieldSchema, in row: Int64, of type: TypeSchema) throws -> Bool {
-    let select = try PreparedStatement(
+  /// Prepares the question if a field has a value in a row.
+  private func presence(of field: FieldSchema, in type: TypeSchema) throws -> PreparedStatement {
+    try PreparedStatement(
       "SELECT \(field.columns[0].quotedIdentifier) IS NOT NULL FROM \(type.name.quotedIdentifier) WHERE rowid = ?",
       in: database)
+  }
+
+  private static func hasValue(_ row: Int64, by select: PreparedStatement?) throws -> Bool {
+    guard let select else { return false }
     defer { select.reset() }
     select.bind(row, at: 1)
     return try select.step() && select.int(at: 0) != 0

@@ -78,7 +78,7 @@ package final class SecretReplacement: Sendable {
   }
 
   /// Returns the key by which a secret counts, and the mark of a replaced one.
-  static func parts(of place: SecretKey) -> (key: SecretKey, mark: String?) {
+  package static func parts(of place: SecretKey) -> (key: SecretKey, mark: String?) {
     let parts = place.field.split(separator: "~", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { return (place, nil) }
     return (SecretKey(place.record, field: parts[0]), parts[1])

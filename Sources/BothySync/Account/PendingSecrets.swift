@@ -23,7 +23,9 @@ struct PendingSecrets {
     let store = options.secrets ?? LocalStore.ownSecrets(path)
     own = store
     let records = Set(document.entries.map(\.record))
-    for key in try store.keys() where records.contains(key.record) && !key.isReplaced {
+    for key in try store.keys() where records.contains(key.record) {
+      // A value that a write under way has replaced doesn't count.
+      guard SecretReplacement.parts(of: key).mark == nil else { continue }
       moved.set(try store.secret(key), for: key)
     }
   }
@@ -39,9 +41,4 @@ struct PendingSecrets {
     }
     return found
   }
-}
-
-extension SecretKey {
-  /// True for a value that a write under way has replaced.
-  fileprivate var isReplaced: Bool { field.contains("~") }
 }

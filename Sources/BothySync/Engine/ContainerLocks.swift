@@ -9,7 +9,7 @@ import Synchronization
   import Musl
 #endif
 
-// What keeps syncs from meeting each other and a user's edits: counts and locks of containers, and the lease of a process.
+// The counts and locks of containers and the lease of a process, which keep syncs apart from each other and from edits.
 
 /// The writes under way in each container, and the syncs that wait for them to end. A sync thus rarely meets a user in
 /// the middle of an edit.

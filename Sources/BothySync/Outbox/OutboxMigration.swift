@@ -92,7 +92,7 @@ struct OutboxMigration {
   func convert(_ field: String, of type: String, _ value: (JSONValue) throws -> JSONValue) throws {
     try rewrite(type) { table, column, members in
       switch column {
-      // What the server reported is read like what arrives, which may be of either kind.
+      // Values that the server reported are read like those that arrive, which may be of either kind.
       case "remote_version", "told": return
       case "former": members[field] = nil
       // The server may still receive the operation. Null clears the field.
