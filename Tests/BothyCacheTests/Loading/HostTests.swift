@@ -57,9 +57,9 @@ struct HostTests {
   @Test(
     "Urgent requests are sent first, and prefetches last with one place left free")
   func priorities() async throws {
-    let gate = Latch()
-    let bench = FetchBench { _, _ in
-      await gate.pass()
+    let gates = (0..<9).map { _ in Latch() }
+    let bench = FetchBench { _, number in
+      await gates[number - 1].pass()
       return .init(200)
     }
     let prefetch = start(bench, 4, priority: .prefetch)
@@ -68,7 +68,12 @@ struct HostTests {
     try await until { bench.loader.requests.count == 2 && bench.fetcher.load.waiting == 5 }
     let visible = start(bench, 2, priority: .visible)
     try await until { bench.fetcher.load.waiting == 7 }
-    gate.open()
+    // One answer at a time, so that the order of requests is that of their turns. The last normal one keeps prefetches
+    // back, because they leave a place free.
+    for (gate, sent) in zip(gates, [3, 4, 5, 6, 6, 7, 8, 9, 9]) {
+      gate.open()
+      try await until { bench.loader.requests.count == sent }
+    }
     for task in prefetch + normal + visible { _ = try await task.value }
     let order = bench.loader.requests.map { $0.url.split(separator: "/")[2] }
     #expect(order[0] == "prefetch", "nothing else wanted to go")
