@@ -141,6 +141,12 @@ extension String {
     if let mine = Int64(self), let theirs = Int64(other) { return mine > theirs }
     return self != other
   }
+
+  /// Returns true if both versions are decimal numbers and this one is higher. Other versions have no order.
+  package func isHigher(than other: String) -> Bool {
+    guard let mine = Int64(self), let theirs = Int64(other) else { return false }
+    return mine > theirs
+  }
 }
 
 extension [ServerRecord] {

@@ -203,7 +203,7 @@ extension OutboxQueue {
       } else {
         try transaction.evict(table, id: record.id.id, deletion: record.isAbsence ? "" : record.version)
       }
-      try UnreadableTable.remove(record.id, in: transaction)
+      try UnreadableTable.remove(record.id, upTo: record.version, in: transaction)
       return false
     }
     var repaired = false

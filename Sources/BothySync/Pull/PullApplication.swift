@@ -119,7 +119,7 @@ struct PullApplication {
     }
   }
 
-  /// Applies one change of the server, unless the record has pending work or a newer version is here.
+  /// Applies one change of the server, unless the record has pending work, or a newer version is here or kept aside.
   ///
   /// - Parameter ifNewer: true to leave a row with the same version alone too, so that only changed records are
   ///   counted.
@@ -128,6 +128,12 @@ struct PullApplication {
       return try UnrecognizedRecords.keep(change, in: transaction)
     }
     guard table.schema.isSynced else { return }
+    // An answer that was on its way longer than a pull.
+    if try setsAside && !isRebasing
+      && UnreadableTable.has(change.id, after: change.version, in: transaction)
+    {
+      return
+    }
     if let entry = try pending(change.id) {
       if try comparison.keeps(change, entry) {
         mentioned.insert(change.id)
@@ -193,7 +199,8 @@ struct PullApplication {
       if setsAside { try UnreadableTable.remove(change.id, in: transaction) }
       return row
     case .failure(let found):
-      try setAside(found, change)
+      let here = try transaction.row(table, id: change.id.id)?.version
+      if isRebasing || !(here?.isHigher(than: change.version) ?? false) { try setAside(found, change) }
       return nil
     }
   }

@@ -53,6 +53,7 @@ extension SyncedStore {
         {
           return .outdated
         }
+        if try UnreadableTable.has(record.id, after: record.version, in: transaction) { return .outdated }
         if row == nil && entry == nil, try record.isDeleted || PullState.knows(record, in: transaction) {
           return .outdated
         }

@@ -16,7 +16,7 @@ enum UnreadableTable {
   ) throws -> StoredRow? {
     switch read(record, table, repaired: &repaired) {
     case .success(let row):
-      try remove(record.id, in: transaction)
+      try remove(record.id, upTo: record.version, in: transaction)
       return row
     case .failure(let found):
       try keep(found, record, in: transaction)
@@ -47,6 +47,16 @@ enum UnreadableTable {
 
   static func remove(_ id: RecordID, in transaction: WriteTransaction) throws {
     try transaction.run("DELETE FROM bothy_unreadable WHERE type = ? AND id = ?", id)
+  }
+
+  /// Forgets a record of which this version was received, unless a newer one is kept. Answers may arrive out of order.
+  static func remove(_ id: RecordID, upTo version: String, in transaction: WriteTransaction) throws {
+    if try !has(id, after: version, in: transaction) { try remove(id, in: transaction) }
+  }
+
+  /// True if a version is kept that is newer than this one.
+  static func has(_ id: RecordID, after version: String, in transaction: ReadTransaction) throws -> Bool {
+    try self.version(of: id, in: transaction)?.isHigher(than: version) ?? false
   }
 
   /// Forgets a record that left a scope, unless another scope has brought it since.

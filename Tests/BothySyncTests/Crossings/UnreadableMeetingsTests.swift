@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -8,12 +9,15 @@ import Testing
 struct UnreadableMeetingsTests {
   private typealias Stories = UnreadableRecordStories
 
+  private static let deep = #"{"meta":"# + Stories.nested(60) + #","title":"deep"}"#
+
   /// Stores a record without checks, as a newer server may have done.
-  private func plant(_ fields: String, in place: String, from former: String?, _ world: SimulatedWorld)
-    async throws
-  {
+  private static func plant(
+    _ fields: String, in place: String = "Page", from former: String? = nil,
+    _ storage: any ServerMaintenance
+  ) async throws {
     let document = FieldsDocument(canonical: Array(fields.utf8))
-    try await world.storage.write(space: "test") { storage in
+    try await storage.write(space: "test") { storage in
       let record = ServerRecord(
         id: Stories.page("P1"), container: place, version: String(storage.head + 1), modified: 1,
         fields: document)
@@ -29,10 +33,10 @@ struct UnreadableMeetingsTests {
     let device = try world.device("a", Stories.schema) {
       $0.scopes = scopes.map { SyncScope(container: $0) }
     }
-    try await plant(#"{"title":"one"}"#, in: "box", from: nil, world)
+    try await Self.plant(#"{"title":"one"}"#, in: "box", world.storage)
     await device.store.sync()
     #expect(try device.record("Page", "P1")?["title"] == .text("one"))
-    try await plant(#"{"meta":\#(Stories.nested(60)),"title":"deep"}"#, in: "bag", from: "box", world)
+    try await Self.plant(Self.deep, in: "bag", from: "box", world.storage)
     let report = await device.store.sync()
     #expect(report.unreadable.map(\.record) == [Stories.page("P1")])
     #expect(try await device.store.maintenance.unreadableRecords().map(\.record) == [Stories.page("P1")])
@@ -51,5 +55,66 @@ struct UnreadableMeetingsTests {
     #expect(found.repaired == [Stories.page("P2")] && found.isEqual)
     #expect(try await pair.a.store.maintenance.unreadableRecords().isEmpty)
     #expect(try pair.a.ids(AnyQuery("Page")) == ["P1"])
+  }
+  /// Opens a device that has the record as `first`, and reads it from the server as `answered`. A sync brings `later`
+  /// while that answer is on its way.
+  private func device(
+    in world: SimulatedWorld, reading answered: String, after first: String, before later: String
+  ) async throws -> SyncedStore {
+    let storage = world.storage
+    let act = Locked<(@Sendable () async -> Void)?>(nil)
+    let remote = InterposedRemote(remote: InProcessRemote(world.service)) { await act.value?() }
+    let store = try SyncedStore(
+      at: nil, schema: Stories.schema, remote: remote, configuration: .quiet,
+      clock: SyncClock(now: world.time.reader()))
+    try await Self.plant(first, storage)
+    await store.sync()
+    try await Self.plant(answered, storage)
+    let calls = Calls()
+    act.value = {
+      guard calls.add() == 1 else { return }
+      do { try await Self.plant(later, storage) } catch { Issue.record(error) }
+      await store.sync()
+    }
+    _ = try await store.fetchResult(AnyQuery("Page"), options: RequestOptions(readPolicy: .remote))
+    act.value = nil
+    #expect(calls.count > 0)
+    return store
+  }
+
+  @Test("An answer older than an unreadable version doesn't end its quarantine")
+  func olderThanUnreadable() async throws {
+    let world = try SimulatedWorld()
+    let store = try await device(
+      in: world, reading: #"{"title":"two"}"#, after: #"{"title":"one"}"#, before: Self.deep)
+    await store.sync()
+    #expect(try await store.maintenance.unreadableRecords().map(\.version) == ["3"])
+    #expect(try store.store.record(Stories.page("P1"))?["title"] == .text("one"))
+    #expect(try await world.serverRecords().count == 1)
+  }
+
+  @Test("An unreadable answer older than the record isn't quarantined")
+  func olderThanMended() async throws {
+    let world = try SimulatedWorld()
+    let store = try await device(
+      in: world, reading: Self.deep, after: #"{"title":"one"}"#, before: #"{"title":"three"}"#)
+    #expect(try await store.maintenance.unreadableRecords().isEmpty)
+    #expect(try store.store.record(Stories.page("P1"))?["title"] == .text("three"))
+    #expect(try await store.maintenance.verify())
+    #expect(try await world.serverRecords().count == 1)
+  }
+
+  @Test("A live change older than an unreadable version is outdated")
+  func olderLiveChange() async throws {
+    let pair = try Pair(schema: Stories.schema)
+    try await Self.plant(#"{"title":"one"}"#, pair.world.storage)
+    await pair.a.store.sync()
+    try await Self.plant(#"{"title":"two"}"#, pair.world.storage)
+    let second = try #require(try await pair.world.serverRecords()[Stories.page("P1")])
+    try await Self.plant(Self.deep, pair.world.storage)
+    await pair.a.store.sync()
+    #expect(try await pair.a.store.apply(PushedChange(second)) == .outdated)
+    #expect(try await pair.a.store.maintenance.unreadableRecords().map(\.version) == ["3"])
+    #expect(try pair.a.record("Page", "P1")?["title"] == .text("one"))
   }
 }
