@@ -285,8 +285,10 @@ extension SyncedStore {
     let known =
       try pending(record.id).map { $0.reported?.version }
       ?? transaction.row(table, id: record.id.id)?.version
-    if let known { return record.version.isNewer(than: known) }
-    return try UnreadableTable.version(of: record.id, in: transaction) != record.version
+    if let known, !record.version.isNewer(than: known) { return false }
+    // A version that is kept aside was pulled, though the row is older.
+    let kept = try UnreadableTable.version(of: record.id, in: transaction)
+    return kept.map { record.version.isNewer(than: $0) } ?? true
   }
 
   /// The local records of a query that should be in the server's answer: each changed there, or is gone.

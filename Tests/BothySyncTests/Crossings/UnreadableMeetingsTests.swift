@@ -104,6 +104,20 @@ struct UnreadableMeetingsTests {
     #expect(try await world.serverRecords().count == 1)
   }
 
+  @Test("A read of a record that is kept aside pulls nothing again")
+  func readAgain() async throws {
+    let pair = try Pair(schema: Stories.schema)
+    try await Self.plant(#"{"title":"one"}"#, pair.world.storage)
+    await pair.a.store.sync()
+    try await Self.plant(Self.deep, pair.world.storage)
+    await pair.a.store.sync()
+    pair.a.remote.forgetRequests()
+    let found = try await pair.a.store.fetchResult(
+      AnyQuery("Page"), options: RequestOptions(readPolicy: .remote))
+    #expect(found.records.first?["title"] == .text("one"))
+    #expect(pair.a.remote.requests.isEmpty && pair.a.remote.reads == 1)
+  }
+
   @Test("A live change older than an unreadable version is outdated")
   func olderLiveChange() async throws {
     let pair = try Pair(schema: Stories.schema)
