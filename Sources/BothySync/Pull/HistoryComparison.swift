@@ -194,6 +194,9 @@ struct HistoryComparison {
     return true
   }
 
+  /// Notes a record that the snapshot has and that can't be compared.
+  mutating func mention(_ id: RecordID) { mentioned.insert(id) }
+
   /// True if a record that the snapshot lacks stays, to be returned to the server. No device has deleted it.
   mutating func keeps(_ id: RecordID, _ table: TypeTable) throws -> Bool {
     guard givesBack, let (row, version) = try SnapshotReplacement.replaced(id, table, in: transaction)

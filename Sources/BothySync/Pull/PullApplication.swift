@@ -108,7 +108,11 @@ struct PullApplication {
 
   private mutating func apply(_ page: SyncResponse.Page) throws {
     for change in page.changes { try apply(change) }
-    for record in page.unreadable { try setAside(record) }
+    for record in page.unreadable {
+      mentioned.insert(record.record)
+      comparison.mention(record.record)
+      try setAside(record)
+    }
     for id in page.outOfScope { try leave(id, from: page.scope) }
     for type in page.types {
       // A device without the type requests its records when an update of its app declares it.

@@ -104,6 +104,42 @@ struct UnreadableMeetingsTests {
     #expect(try await world.serverRecords().count == 1)
   }
 
+  @Test(
+    "A malformed record of a snapshot doesn't count as absent beside an edit", arguments: [false, true])
+  func malformed(isOtherHistory: Bool) async throws {
+    let world = try SimulatedWorld()
+    let isMalformed = Locked(false)
+    let remote = RewritingRemote(InProcessRemote(world.service)) { request, server throws(RemoteError) in
+      var response = try await server.exchange(request)
+      guard isMalformed.value else { return response }
+      for index in response.pages.indices {
+        let found = response.pages[index].changes
+        response.pages[index].changes = []
+        response.pages[index].unreadable = found.map {
+          UnreadableRecord(record: $0.id, version: $0.version, container: $0.container, reason: "malformed")
+        }
+      }
+      return response
+    }
+    let store = try SyncedStore(
+      at: nil, schema: Stories.schema, remote: remote, configuration: .quiet,
+      clock: SyncClock(now: world.time.reader()))
+    try await Self.plant(#"{"title":"one"}"#, world.storage)
+    await store.sync()
+    try await store.store.write { _ = try $0.update(Stories.page("P1"), fields: ["title": .text("mine")]) }
+    isMalformed.value = true
+    if isOtherHistory {
+      try await world.storage.startEpoch(space: "test")
+    } else {
+      try store.resetValidator(of: "Page")
+    }
+    #expect(await store.sync(.pull).obstacle == nil)
+    let entry = try #require(try store.outboxEntries().first)
+    #expect(entry.change == .update && entry.remoteVersion == nil)
+    #expect(try store.resolve(Stories.page("P1"), .revert))
+    #expect(try store.store.record(Stories.page("P1"))?["title"] == .text("one"))
+  }
+
   @Test("A read of a record that is kept aside pulls nothing again")
   func readAgain() async throws {
     let pair = try Pair(schema: Stories.schema)
