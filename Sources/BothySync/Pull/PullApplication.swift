@@ -25,6 +25,8 @@ struct PullApplication {
   private var mayHaveMade: Bool?
   /// The records with pending work that the snapshot mentions.
   private var mentioned: Set<RecordID> = []
+  /// The types of which the user sees other records since an earlier page.
+  private var changedTypes: Set<String> = []
   /// The history of the pages, or `nil` from a server without an identity.
   var history: ServerHistory?
   var comparison: HistoryComparison
@@ -81,6 +83,7 @@ struct PullApplication {
     let snapshot = SnapshotReplacement(scope: page.scope, transaction: transaction)
     if isRebasing { try snapshot.begin(at: isOtherHistory ? nil : Cursor(token: page.cursor)?.position) }
     mentioned = []
+    changedTypes = []
     if state.staged != nil { try Stage.forEach(page.scope, in: transaction) { try apply($0) } }
     try apply(page)
     if isRebasing {
@@ -103,6 +106,8 @@ struct PullApplication {
     if isRebasing, try Refetch.end(in: page.scope, in: transaction) {
       try PullState.forget(page.scope, in: transaction)
     }
+    // If the rights changed amid a snapshot, its first pages were made for the former ones.
+    for type in changedTypes { try Refetch.mark(type: type, in: transaction) }
     return true
   }
 
@@ -119,7 +124,7 @@ struct PullApplication {
       if transaction.catalog.tableIfKnown(type) == nil {
         try UnrecognizedRecords.replace(type, by: [], in: transaction)
       }
-      try Refetch.mark(type: type, in: transaction)
+      changedTypes.insert(type)
     }
   }
 

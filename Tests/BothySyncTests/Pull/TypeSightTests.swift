@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Devices whose users lose and regain the right to read a type, after which they fetch all of its records again.
-@Suite("Rights to read a type", .timeLimit(.minutes(5)))
+@Suite("Rights to read a type", .faultsStrike, .timeLimit(.minutes(5)))
 struct TypeSightTests {
   private static func rules(_ read: Permissions.Access) -> AccessRules {
     var schema = memo(1)
@@ -77,6 +77,27 @@ struct TypeSightTests {
     await bob.store.sync()
     #expect(try await bob.store.maintenance.unreadableRecords().isEmpty)
     #expect(try await bob.store.maintenance.verify())
+  }
+
+  @Test("Rights that change amid a first pull count for its first page too", arguments: [false, true])
+  func amidSnapshot(isGained: Bool) async throws {
+    let world = try SimulatedWorld(rules: Self.rules(isGained ? .owner : .anyone))
+    let ann = try world.addDevice("ann", schema: memo(1), user: Caller("ann"))
+    let other = try world.addDevice("other", schema: memo(1), user: Caller("bob"))
+    var configuration = SyncOptions.quiet
+    configuration.pageSize = 1
+    let bob = try world.addDevice(
+      "bob", schema: memo(1), configuration: configuration, user: Caller("bob"))
+    try ann.put("Memo", "1", ["title": .text("ann's")])
+    await ann.store.sync()
+    for id in ["2", "3"] { try other.put("Memo", id, ["title": .text("bob's")]) }
+    await other.store.sync()
+    bob.loseConnection(after: 1)
+    #expect(await bob.store.sync().obstacle == .unreachable)
+    world.setRules(Self.rules(isGained ? .anyone : .owner))
+    bob.remote.setScript { .none }
+    #expect(await bob.store.sync().obstacle == nil)
+    #expect(try bob.ids(AnyQuery("Memo")) == (isGained ? ["1", "2", "3"] : ["2", "3"]))
   }
 
   /// The fields of a record with more nesting than devices read.
