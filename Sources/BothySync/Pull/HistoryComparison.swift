@@ -103,6 +103,8 @@ struct HistoryComparison {
       return false
     }
     if isSame(row, change, table) { return false }
+    // One that can't be read is kept aside beside the row.
+    guard change.isDeleted || Self.isReadable(change, table) else { return false }
     let mine = table.document(row)
     guard isSameServer else {
       if change.isDeleted { return false }
@@ -132,6 +134,12 @@ struct HistoryComparison {
     // A change that is unreadable here isn't what the row shows.
     guard let theirs = try? table.row(change) else { return false }
     return mine == table.document(theirs)
+  }
+
+  private static func isReadable(_ change: ServerRecord, _ table: TypeTable) -> Bool {
+    var isRepaired = false
+    if case .success = UnreadableTable.read(change, table, repaired: &isRepaired) { return true }
+    return false
   }
 
   /// Notes an acknowledged state that gives way to what others wrote since.

@@ -45,8 +45,10 @@ struct SnapshotReplacement {
       !change.version.isNewer(than: version)
     else { return nil }
     if change.isDeleted { return version }
-    // Compared as a local row, because values that don't fit the schema differ from the server's.
-    return try table.document(row) == table.document(table.row(change)) ? nil : version
+    // Compared as a local row, because values that don't fit the schema differ from the server's. A change that can't
+    // be read isn't what the row shows.
+    let theirs = (try? table.row(change)).map { table.document($0) }
+    return theirs == table.document(row) ? nil : version
   }
 
   /// Returns the row that a snapshot may replace, and its version before the snapshot, or `nil`.

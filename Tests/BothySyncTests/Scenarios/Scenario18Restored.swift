@@ -225,4 +225,27 @@ struct Scenario18Restored {
     #expect(adopted.obstacle == nil && adopted.lost == [.note("T1")])
     #expect(try note(a, "T1")?.title == "old" && note(a, "U8")?.title == "new")
   }
+  @Test("An unreadable record of a restored server stops no decision", arguments: [false, true])
+  func unreadable(givesBack: Bool) async throws {
+    var servers = try Servers()
+    let a = try servers.device("a", .fieldByField)
+    let nested = UnreadableRecordStories.nested(200)
+    for fields in [#"{"meta":"# + nested + #","title":"deep"}"#, #"{"title":"mended"}"#] {
+      try await servers.storage.write(space: "test") { storage in
+        let record = ServerRecord(
+          id: .note("T1"), version: String(storage.head + 1), modified: 1,
+          fields: FieldsDocument(canonical: Array(fields.utf8)))
+        try storage.put([StoredRecord(position: storage.head + 1, record: record)])
+      }
+      if fields.contains("meta") { try await servers.backup() }
+    }
+    #expect(await a.sync().obstacle == nil)
+    try await servers.restore(announced: false)
+    #expect(await a.sync().stop?.name == "otherServer")
+    let decided = try await givesBack ? a.maintenance.uploadMine() : a.maintenance.adoptServer()
+    #expect(decided.obstacle == nil)
+    #expect(await a.sync().obstacle == nil)
+    #expect(try await a.maintenance.unreadableRecords().map(\.record) == [.note("T1")])
+    #expect(try note(a, "T1")?.title == "mended")
+  }
 }
