@@ -156,13 +156,16 @@ struct HistoryComparison {
   mutating func keeps(_ change: ServerRecord, _ entry: Outbox.Entry) throws -> Bool {
     guard isOn else { return false }
     mentioned.insert(change.id)
-    guard let base = entry.base, change.isDeleted || base.fields != change.fields else { return false }
-    guard base.version.isNewer(than: change.version) else { return try rebases(entry, base, change) }
-    guard givesBack else {
-      older[change.id] = base.version
+    guard let base = entry.base else { return false }
+    let isSame = !change.isDeleted && base.fields == change.fields
+    guard base.version.isNewer(than: change.version) else {
+      return isSame ? false : try rebases(entry, base, change)
+    }
+    guard givesBack, isSameServer, !isSame else {
+      if !givesBack && !isSame { older[change.id] = base.version }
+      try redate(entry, base, isSame ? change : nil)
       return false
     }
-    guard isSameServer else { return false }
     if change.isDeleted && entry.change == .delete {
       try end(entry, change)
       return true
@@ -176,6 +179,18 @@ struct HistoryComparison {
       givenBack.append(entry.id)
     }
     return true
+  }
+
+  /// Gives pending work the version that its acknowledged state has in the history of the snapshot, or one before all.
+  /// Otherwise later changes there would count as older than it, and one of them as the state itself.
+  private func redate(
+    _ entry: Outbox.Entry, _ base: Outbox.Entry.Base, _ same: ServerRecord?
+  ) throws {
+    var base = base
+    let isInPlace = same?.container == base.container ?? entry.container ?? entry.id.type
+    base.version = isInPlace ? same?.version ?? OutboxQueue.agedVersion : OutboxQueue.agedVersion
+    try OutboxQueue.setReported(nil, of: entry.id, in: transaction)
+    try OutboxQueue.reopen(entry.id, base: base, kind: entry.change, in: transaction)
   }
 
   /// Handles pending work whose acknowledged state gives way to what others wrote since. Returns true if the snapshot

@@ -248,4 +248,24 @@ struct Scenario18Restored {
     #expect(try await a.maintenance.unreadableRecords().map(\.record) == [.note("T1")])
     #expect(try note(a, "T1")?.title == "mended")
   }
+  @Test("A draft on a record of an adopted server hears of later changes there", arguments: [false, true])
+  func draft(isEdited: Bool) async throws {
+    var servers = try Servers()
+    let (a, b) = (try servers.device("a", .fieldByField), try servers.device("b", .fieldByField))
+    try change(b) { try $0.insert(Note(id: "T1", "one")) }
+    #expect(try await isEven(servers, [b, a]))
+    try change(b) { _ = try $0.update(Note.self, id: "T1") { $0.title = "two" } }
+    #expect(try await isEven(servers, [b, a]))
+    try await a.writeDraft { _ = try $0.update(Note.self, id: "T1") { $0.note = "draft" } }
+    try servers.empty()
+    if isEdited { try change(b) { _ = try $0.update(Note.self, id: "T1") { $0.title = "three" } } }
+    #expect(try await b.maintenance.uploadMine().obstacle == nil)
+    #expect(try await a.maintenance.adoptServer().obstacle == nil)
+    // The new server counts from one, so that this version is no newer than the draft's base on the former one.
+    try change(b) { _ = try $0.update(Note.self, id: "T1") { $0.title = "later" } }
+    for store in [b, a] { #expect(await store.sync().obstacle == nil) }
+    #expect(try a.resolve(.note("T1"), .revert))
+    #expect(try note(a, "T1")?.title == "later")
+    #expect(try await isEven(servers, [a, b]))
+  }
 }
