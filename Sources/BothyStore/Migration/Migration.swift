@@ -30,7 +30,7 @@ public struct Migration: Sendable {
     /// indexes of the type.
     case renameField(type: String, from: String, to: String)
     /// Drops a type and all its records. Its pending changes are dropped too, and are never sent. The records stay on
-    /// the server.
+    /// the server, and come again if a later version declares a synced type of this name.
     case dropType(String)
     /// Drops a field. The values of a synced type are preserved, because other devices and the server still have the
     /// field. Rewrites the rows of the type.

@@ -58,10 +58,13 @@ struct OutboxMigration {
       try Journal.drop(type: type, in: database)
       for table in [
         "bothy_outbox", "bothy_later", "bothy_doubt", "bothy_unreadable", "bothy_refetch", "bothy_given",
-        "bothy_stale",
+        "bothy_stale", "bothy_coverage",
       ] {
         try database.execute(sql: "DELETE FROM \(table) WHERE type = ?", arguments: [type])
       }
+      // A later version of the app may declare a type of this name, whose records are on the server.
+      try database.execute(
+        sql: "INSERT INTO bothy_refetch VALUES (?, ?, NULL, random())", arguments: [type, ""])
     case .makeSensitive(let type, let field):
       try database.execute(
         sql: "INSERT OR REPLACE INTO bothy_sync (key, value) VALUES (?, '1')",
