@@ -51,4 +51,10 @@ package final class Catalog: Sendable {
   }
 
   package func tableIfKnown(_ type: String) -> TypeTable? { positions[type].map { tables[$0] } }
+
+  /// Returns the table of a synced type. Returns `nil` for a local one, because a server may have another type of its
+  /// name.
+  package func syncedTable(_ type: String) -> TypeTable? {
+    tableIfKnown(type).flatMap { $0.schema.isSynced ? $0 : nil }
+  }
 }

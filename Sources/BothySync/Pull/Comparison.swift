@@ -123,13 +123,11 @@ struct Comparison: Sendable {
         try keep(entry, record, in: transaction)
         kept.append(record.id)
       } else if try isAsCompared(record.id, difference, in: transaction) {
-        guard let table = transaction.catalog.tableIfKnown(record.id.type) else {
+        if transaction.catalog.syncedTable(record.id.type) == nil {
           try UnrecognizedRecords.keep(record, in: transaction)
-          repaired.append(record.id)
-          continue
+        } else {
+          try OutboxQueue.apply(record, in: transaction)
         }
-        guard table.schema.isSynced else { continue }
-        try OutboxQueue.apply(record, in: transaction)
         repaired.append(record.id)
       }
     }
@@ -137,7 +135,7 @@ struct Comparison: Sendable {
       if try OutboxQueue.mark(id, in: transaction) != nil {
         kept.append(id)
       } else if try isAsCompared(id, difference, in: transaction) {
-        if let table = transaction.catalog.tableIfKnown(id.type) {
+        if let table = transaction.catalog.syncedTable(id.type) {
           try transaction.evict(table, id: id.id)
           try UnreadableTable.remove(id, in: transaction)
         } else {
@@ -177,7 +175,7 @@ struct Comparison: Sendable {
   private static func isAsCompared(
     _ id: RecordID, _ difference: Difference, in transaction: ReadTransaction
   ) throws -> Bool {
-    guard let table = transaction.catalog.tableIfKnown(id.type) else { return true }
+    guard let table = transaction.catalog.syncedTable(id.type) else { return true }
     return try version(of: id, table, in: transaction) == difference.versions[id]
   }
 

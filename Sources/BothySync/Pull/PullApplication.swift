@@ -121,7 +121,7 @@ struct PullApplication {
     for id in page.outOfScope { try leave(id, from: page.scope) }
     for type in page.types {
       // A device without the type requests its records when an update of its app declares it.
-      if transaction.catalog.tableIfKnown(type) == nil {
+      if transaction.catalog.syncedTable(type) == nil {
         try UnrecognizedRecords.replace(type, by: [], in: transaction)
       }
       changedTypes.insert(type)
@@ -133,10 +133,9 @@ struct PullApplication {
   /// - Parameter ifNewer: true to leave a row with the same version alone too, so that only changed records are
   ///   counted.
   mutating func apply(_ change: ServerRecord, ifNewer: Bool = false) throws {
-    guard let table = transaction.catalog.tableIfKnown(change.id.type) else {
+    guard let table = transaction.catalog.syncedTable(change.id.type) else {
       return try UnrecognizedRecords.keep(change, in: transaction)
     }
-    guard table.schema.isSynced else { return }
     // An answer that was on its way longer than a pull.
     if try setsAside && !isRebasing
       && UnreadableTable.has(change.id, after: change.version, in: transaction)
@@ -257,7 +256,7 @@ struct PullApplication {
   /// Handles a record that left the scope or is no longer visible. It is evicted once none of its changes is pending.
   /// It stays if another scope has brought it in its present container.
   mutating func leave(_ id: RecordID, from scope: SyncScope) throws {
-    guard let table = transaction.catalog.tableIfKnown(id.type) else {
+    guard let table = transaction.catalog.syncedTable(id.type) else {
       return try UnrecognizedRecords.remove(id, from: scope, in: transaction)
     }
     if setsAside { try UnreadableTable.remove(id, from: scope, in: transaction) }

@@ -46,7 +46,7 @@ extension SyncedStore {
       try await store.write(origin: .remote) { transaction in
         let entry = try OutboxQueue.entry(record.id, in: transaction)
         if let operation = change.operation, entry?.operationID == operation { return .ownEcho }
-        let row = try transaction.catalog.tableIfKnown(record.id.type)
+        let row = try transaction.catalog.syncedTable(record.id.type)
           .flatMap { try transaction.row($0, id: record.id.id) }
         if let known = entry?.reported?.version ?? row?.version,
           !record.version.isNewer(than: known)

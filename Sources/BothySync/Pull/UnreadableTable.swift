@@ -143,8 +143,8 @@ enum UnreadableTable {
 
 extension UnreadableRecord: Error {}
 
-/// Records of types that this schema doesn't declare. They are kept as they arrived, and moved to their table when a
-/// later version of the app declares the type.
+/// Records of types that this schema doesn't declare as synced. They are kept as they arrived, and moved to their table
+/// when a later version of the app does.
 package enum UnrecognizedRecords {
   /// Visits the records of a type, or all of them, one in memory at a time.
   static func forEach(
@@ -211,7 +211,7 @@ package enum UnrecognizedRecords {
       // The name is one of the wire. A colon shows that this schema had another use for it.
       let wire = name.hasPrefix(":") ? String(name.dropFirst()) : name
       let local = transaction.catalog.wireNames.local(type: wire)
-      if let table = transaction.catalog.tableIfKnown(local) {
+      if let table = transaction.catalog.syncedTable(local) {
         try adopt(name, as: wire, table, in: transaction)
       } else if local != name {
         let found = try records(of: name, in: transaction)

@@ -28,4 +28,42 @@ struct TypeDeclaredAgainTests {
     #expect(try b.ids(AnyQuery("Memo")) == ["1"])
     #expect(try await b.store.maintenance.verify())
   }
+  /// Returns the schema with a type that isn't synced.
+  private static var local: StoreSchema {
+    var schema = memo(1)
+    schema.types[0].isSynced = false
+    return schema
+  }
+
+  @Test("A record of the server named like a local one takes nothing from it")
+  func named() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    let b = try world.device("b", Self.local) { $0.scopes = [SyncScope(container: "Memo")] }
+    try b.put("Memo", "1", ["title": .text("local")])
+    try a.put("Memo", "1", ["title": .text("one")])
+    await a.store.sync()
+    await b.store.sync()
+    try a.change { _ = try $0.move(RecordID(type: "Memo", id: "1"), to: "right") }
+    await a.store.sync()
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(try b.record("Memo", "1")?["title"] == .text("local"))
+  }
+
+  @Test("Records of the server named like a local type are kept for a later version")
+  func kept() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    let b = try world.device("b", Self.local)
+    try b.put("Memo", "1", ["title": .text("local")])
+    try a.put("Memo", "1", ["title": .text("one")])
+    await a.store.sync()
+    #expect(await b.store.sync().obstacle == nil)
+    try b.restart()
+    #expect(try b.record("Memo", "1")?["title"] == .text("local"))
+    #expect(try await b.store.maintenance.verify())
+    #expect(try await b.store.maintenance.repair().isEmpty)
+    try b.restart(schema: memo(2), migrations: [Migration(to: 2, .dropType("Memo"))])
+    #expect(try b.record("Memo", "1")?["title"] == .text("one"))
+  }
 }
