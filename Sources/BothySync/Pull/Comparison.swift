@@ -153,6 +153,8 @@ struct Comparison: Sendable {
     throws
   {
     guard let table = transaction.catalog.tableIfKnown(record.id.type) else { return }
+    // A save may have got a newer version while the answer was on its way.
+    if let known = entry.reported, !known.isAbsence, known.version.isHigher(than: record.version) { return }
     var isRepaired = false
     guard try UnreadableTable.row(record, table, repaired: &isRepaired, in: transaction) != nil else {
       return

@@ -96,4 +96,33 @@ struct LateAnswerTests {
     #expect(try await store.fetch(Note.self, id: id, policy: .local)?.title == "new")
     #expect(try await store.fetch(Note.self, id: "T1", policy: .local)?.title == "one")
   }
+  @Test("A repair's older answer isn't noted beside a draft on a newer version")
+  func repairedBesideDraft() async throws {
+    let world = try SimulatedWorld()
+    let other = try world.addDevice("other", schema: .notes)
+    let act = Locked<Act?>(nil)
+    let store = try await device(beside: other, in: world, act)
+    try store.damage { transaction in
+      let table = try transaction.catalog.table("Note")
+      guard var row = try transaction.row(table, id: "T1") else { return }
+      row.values[0] = .text("wrong")
+      try transaction.put(table, id: "T1", row)
+    }
+    let save: Act = {
+      await Task.detached {
+        do {
+          _ = try await store.save(
+            Note(id: "T1", "mine"), options: RequestOptions(writePolicy: .remoteThenLocal))
+          try await store.writeDraft { _ = try $0.update(Note.self, id: "T1") { $0.note = "draft" } }
+        } catch { Issue.record(error) }
+      }.value
+    }
+    // The stamps are answered first, and then the query for the record.
+    act.value = { act.value = save }
+    _ = try await store.maintenance.repair()
+    #expect(await store.sync(.pull).obstacle == nil)
+    #expect(try store.resolve(.note("T1"), .revert))
+    #expect(try await store.fetch(Note.self, id: "T1", policy: .local)?.title == "mine")
+    #expect(try await world.serverRecords().count == 2)
+  }
 }
