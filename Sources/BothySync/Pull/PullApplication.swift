@@ -80,7 +80,8 @@ struct PullApplication {
     let isAgain = isRebasing && (isOtherHistory || state.cursor != nil)
     if isAgain && !report.rebased.contains(page.scope) { report.rebased.append(page.scope) }
     try comparison.begin(page, history, isOtherHistory: isOtherHistory)
-    let snapshot = SnapshotReplacement(scope: page.scope, transaction: transaction)
+    let snapshot = SnapshotReplacement(
+      scope: page.scope, transaction: transaction, isOtherHistory: isOtherHistory)
     if isRebasing { try snapshot.begin(at: isOtherHistory ? nil : Cursor(token: page.cursor)?.position) }
     mentioned = []
     changedTypes = []

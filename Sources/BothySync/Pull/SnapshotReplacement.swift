@@ -8,6 +8,8 @@ import BothyStore
 struct SnapshotReplacement {
   let scope: SyncScope
   let transaction: WriteTransaction
+  /// True if the snapshot's versions can't be compared with those of the rows.
+  let isOtherHistory: Bool
 
   /// The beginning of a marked version. As a number, such a text is 0, which is less than any version.
   private static let mark = "stale:"
@@ -65,9 +67,13 @@ struct SnapshotReplacement {
     var removed: [RecordID] = []
     for table in transaction.catalog.tables where table.schema.isSynced {
       let marked = "_version LIKE ?1 || '%' AND \(filter(table))"
-      let stays = ["bothy_outbox", "bothy_unreadable"]
-        .map { "EXISTS (SELECT 1 FROM \($0) WHERE type = ?3 AND id = \(table.name)._id)" }
-        .joined(separator: " OR ")
+      let (isPending, isUnreadable) = (isIn("bothy_outbox", table), isIn("bothy_unreadable", table))
+      let stays = "\(isPending) OR \(isUnreadable)"
+      if isOtherHistory {
+        // Whatever the other history has, once it can be read, is newer than such a row.
+        let aged = "UPDATE \(table.name) SET _version = '\(OutboxQueue.agedVersion)'"
+        try run("\(aged) WHERE \(marked) AND \(isUnreadable) AND NOT \(isPending)", table)
+      }
       try run(
         """
         UPDATE \(table.name) SET _version = substr(_version, length(?1) + 1) WHERE \(marked) AND (\(stays))
@@ -82,6 +88,10 @@ struct SnapshotReplacement {
       }
     }
     return removed
+  }
+
+  private func isIn(_ name: String, _ table: TypeTable) -> String {
+    "EXISTS (SELECT 1 FROM \(name) WHERE type = ?3 AND id = \(table.name)._id)"
   }
 
   private func run(_ sql: String, _ table: TypeTable) throws { try prepared(sql, table).run() }
