@@ -146,12 +146,10 @@ struct SyncRunner: Sendable {
   ) async -> [SyncScope] {
     var request = request
     var pulling = PullProgress(request.scope == .push ? [] : await pulls(for: request))
-    var (fruitless, startedOver, comparisons) = (0, false, 0)
+    var (due, fruitless, startedOver, comparisons) = (Int64.max, 0, false, 0)
     var uploads = BlobUploads(self, request)
     defer { report.blocked = uploads.followers.blocked(beside: report.blocked) }
     var wanted: Set<String> = []
-    // A change that is rejected during the sync isn't tried again by it.
-    let due = clock.now()
     report.stop = await clearRetryTimes(for: request)
     if report.stop == nil { report.stop = await reasonToStayApart(&report) }
     if report.stop != nil { return [] }
@@ -160,6 +158,8 @@ struct SyncRunner: Sendable {
     while true {
       do {
         try checkMayGoOn(request)
+        // A change that is rejected during the sync isn't tried again by it, also if the clock is set back meanwhile.
+        due = min(due, clock.now())
         let step = try await exchange(request, &pulling, due: due, &report, run)
         uploads.add(step.batch)
         uploads.tell(report)

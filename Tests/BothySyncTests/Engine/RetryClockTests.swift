@@ -43,4 +43,16 @@ struct RetryClockTests {
     }
     #expect(try await pair.server("T1")?["note"] == "rejected")
   }
+
+  @Test("A clock set back during a sync sends a rejected change once")
+  func setBackMeanwhile() async throws {
+    let pair = try await Pair.sharing(rules: .withoutNotes)
+    let (time, answers, tries) = (pair.world.time, Calls(), Calls())
+    try pair.a.insert("T2", "two", note: "rejected")
+    pair.a.remote.setDuringExchange { if answers.add() == 1 { time.advance(by: -3_600_000) } }
+    pair.a.remote.setScript { tries.add() > 20 ? .lostRequest : .none }
+    let report = await pair.a.store.sync()
+    #expect(report.obstacle == nil && report.rejected.map(\.record) == [.note("T2")])
+    #expect(pair.a.operations.map(\.record) == [.note("T2")])
+  }
 }
