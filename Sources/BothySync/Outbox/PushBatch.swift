@@ -223,6 +223,8 @@ struct PushBatchBuilder {
       guard let value = fields[field.name], let blocker = try firstUnsent(value, field, entry.id) else {
         continue
       }
+      // The transaction that it needs has found no room, so both are left for the next request.
+      if isFull { return visited[entry.id] = nil }
       guard isOpen(blocker) || deferred.contains(blocker) else {
         visited[entry.id] = .blocked(by: blocker)
         batch.blocked.append((entry.id, blocker))

@@ -97,9 +97,40 @@ struct TogetherReferences {
     #expect(try await pair.isEven())
     #expect(try await pair.world.serverRecords().count == 4)
   }
+
+  @Test("A new record waits for a transaction that finds no room before it")
+  func noRoom() async throws {
+    let rules = AccessRules(schema: .meetings, checksReferences: true)
+    let pair = try Pair(schema: .meetings, rules: rules) { $0.batchSize = 3 }
+    await pair.a.store.sync()
+    try pair.a.put(AnyRecord("Person", id: "A"))
+    try await pair.a.store.write(.atomic) { transaction in
+      for id in ["B", "C", "D"] { try transaction.insert(AnyRecord("Person", id: id)) }
+    }
+    try pair.a.put(AnyRecord("Meeting", id: "M", ["host": .text("A"), "guest": .text("B")]))
+    let outcome = try await pair.a.store.receipt(for: RecordID(type: "Meeting", id: "M")).outcome()
+    guard case .accepted = outcome else {
+      Issue.record("\(outcome) of a meeting of two new persons")
+      return
+    }
+    #expect(pair.a.operations.map(\.record.id) == ["A", "B", "C", "D", "M"])
+    #expect(try await pair.isEven())
+  }
 }
 
 extension StoreSchema {
+  /// Meetings that require two persons.
+  fileprivate static let meetings = StoreSchema(
+    types: [
+      TypeSchema("Person", fields: [FieldSchema("name", .text, optional: true)]),
+      TypeSchema(
+        "Meeting",
+        fields: [
+          FieldSchema("host", .reference(to: "Person", onDelete: .cascade)),
+          FieldSchema("guest", .reference(to: "Person", onDelete: .cascade)),
+        ]),
+    ])
+
   /// Two types that require each other.
   fileprivate static let mutual = StoreSchema(
     types: [
