@@ -245,11 +245,13 @@ extension Journal {
   static func lost(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws -> AnyRecord?
   {
     guard let last = try entry(of: id, at: revision, in: transaction)?.number else { return nil }
+    // Other decisions before that one concern changes on top of this write, such as those that were undone here.
     let found = try entries(
       where: """
-        type = ? AND id = ? AND lost IS NOT NULL AND revision BETWEEN ? AND ? AND number <= ? ORDER BY number
+        type = ? AND id = ? AND lost IS NOT NULL AND revision BETWEEN ? AND ?
+        AND (number = ? OR verdict = \(Verdict.merging.rawValue) AND number < ?) ORDER BY number
         """,
-      [id, revision, revision + span, last], limit: 1, in: transaction)
+      [id, revision, revision + span, last, last], limit: 1, in: transaction)
     guard let lost = found.first?.lost else { return nil }
     let table = try transaction.catalog.table(id.type)
     return AnyRecord(id: id.id, try table.row(lost), table)

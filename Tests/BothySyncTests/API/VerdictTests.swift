@@ -143,6 +143,22 @@ struct VerdictTests {
     #expect(try pair.a.store.journal.entries().count { $0.lost != nil } == 2)
   }
 
+  @Test("An accepted save lost nothing although a later change of its record was undone")
+  func beneathUndone() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"])
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    let receipt = try await pair.a.store.save(note)
+    try await pair.a.store.write(.atomic) { transaction in
+      for id in ["T1", "T2"] { _ = try transaction.update(Note.self, id: id) { $0.note = "later" } }
+    }
+    try pair.a.store.resolve(.note("T2"), .revert)
+    await pair.a.store.sync()
+    let result = try await receipt.result()
+    #expect(result.verdict == .accepted(version: "3") && result.overwritten == nil)
+    #expect(try pair.a.store.journal.entries(of: .note(), losing: true).count == 1)
+  }
+
   @Test("The journal keeps the latest accepted writes, and all overwritten content")
   func bounded() async throws {
     let pair = try await Pair.sharing { $0.journal = SyncOptions.JournalLimits(acceptedRows: 1000) }
