@@ -43,17 +43,22 @@ extension SyncRunner {
     /// The error that kept the rest from being sent.
     var end: RemoteError?
 
-    /// True if the unit refers to a record on which the server failed. The server rejects it without that record.
-    func waits(_ unit: [SyncOperation]) -> Bool {
-      let ids = Set(failed.flatMap { $0.unit.map(\.id) })
-      if unit.contains(where: { $0.after.map(ids.contains) ?? false }) { return true }
-      let made = Set(failed.flatMap { $0.unit.map(\.record.id) })
-      guard !made.isEmpty else { return false }
-      return unit.contains { operation in
-        operation.fields.values.contains { value in
-          value.stringValue.map(made.contains) ?? value.arrayValue?.contains {
-            $0.stringValue.map(made.contains) ?? false
-          } ?? false
+    /// Returns a function that is true for a unit that needs one which the server hasn't made: it failed on that one, has
+    /// refused it, or waits for another. Sent without it, the unit is rejected.
+    func waiting() -> ([SyncOperation]) -> Bool {
+      let refused = Set(outcomes.filter(\.verdict.isRefusal).map(\.operation))
+      let left: [SyncOperation] =
+        failed.flatMap { $0.unit } + request.operations.filter { refused.contains($0.id) }
+      let (ids, made) = (Set(left.map(\.id)), Set(left.filter { $0.kind == .insert }.map(\.record.id)))
+      return { unit in
+        if unit.contains(where: { $0.after.map(ids.contains) ?? false }) { return true }
+        guard !made.isEmpty else { return false }
+        return unit.contains { operation in
+          operation.fields.values.contains { value in
+            value.stringValue.map(made.contains) ?? value.arrayValue?.contains {
+              $0.stringValue.map(made.contains) ?? false
+            } ?? false
+          }
         }
       }
     }
@@ -71,7 +76,7 @@ extension SyncRunner {
   }
 
   /// Sends the changes of a refused request in halves, in order. A change is sent after the records that it refers to.
-  /// A change that refers to a failed one isn't sent.
+  /// A change that needs one which was refused or failed isn't sent.
   private func send(
     _ units: ArraySlice<[SyncOperation]>, _ halving: inout Halving, after failure: RemoteError,
     _ report: inout SyncReport
@@ -88,7 +93,8 @@ extension SyncRunner {
     }
     let middle = units.startIndex + units.count / 2
     for part in [units[..<middle], units[middle...]] where !halving.isOver {
-      let half = part.filter { !halving.waits($0) }[...]
+      let waits = halving.waiting()
+      let half = part.filter { !waits($0) }[...]
       if half.isEmpty { continue }
       do {
         halving.outcomes += try await exchange(halving.request.with(half.flatMap(\.self)), &report).outcomes
@@ -148,5 +154,15 @@ extension [SyncOperation] {
         + "server's limit, or undo them and write them in smaller transactions."
       : ""
     return map { Outcome(operation: $0.id, .rejected(Rejection(code: code, message: error.message + cure))) }
+  }
+}
+
+extension Outcome.Verdict {
+  /// True if the server has not made the change, and has no version of its own in the way.
+  fileprivate var isRefusal: Bool {
+    switch self {
+    case .rejected, .waiting: true
+    case .applied, .duplicate, .conflict: false
+    }
   }
 }

@@ -141,6 +141,25 @@ struct HalvingStories {
     #expect(try await pair.isEven())
   }
 
+  @Test("Records that refer to one that the server refuses wait, unrejected")
+  func dependentsOfRefused() async throws {
+    let pair = try Pair(schema: .family, rules: .family) { $0.rejectionPolicy = .quarantine(after: 1) }
+    await pair.a.store.sync()
+    for number in 0..<3 {
+      try pair.a.put(.parent("P\(number)"))
+      try pair.a.put(.child("C\(number)", of: "P\(number)"))
+    }
+    refuse(["P1"], with: 413, pair.a)
+    let report = await pair.a.store.sync()
+    #expect(report.obstacle == nil && report.rejected.map(\.record.id) == ["P1"])
+    #expect(try pair.a.store.rejectedEntries().map(\.id.id) == ["P1"])
+    #expect(try await pair.world.serverRecords().count == 4)
+    pair.a.remote.setScript { .none }
+    try pair.a.change { try $0.update(RecordID(type: "Parent", id: "P1"), fields: ["name": .text("short")]) }
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords().count == 6)
+  }
+
   @Test("A change that failed is sent again with its id and counts once")
   func sameOperation() async throws {
     let pair = try await Pair.sharing(policy: .fieldByField)
