@@ -237,9 +237,11 @@ extension OutboxQueue {
       former, metadata)
   }
 
-  /// True if single changes join a transaction: a rejected one, because they may cure the rejection.
+  /// True if single changes join a transaction: a rejected one, because they may cure the rejection. Drafts don't, because
+  /// all of the transaction would wait for their release.
   static func joins(_ group: String, in transaction: WriteTransaction) throws -> Bool {
-    try transaction.joined.contains(group) || refused(in: group, in: transaction) != nil
+    if transaction.makesDrafts { return false }
+    return try transaction.joined.contains(group) || refused(in: group, in: transaction) != nil
   }
 
   /// Adds a change on top of the record's last one.
@@ -300,6 +302,12 @@ extension OutboxQueue {
   static func release(_ id: RecordID, in transaction: WriteTransaction) throws -> Bool {
     let drafts = try changes(of: id, in: transaction).filter { $0.stage == .held }
     for draft in drafts { try setState(.pending, of: draft, in: transaction) }
+    // A single change may cure the rejection of the transaction that it lies on.
+    if !drafts.isEmpty, let group = try entry(id, in: transaction)?.group,
+      try refused(in: group, in: transaction) != nil
+    {
+      try absorb(id, at: transaction.time, in: transaction)
+    }
     return !drafts.isEmpty
   }
 

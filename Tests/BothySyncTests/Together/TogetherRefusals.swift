@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import BothyTestSupport
 import BothyTesting
 import Testing
@@ -57,6 +58,34 @@ struct TogetherRefusals {
     try pair.a.edit("T1") { $0.note = nil }
     #expect(try await pair.isEven())
     #expect(try await pair.serverTitle("T2") == (id == "T2" ? "edited" : "together"))
+  }
+
+  @Test("A draft on a record of a rejected transaction holds nothing of it back")
+  func draft() async throws {
+    let (pair, _) = try await refused(.keepPending)
+    var note = try #require(try pair.a.note("T1"))
+    note.title = "draft"
+    try await pair.a.store.save(note, policy: .draft)
+    pair.world.setRules(AccessRules())
+    pair.world.time.advance(by: 1000)
+    await pair.a.store.sync()
+    #expect(try await pair.server("T1")?["note"] == "refused")
+    #expect(try await pair.serverTitle("T2") == "together")
+    #expect(try pair.a.store.state(of: .note("T1")) == .draft)
+    try await pair.a.store.outbox.release(.note("T1"))
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle("T1") == "draft")
+  }
+
+  @Test("A released draft cures the rejected transaction that it lies on")
+  func releasedDraft() async throws {
+    let (pair, _) = try await refused()
+    var note = try #require(try pair.a.note("T1"))
+    note.note = nil
+    try await pair.a.store.save(note, policy: .draft)
+    try await pair.a.store.outbox.release(.note("T1"))
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle("T2") == "together")
   }
 
   @Test("Retrying one record sends the whole transaction again")
