@@ -13,16 +13,20 @@ package enum FieldMerge {
     return context.isTogether && yields(context, merged) ? .server : .merged(merged)
   }
 
-  /// True if a field that both sides changed takes the server's value by its rule.
+  /// True if a field that both sides changed takes the server's value by its rule, or because the rule can't combine the
+  /// two values, such as with one that was cleared.
   private static func yields(_ context: MergeContext, _ merged: [String: JSONValue]) -> Bool {
     guard let client = context.client, let server = context.serverFields else { return false }
     return Set(client.keys).union(server.keys).contains { name in
       let base = context.base?[name] ?? .null
       let (mine, theirs) = (client[name] ?? .null, server[name] ?? .null)
       guard mine != base, theirs != base, merged[name] ?? .null == theirs else { return false }
-      switch context.schema?[name]?.merge ?? .remote {
+      let rule = context.schema?[name]?.merge ?? .remote
+      switch rule {
       case .remote, .latest: return true
-      case .local, .max, .min, .counter, .setUnion, .keepBoth: return false
+      case .local, .max, .min: return false
+      case .counter, .setUnion, .keepBoth:
+        return mine != theirs && combined(base: base, client: mine, server: theirs, rule: rule) == nil
       }
     }
   }

@@ -54,6 +54,34 @@ struct GivingWayTests {
     #expect(try await pair.isEven())
   }
 
+  @Test("A transaction gives way as a whole to a count that others have cleared")
+  func cleared() async throws {
+    let schema = StoreSchema(
+      types: [
+        TypeSchema(
+          "Purse",
+          fields: [
+            FieldSchema("pence", .int, optional: true, merge: .counter),
+            FieldSchema("owner", .text, optional: true),
+          ])
+      ])
+    let pair = try Pair(schema: schema, policy: .fieldByField)
+    let (one, two) = (RecordID(type: "Purse", id: "1"), RecordID(type: "Purse", id: "2"))
+    for id in ["1", "2"] { try pair.b.put(AnyRecord("Purse", id: id, ["pence": .int(100)])) }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try await pair.a.store.write(.atomic) { transaction in
+      _ = try transaction.update(one, fields: ["pence": .int(90), "owner": .text("ann")])
+      _ = try transaction.update(two, fields: ["pence": .int(110)])
+    }
+    try pair.b.change { _ = try $0.update(one, fields: ["pence": .null]) }
+    await pair.b.store.sync()
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("1", type: "Purse") == [:])
+    #expect(try await pair.server("2", type: "Purse") == ["pence": 100])
+    #expect(try pair.a.store.journal.entries(losing: true).count == 2)
+  }
+
   @Test(
     "A deleted parent is recreated for its child, edited alone or together",
     arguments: [WriteGrouping.independent, .atomic])
