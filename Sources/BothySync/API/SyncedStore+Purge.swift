@@ -89,10 +89,13 @@ private struct Purge {
     try StaleRows.forget(id, in: transaction)
     try OutboxQueue.endDoubt(id, in: transaction)
     if entry != nil {
+      var given: Set<String> = []
       try OutboxQueue.forget(id, in: transaction) { entry in
         let loss = try loss(of: entry, purging: id)
+        if loss == nil, let group = entry.group ?? entry.sentGroup { given.insert(group) }
         return try Journal.note(entry, .withdrawn, .purged, loss: loss, in: transaction)
       }
+      for group in given { try Journal.cut(group, in: transaction) }
     }
     let isRemoved = try transaction.evict(table, id: id.id)
     if isRemoved { result.removed += 1 }

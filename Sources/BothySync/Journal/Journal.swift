@@ -9,9 +9,9 @@ import GRDB
 /// the others. `ordinal` counts the rows of a share and `extent` its bytes, and both rise without end. So the oldest
 /// row and the newest give the size of a share.
 ///
-/// `together` names the transaction of a lost change that was part of one. It is empty if the limits have removed a part of
-/// the transaction. `known_at` is the server's time when the age of
-/// a row was first judged, and `NULL` until then.
+/// `together` names the transaction of a lost change that was part of one. It is empty if the limits or a purge have
+/// removed a part of the transaction. `known_at` is the server's time when the age of a row was first judged, and `NULL`
+/// until then.
 enum Journal {
   static let tables = [
     """
@@ -154,9 +154,19 @@ enum Journal {
   /// SQL that removes the content of a row.
   private static let emptied = "lost = NULL, names = NULL, base = NULL, now = NULL, place = NULL"
 
-  /// Removes the content of a record. The verdicts on its writes stay known.
+  /// Removes the content of a record, and marks what is left of its transactions. The verdicts on its writes stay known.
   static func forgetContent(of id: RecordID, in transaction: WriteTransaction) throws {
+    try transaction.run(
+      """
+      UPDATE bothy_journal SET together = '' WHERE together IN (
+        SELECT together FROM bothy_journal WHERE type = ? AND id = ? AND lost IS NOT NULL AND together IS NOT NULL)
+      """, id)
     try transaction.run("UPDATE bothy_journal SET \(emptied) WHERE type = ? AND id = ?", id)
+  }
+
+  /// Marks what is left of a transaction of which a part is given up.
+  static func cut(_ group: String, in transaction: WriteTransaction) throws {
+    try transaction.run("UPDATE bothy_journal SET together = '' WHERE together = ?", group)
   }
 
   // MARK: migrations

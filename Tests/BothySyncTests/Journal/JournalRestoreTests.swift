@@ -95,6 +95,28 @@ struct JournalRestoreTests {
     #expect(try pair.a.balance("z") == 50)
   }
 
+  @Test("What a purge left of a transaction isn't restored alone", arguments: [false, true])
+  func purgedPart(isPending: Bool) async throws {
+    let pair = try Pair(schema: .bank)
+    try pair.b.open(["x": 100, "y": 100])
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.a.transfer(10, from: "x", to: "y")
+    if !isPending {
+      try pair.b.change { _ = try $0.update(BankAccount.self, id: "x") { $0.balance = 95 } }
+      await pair.b.store.sync()
+      await pair.a.store.sync()
+    }
+    let store = pair.a.store
+    try store.purge(.account("x"), includingPending: true)
+    let left = try #require(try store.journal.entries(of: .account("y"), losing: true).first)
+    #expect(left.lostFields.map(\.local) == [110] && !left.isRestorable)
+    let error = await #expect(throws: BothyError.self) { try await store.journal.restore(left) }
+    #expect(error?.code == .expired)
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverBalances()["y"] == 100)
+  }
+
   @Test("A second restore reports so, even after a relaunch, and changes nothing")
   func once() async throws {
     let pair = try await lost()
