@@ -83,23 +83,27 @@ struct OnlineSave: Sendable {
 
   /// Sends the record's hidden change. Nil once it has none.
   private func settleOther() async throws -> Result? {
-    let error = try await sendHidden()
+    let error = try await sendHidden().error
     let isHidden = try await store.store.read { try OutboxQueue.mark(change.id, in: $0)?.isHidden ?? false }
     guard isHidden else { return nil }
     return isQueued ? .pending(change) : .unreachable(error)
   }
 
-  /// Sends the record. Returns why it was not decided about, if it was not.
-  private func sendHidden() async throws -> BothyError {
+  /// Sends the record. Returns why it was not decided about, if it was not, and true if the server may have made it.
+  private func sendHidden() async throws -> (error: BothyError, mayBeMade: Bool) {
     let (id, report) = (change.id, await engine.push([change.id]))
     let reason = try await store.store.read { try OutboxQueue.entry(id, in: $0)?.reason }
     // A server that fails inside may have made it.
-    if let reason, reason.leavesDoubt { return BothyError(.serverError, reason.message, record: id) }
-    return report.stop.map { BothyError($0) }
+    if let reason, reason.leavesDoubt { return (BothyError(.serverError, reason.message, record: id), true) }
+    let error =
+      report.stop.map { BothyError($0) }
       ?? BothyError(
         .pendingChanges,
         "\(id) waits for other changes that must be sent before it. Release those that are drafts, and sync first.",
         record: id)
+    // That is so too if the file couldn't take the answer.
+    let isOpen = [BothyError.Code.unreachable, .serverError, .database].contains(error.code)
+    return (error, isOpen || report.mayBeMade == true)
   }
 
   private enum Step {
@@ -147,7 +151,7 @@ struct OnlineSave: Sendable {
     guard let resumed else { return .again }
     let last = try last ?? noted(resumed)
     let revision = resumed.revision
-    let error = try await sendHidden()
+    let error = try await sendHidden().error
     let isOpen = try await store.store.read { try hidden(revision, in: $0) != nil }
     if isOpen && !isQueued {
       if let undone = try await undo(revision, isInDoubt: true) {
@@ -174,11 +178,9 @@ struct OnlineSave: Sendable {
 
   /// Sends the hidden entry and says what became of it.
   private func settle(_ revision: Int64) async throws -> Result {
-    let error = try await sendHidden()
+    let (error, isInDoubt) = try await sendHidden()
     if let outcome = try await decided(revision) { return try ended(outcome, revision) }
     guard isQueued, error.code == .unreachable || error.code == .pendingChanges else {
-      // The server may also have made a save whose answer the file couldn't take.
-      let isInDoubt = [BothyError.Code.unreachable, .serverError, .database].contains(error.code)
       guard let undone = try await undo(revision, isInDoubt: isInDoubt) else {
         return try await pending(revision)
       }

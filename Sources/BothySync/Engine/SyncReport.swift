@@ -66,6 +66,8 @@ public struct SyncReport: Sendable, Hashable, Codable {
   package var missed = 0
   /// The time the server asked to wait, in seconds.
   package var retryAfter: Double?
+  /// True if the server may have carried out the request that it was too busy to answer. `nil` otherwise.
+  var mayBeMade: Bool?
 
   /// The reason why the sync did not run, or not to its end; `nil` if it did.
   ///
@@ -196,6 +198,7 @@ extension SyncReport {
     uploadedBlobs += further.uploadedBlobs
     stop = further.stop
     retryAfter = further.retryAfter
+    mayBeMade = further.mayBeMade
   }
 }
 

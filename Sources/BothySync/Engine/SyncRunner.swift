@@ -209,6 +209,8 @@ struct SyncRunner: Sendable {
     case let error as RemoteError:
       report.stop = Task.isCancelled ? .cancelled : SyncStop(error)
       report.retryAfter = error.retryAfter
+      // A server that has lost its database meanwhile doesn't know what became of the request. 429 refuses it.
+      report.mayBeMade = error.status == 503 ? true : nil
     case let held as Held: report.stop = held.reason
     default: report.stop = Self.reason(for: error)
     }

@@ -2,6 +2,7 @@ import BothyStore
 import BothySync
 import BothyTestSupport
 import BothyTesting
+import Synchronization
 import Testing
 
 /// Online saves that throw because no answer came, although the server may have made them, and later changes of their
@@ -118,6 +119,35 @@ struct UnansweredSaveTests {
       #expect(try await pair.isEven())
       #expect(try await pair.server("T1")?["score"] == 7)
     }
+  }
+
+  @Test(
+    "A count that a busy server may have made counts once", arguments: [WritePolicy.remote, .remoteThenLocal])
+  func busy(policy: WritePolicy) async throws {
+    let world = try SimulatedWorld()
+    let isBusy = Mutex(false)
+    // The server loses its database after the commit.
+    let remote = RewritingRemote(InProcessRemote(world.service)) { request, server throws(RemoteError) in
+      let answer = try await server.exchange(request)
+      if request.operations.isEmpty || !isBusy.withLock({ $0 }) { return answer }
+      throw RemoteError(.throttled, "The database does not answer.", status: 503, retryAfter: 1)
+    }
+    let folder = try TemporaryFolder()
+    let store = try SyncedStore(
+      at: folder.path + "/busy.sqlite", schema: .notes, remote: remote, configuration: .quiet)
+    try await store.save(Note(id: "T1", "start"))
+    #expect(await store.sync().obstacle == nil)
+    let saved = try await store.store.read { try $0.fetch(Note.self, id: "T1") }
+    var note = try #require(saved)
+    note.score += 5
+    isBusy.withLock { $0 = true }
+    let error = await #expect(throws: BothyError.self) { try await store.save(note, policy: policy) }
+    #expect(error?.code == .throttled)
+    isBusy.withLock { $0 = false }
+    note.score += 2
+    try await store.save(note, policy: .local)
+    #expect(await store.sync().obstacle == nil)
+    #expect(try await world.serverRecords()[.note()]?.fields.members()["score"] == 7)
   }
 
   @Test("A save that stays unanswered is sent once more each time, under its id")
