@@ -296,7 +296,8 @@ extension OutboxQueue {
   }
 
   /// Returns the number of entries in each container. A moved record counts in its local container, and a record
-  /// deleted here in the server's. `condition` is SQL of this module's own.
+  /// deleted here in the server's. `condition` is SQL of this module's own. All columns have the name of their table,
+  /// because a field may be called like a column of the outbox.
   static func countsByContainer(
     where condition: String = "1", in transaction: ReadTransaction
   ) throws -> [String: Int] {
@@ -304,7 +305,7 @@ extension OutboxQueue {
     for table in transaction.catalog.tables where table.schema.isSynced {
       try transaction.forEach(
         """
-        SELECT CASE WHEN kind = 2 THEN coalesce(entry.container, ?1) WHEN awaited IS NOT NULL
+        SELECT CASE WHEN entry.kind = 2 THEN coalesce(entry.container, ?1) WHEN entry.awaited IS NOT NULL
           THEN coalesce(entry.awaited_in, ?1) ELSE coalesce(row._container, ?1) END, count(*)
         FROM bothy_outbox AS entry LEFT JOIN \(table.name) AS row ON row._id = entry.id
         WHERE entry.type = ?1 AND \(condition) GROUP BY 1

@@ -60,6 +60,15 @@ struct ContainerTests {
     #expect(try pair.b.store.containersNeedingSync().isEmpty)
   }
 
+  @Test("Fields that are called like columns of the outbox disturb no count by container")
+  func fieldNames() async throws {
+    let hut = TypeSchema("Hut", fields: [.field("kind", String?.self), .field("awaited", String?.self)])
+    let store = try SyncedStore.inMemory(StoreSchema(types: [hut]))
+    try await store.store.write { try $0.insert(AnyRecord("Hut", id: "a", ["kind": "bivouac"])) }
+    #expect(try store.containersNeedingSync() == ["Hut"])
+    #expect(try store.pendingByContainer() == ["Hut": 1])
+  }
+
   @Test("With an age, containers not pulled since then need a sync too")
   func staleContainers() async throws {
     let pair = try await tree()
