@@ -47,9 +47,11 @@ package struct TableColumns: ColumnExpressions {
         [.text(target), .text(element), .text(type.name), .text(field.name)])
     }
     let list = value(of: field)
+    // `json_each` has columns such as `path` and `value`, which hide a field of the same name.
+    let source = "\(type.name.quotedIdentifier).\(list)"
     let isFound =
-      "json_type(\(list)) = 'array' AND EXISTS (SELECT 1 FROM json_each(\(list)) AS element "
-      + "WHERE element.type = 'text' AND element.value = ?)"
+      "json_type(\(list)) = 'array' AND EXISTS (SELECT 1 FROM json_each(\(source)) AS bothy_element "
+      + "WHERE bothy_element.type = 'text' AND bothy_element.value = ?)"
     return SQLFragment(
       "bothy_includes('{\"list\":' || \(list) || '}', 'list', ?, \(isFound))",
       [.text(element), .text(element)])

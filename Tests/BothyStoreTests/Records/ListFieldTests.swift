@@ -80,6 +80,22 @@ import Testing
     #expect(FieldValue(["b", "a"]) == .json(#"["b","a"]"#))
   }
 
+  @Test(
+    "The elements of a list are found whatever the field is called",
+    arguments: ["path", "value", "type", "key", "json", "root", "atom", "parent", "fullkey", "Value"])
+  func names(name: String) throws {
+    for type in ["Hut", "Element"] {
+      let schema = TypeSchema(type, fields: [.field(name, [String].self)])
+      let store = try LocalStore(inMemory: StoreSchema(types: [schema]))
+      try store.write { transaction in
+        try transaction.insert(AnyRecord(type, id: "a", [name: .json(#"["x","y"]"#)]))
+        try transaction.insert(AnyRecord(type, id: "b", [name: .json("[]")]))
+      }
+      let found = try store.fetch(AnyQuery(type, where: ConditionTree.includes(field: name, "y")))
+      #expect(found.map(\.id) == ["a"], "\(type).\(name)")
+    }
+  }
+
   @Test("A condition finds lists with a text, in the file as in the evaluator")
   func includes() throws {
     let hikes = [
