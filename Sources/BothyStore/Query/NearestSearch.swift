@@ -69,10 +69,11 @@ struct NearestSearch {
     let filter = try QueryCompiler(table.schema, TableColumns(table.schema)).filter(query)
     let isAccepted =
       filter.sql == "TRUE"
-      ? "1" : "EXISTS (SELECT 1 FROM \(table.name) WHERE rowid = entry.place AND (\(filter.sql)))"
+      ? "1" : "EXISTS (SELECT 1 FROM \(table.name) WHERE rowid = bothy_entry.place AND (\(filter.sql)))"
+    // No type has the name of the entry, so none hides it.
     let statement = try PreparedStatement(
-      query: "SELECT entry.south, entry.west, \(isAccepted) FROM \(index.identifier) AS entry "
-        + "WHERE entry.place MATCH bothy_nearest(?, ?)",
+      query: "SELECT bothy_entry.south, bothy_entry.west, \(isAccepted) "
+        + "FROM \(index.identifier) AS bothy_entry WHERE bothy_entry.place MATCH bothy_nearest(?, ?)",
       in: transaction.database)
     statement.bind(
       filter.arguments + [.double(origin.latitude), .double(origin.longitude)])

@@ -79,16 +79,18 @@ struct PlaceIndex {
   /// faulty structure. Reads the table and the index.
   func differences(in database: Database) throws -> (missing: Int, stray: Int, fault: String?) {
     let report = try String.fetchOne(database, sql: "SELECT rtreecheck('main', ?)", arguments: [name])
+    // A field may be called `south`, and a type `Entry`. No type is called `bothy_entry`.
     let agrees = """
-      \(table).\(latitude) BETWEEN south AND north AND \(table).\(longitude) BETWEEN west AND east
+      \(table).rowid = bothy_entry.place
+      AND \(table).\(latitude) BETWEEN bothy_entry.south AND bothy_entry.north
+      AND \(table).\(longitude) BETWEEN bothy_entry.west AND bothy_entry.east
       """
     let missing = """
       SELECT count(*) FROM \(table) WHERE \(latitude) IS NOT NULL AND \(longitude) IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM \(identifier) WHERE place = \(table).rowid AND \(agrees))
+      AND NOT EXISTS (SELECT 1 FROM \(identifier) AS bothy_entry WHERE \(agrees))
       """
     let stray = """
-      SELECT count(*) FROM \(identifier) AS entry WHERE NOT EXISTS (SELECT 1 FROM \(table)
-      WHERE \(table).rowid = entry.place AND \(agrees))
+      SELECT count(*) FROM \(identifier) AS bothy_entry WHERE NOT EXISTS (SELECT 1 FROM \(table) WHERE \(agrees))
       """
     return (
       try Int.fetchOne(database, sql: missing) ?? 0, try Int.fetchOne(database, sql: stray) ?? 0,

@@ -96,6 +96,31 @@ struct NearestTests {
     }
   }
 
+  @Test("Types and fields that are called like parts of the index change no result")
+  func names() throws {
+    let entry = TypeSchema(
+      "Entry",
+      fields: [
+        .field("place", Int.self), .field("south", Double.self, default: 50), .field("done", Bool.self),
+        .field("at", Coordinate.self, indexed: true),
+      ])
+    let store = try LocalStore(inMemory: StoreSchema(types: [entry]))
+    try store.write { transaction in
+      for number in 1...10 {
+        let at = Coordinate(latitude: 10, longitude: Double(number))
+        try transaction.insert(
+          AnyRecord(
+            "Entry", id: "\(number)",
+            ["place": .int(Int64(number)), "done": .bool(number > 8), "at": .coordinate(at)]))
+      }
+    }
+    let query = AnyQuery(
+      "Entry", where: ConditionTree.compare(field: "done", .equal, true),
+      order: [SortKey("at", distanceFrom: Coordinate(latitude: 10, longitude: 0))], limit: 1)
+    #expect(try store.fetch(query).map(\.id) == ["9"])
+    #expect(try store.diagnose().findings == [])
+  }
+
   @Test("Pages in the order of distance together give the whole result", arguments: 0..<6)
   func pages(seed: UInt64) async throws {
     var places = RandomPlaces(seed: seed)
