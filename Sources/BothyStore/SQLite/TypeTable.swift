@@ -119,8 +119,9 @@ package final class TypeTable: Sendable {
       schema.isSynced
       ? " WHERE _version IS NULL OR excluded._version IS NULL OR CAST(excluded._version AS INTEGER) >= CAST(_version AS INTEGER)"
       : ""
+    // The other name keeps `excluded`, SQLite's name for the given row, from denoting a type of that name.
     putSQL =
-      Self.insert(into: table, ["_id"] + columns + system + metadata)
+      Self.insert(into: table + " AS bothy_row", ["_id"] + columns + system + metadata)
       + " ON CONFLICT(_id) DO UPDATE SET \(replaced)\(guardClause)"
   }
 

@@ -44,6 +44,21 @@ import Testing
     #expect(try store.diagnose().isHealthy)
   }
 
+  @Test("A newer version replaces a row of a type called Excluded")
+  func excluded() throws {
+    let store = try LocalStore(
+      inMemory: StoreSchema(types: [TypeSchema("Excluded", fields: [.field("reason", String.self)])]))
+    try store.write(origin: .remote) { transaction in
+      let table = try transaction.catalog.table("Excluded")
+      for version in ["6", "7"] {
+        try transaction.put(
+          table, id: "a", StoredRow(values: [.text("of \(version)")], version: version))
+      }
+    }
+    let record = try store.record(RecordID(type: "Excluded", id: "a"))
+    #expect(record?["reason"] == "of 7" && record?.version == "7")
+  }
+
   @Test("An older version of a newer row sends no event")
   func events() async throws {
     let store = try LocalStore(inMemory: todoSchema)
