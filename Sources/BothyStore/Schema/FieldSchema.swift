@@ -9,8 +9,8 @@
 /// ]
 /// ```
 public struct FieldSchema: Sendable, Hashable {
-  /// The name: a letter, then letters, digits or `_`, at most 64 bytes. Not `id` or `rowid`, and not beginning with
-  /// `bothy`.
+  /// The name: a letter, then letters, digits or `_`, at most 64 bytes. Not `id`, `rowid`, `true` or `false`, and not
+  /// beginning with `bothy`.
   package var name: String
   /// The kind of the field.
   package var kind: ValueKind

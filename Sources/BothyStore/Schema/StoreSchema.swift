@@ -84,6 +84,10 @@ public struct StoreSchema: Sendable, Hashable {
     if field.name == "id" {
       throw .invalidSchema("\(place) is reserved: every record has an id of its own. Remove the field.")
     }
+    // SQLite reads the truth value in a condition as the column of that name.
+    if ["true", "false"].contains(field.name.lowercased()) {
+      throw .invalidSchema("\(place) can't be the name of a field: it is a truth value. Rename the field.")
+    }
     if let target = field.kind.target {
       guard self[target.type] != nil else {
         throw .invalidSchema("\(place) refers to the type '\(target.type)', which is not declared.")

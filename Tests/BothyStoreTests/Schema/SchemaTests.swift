@@ -31,6 +31,8 @@ struct SchemaTests {
       ([TypeSchema("bothy_meta", fields: [])], "'bothy_meta'"),
       ([TypeSchema("A", fields: [FieldSchema("x y", .int)])], "'x y'"),
       ([TypeSchema("A", fields: [FieldSchema("RowID", .int)])], "'RowID'"),
+      ([TypeSchema("A", fields: [FieldSchema("true", .bool)])], "A.true can't be the name"),
+      ([TypeSchema("A", fields: [FieldSchema("False", .bool)])], "A.False can't be the name"),
       ([TypeSchema("A", fields: [FieldSchema("r", .reference(to: "B", onDelete: .cascade))])], "'B'"),
       ([TypeSchema("A", fields: [FieldSchema("r", .reference(to: "A", onDelete: .nullify))])], "optional"),
       ([TypeSchema("A", fields: [FieldSchema("n", .int, fullText: true)])], "full-text"),
