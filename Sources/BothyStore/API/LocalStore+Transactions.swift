@@ -187,7 +187,7 @@ extension LocalStore {
       result,
       Done(
         touched: transaction.touched, events: transaction.log?.events ?? [], own: transaction.made,
-        secrets: transaction.secretHashes, number: Reading.next())
+        secrets: transaction.secretHashes)
     )
   }
 
@@ -209,15 +209,15 @@ extension LocalStore {
     var events: [RecordChange]
     var own: OwnChangesMade
     var secrets: [SavedSecret: Int]
-    /// The number of the commit, taken just before it.
-    var number: Int64
   }
 
   /// Announces a commit before the writer begins the next transaction, so that commits are announced in their order.
   private func tell(_ done: Done, _ origin: WriteOrigin, in database: Database) throws {
+    // Taken after the commit, which takes as long as the disk: a read meanwhile doesn't see it.
+    let number = Reading.next()
     ownChanges.others.settle(in: database)
     try options.onStep?(.committed, origin)
-    ownChanges.note(done.own, committed: done.number)
+    ownChanges.note(done.own, committed: number)
     ownChanges.note(done.secrets)
     if !done.touched.isEmpty { notices.post(done.touched) }
     eventHub.send(done.events)
