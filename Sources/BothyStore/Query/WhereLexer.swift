@@ -108,7 +108,9 @@ struct WhereLexer {
       position -= unit.count
     }
     let scalars = Array(word)
-    if scalars.count >= 8, scalars[4] == "-" || scalars.contains(":") {
+    // A number such as 1.5e-100 has a sign there too.
+    let hasYear = scalars.prefix(4).allSatisfy(\.isNumber)
+    if scalars.count >= 8, hasYear && scalars[4] == "-" || scalars.contains(":") {
       if let time = Timestamp(rfc3339: word) { return .date(time.milliseconds) }
       throw error("'\(word)' isn't a date. Write 2026-12-01 or 2026-12-01T08:30:00Z.", column)
     }

@@ -10,6 +10,7 @@ import Testing
       ("done = false", .compare(field: "done", .equal, false)),
       ("done == false", .compare(field: "done", .equal, false)),
       ("n <> -1.5", .compare(field: "n", .notEqual, -1.5)),
+      ("n > 1.5e-100", .compare(field: "n", .greater, 1.5e-100)),
       ("due<2026-12-01", .compare(field: "due", .less, .date(due))),
       ("due >= 2026-12-01T00:00:01Z", .compare(field: "due", .greaterOrEqual, .date(due + 1000))),
       ("title contains 'mi''lk'", .contains(field: "title", "mi'lk", ignoringCase: false)),
