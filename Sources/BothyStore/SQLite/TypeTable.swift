@@ -142,7 +142,20 @@ package final class TypeTable: Sendable {
 
 extension String {
   /// The name as an SQL identifier.
-  package var quotedIdentifier: String { "\"" + replacing("\"", with: "\"\"") + "\"" }
+  package var quotedIdentifier: String { quoted(by: "\"") }
+
+  /// The text between quotes, with each quote inside doubled. In Swift a quote and an accent behind it are one
+  /// character, but SQL ends the text at the quote.
+  func quoted(by quote: Unicode.Scalar) -> String {
+    var quoted = UnicodeScalarView()
+    quoted.append(quote)
+    for scalar in unicodeScalars {
+      if scalar == quote { quoted.append(quote) }
+      quoted.append(scalar)
+    }
+    quoted.append(quote)
+    return String(quoted)
+  }
 }
 
 extension ValueKind {

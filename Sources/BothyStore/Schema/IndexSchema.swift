@@ -189,7 +189,7 @@ extension FieldValue {
     case .int(let number), .date(let number): String(number)
     case .double(let number): number.isFinite ? number.description : nil
     case .text(let text):
-      text.utf8.contains(0) ? nil : "'" + text.replacing("'", with: "''") + "'"
+      text.utf8.contains(0) ? nil : text.quoted(by: "'")
     default: nil
     }
   }
