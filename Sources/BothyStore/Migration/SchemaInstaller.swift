@@ -116,7 +116,7 @@ struct SchemaInstaller {
     guard version < Format.version else { return }
     for type in schema.types {
       if type.isSynced {
-        try createContainerIndex(of: type)
+        if version < 2 { try createContainerIndex(of: type) }
         try addMetadata(to: type)
       }
       guard version < 2, type.hasFullText else { continue }

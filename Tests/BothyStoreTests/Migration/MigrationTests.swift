@@ -201,6 +201,21 @@ struct MigrationTests {
     #expect(try bytes == before)
   }
 
+  @Test("A file of the second format opens, and gets the columns of the metadata")
+  func secondFormat() throws {
+    try seed(schema(1, title))
+    var store = try open(schema(1, title))
+    for column in ["_created", "_modified", "_owner"] {
+      try store.tamper("ALTER TABLE Note DROP COLUMN \(column)")
+    }
+    try store.tamper("PRAGMA user_version = 2")
+    try store.close()
+    store = try open(schema(1, title))
+    #expect(try note(store)?["title"] == "old")
+    #expect(try store.count("PRAGMA user_version") == 3)
+    #expect(try store.diagnose().findings == [])
+  }
+
   @Test("An existing file opens with its own schema")
   func existing() throws {
     try seed(schema(7, title))
