@@ -85,16 +85,15 @@ struct Migrator {
         .schemaMismatch,
         "\(path) does not fit the declared schema. " + change.problems.joined(separator: " "))
     }
+    // First, because a new type may need an index of the name of one that goes.
+    for type in change.reindexed { try installer.dropIndexes(of: type) }
     for (type, field) in change.newFields { try installer.add(field, to: type) }
     for (type, field) in change.newlyRequired {
       try installer.markMissing(field, of: type)
       try installer.fill(field, of: type, onlyNull: true)
     }
     for type in change.newTypes { try installer.create(type) }
-    for type in change.reindexed {
-      try installer.dropIndexes(of: type)
-      try installer.createIndexes(of: type)
-    }
+    for type in change.reindexed { try installer.createIndexes(of: type) }
     let links = LinkIndex(database: database)
     for (type, field) in change.relinked {
       try links.remove(type: type.name, field: field.name)

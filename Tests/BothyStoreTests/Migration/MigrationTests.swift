@@ -201,6 +201,19 @@ struct MigrationTests {
     #expect(try bytes == before)
   }
 
+  @Test("A new type takes over the name of an index that goes")
+  func indexName() throws {
+    let day = FieldSchema("day_name", .text, default: "")
+    var indexed = day
+    indexed.isIndexed = true
+    try seed(schema(1, title, indexed))
+    var next = schema(2, title, day)
+    next.types.append(TypeSchema("Note_day", fields: [FieldSchema("name", .text, indexed: true)]))
+    let store = try open(next)
+    #expect(try note(store)?["title"] == "old")
+    #expect(try store.diagnose().findings == [])
+  }
+
   @Test("A file of the second format opens, and gets the columns of the metadata")
   func secondFormat() throws {
     try seed(schema(1, title))
