@@ -1,5 +1,4 @@
 import GRDB
-import Synchronization
 
 /// Reading and writing, synchronously on the calling thread or asynchronously outside it.
 extension LocalStore {
@@ -52,10 +51,12 @@ extension LocalStore {
   /// of them. A store in memory has one connection, so its reads wait for its writes too.
   ///
   /// - Throws: The error of `body`, or `BothyError` `.corrupt` for a damaged page and `database` for a closed store.
+  ///   `.newerFile` means that a newer app has converted the file since it was opened.
   public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result {
     if let transaction = running.innermost { return try body(transaction) }
     do {
       return try connections.writer.read { database in
+        try connections.schemaCheck?.run(in: database)
         let transaction = ReadTransaction(database, catalog)
         return try running.marking(transaction) { try body(transaction) }
       }
@@ -74,8 +75,10 @@ extension LocalStore {
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (ReadTransaction) throws -> Result
   ) async throws -> Result {
+    let check = connections.schemaCheck
     do {
       return try await connections.writer.read { [catalog, running] database in
+        try check?.run(in: database)
         let transaction = ReadTransaction(database, catalog)
         return try running.marking(transaction) { try body(transaction) }
       }
@@ -93,7 +96,9 @@ extension LocalStore {
         let select = try PreparedStatement(table.selectByIDSQL, in: database)
         select.bind(id, at: 1)
         defer { select.reset() }
-        guard try select.step() else { return nil }
+        let isFound = try select.step()
+        try connections.schemaCheck?.run(in: database)
+        guard isFound else { return nil }
         var decoder = FieldDecoder(row: select.pointer, table, reading: reading)
         do throws(BothyError) { return try E(id: id, from: &decoder) } catch {
           return try table.entity(type, id, of: select, decoder.readMark, after: error, leavesOut: false)
@@ -172,7 +177,7 @@ extension LocalStore {
     _ body: (WriteTransaction) throws -> Result
   ) throws -> (Result, Done) {
     try options.onStep?(.begin, origin)
-    try checkSchema(database)
+    try connections.schemaCheck?.run(in: database)
     let transaction = WriteTransaction(database, catalog, origin: origin, recorder: recorder)
     if eventHub.isHeard { transaction.log = EventLog() }
     transaction.secretStore = secrets
@@ -189,18 +194,6 @@ extension LocalStore {
         touched: transaction.touched, events: transaction.log?.events ?? [], own: transaction.made,
         secrets: transaction.secretHashes)
     )
-  }
-
-  /// Throws `.newerFile` if another process has converted the file since. Rows by the old schema lack values that the new
-  /// one needs. Costs a number from the file's header.
-  private func checkSchema(_ database: Database) throws {
-    let select = try PreparedStatement("PRAGMA schema_version", in: database)
-    defer { select.reset() }
-    guard try select.step() else { return }
-    let tables = select.int(at: 0)
-    guard tables != checkedTables.load(ordering: .relaxed) else { return }
-    try Connections.checkSchema(database, knowing: schema.version, path)
-    checkedTables.store(tables, ordering: .relaxed)
   }
 
   /// The data to announce when a transaction is durable.

@@ -1,7 +1,6 @@
 import Foundation
 package import GRDB
 import Logging
-import Synchronization
 
 /// The local store: typed records in one SQLite file, independent of any network.
 ///
@@ -22,8 +21,6 @@ public final class LocalStore: Sendable {
   let recorder: (any ChangeRecorder)?
   /// The identity of the file, to detect that it was replaced.
   package let file: OpenedFile
-  /// SQLite's number of the tables and indexes for which the version of the schema was checked.
-  let checkedTables = Atomic<Int64>(-1)
   let notices: CommitNotices
   let eventHub = EventHub()
   let running = RunningTransactions()

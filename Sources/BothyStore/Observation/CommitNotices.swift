@@ -117,6 +117,7 @@ final class CommitNotices: Sendable {
     guard !due.isEmpty else { return }
     do {
       try connections.writer.read { database in
+        try connections.schemaCheck?.run(in: database)
         let transaction = ReadTransaction(database, catalog)
         transaction.answers = SharedAnswers()
         running.marking(transaction) {

@@ -7,6 +7,8 @@ package import GRDB
 package struct Connections: Sendable {
   package let writer: ClosableDatabase
   private let lookups: ClosableDatabase
+  /// Nil for a store in memory, which no other process has open.
+  let schemaCheck: SchemaCheck?
   /// True if one connection does everything.
   var isInMemory: Bool { lookups === writer }
 
@@ -25,6 +27,7 @@ package struct Connections: Sendable {
       if options.damagedFile == .setAside { try DamagedFile.rejoin(path) }
       let isSuspect = options.damagedFile == .setAside && DamagedFile.isSuspect(path)
       try Self.inspect(path, schemaVersion: schemaVersion)
+      schemaCheck = SchemaCheck(path: path, version: schemaVersion)
       let pool = try DatabasePool(path: path, configuration: Self.configuration(options))
       if options.durability == .full {
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
@@ -54,14 +57,21 @@ package struct Connections: Sendable {
     do {
       writer = ClosableDatabase(try DatabaseQueue(configuration: Self.configuration(options)))
       lookups = writer
+      schemaCheck = nil
     } catch {
       throw BothyError(error, path: ":memory:")
     }
   }
 
-  /// Runs one look-up on its connection, outside any transaction. A single statement is its own snapshot.
+  /// Runs one look-up on its connection, outside any transaction. A single statement is its own snapshot. While it is on
+  /// a row, `body` checks the schema. Here that is done if it fails, because a newer schema may lack its columns.
   package func lookUp<Result>(_ body: (Database) throws -> Result) throws -> Result {
-    try lookups.writeWithoutTransaction(body)
+    try lookups.writeWithoutTransaction { database in
+      do { return try body(database) } catch {
+        try schemaCheck?.run(in: database)
+        throw error
+      }
+    }
   }
 
   func close() throws {

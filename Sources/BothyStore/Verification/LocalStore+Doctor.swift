@@ -74,11 +74,12 @@ extension LocalStore {
 
   /// Recreates the broken parts that a diagnosis found to be repairable: indexes, the text index, the indexes of
   /// places, the index of list references. Never changes records. Runs in one transaction and returns the findings of a
-  /// new diagnosis.
+  /// new diagnosis. Throws `BothyError` `.newerFile` if a newer app has converted the file since it was opened.
   @discardableResult
   package func repair(_ diagnosis: StoreDiagnosis) throws -> StoreDiagnosis {
     do {
       try connections.writer.write { database in
+        try connections.schemaCheck?.run(in: database)
         for repair in Set(diagnosis.findings.compactMap(\.repair)) { try apply(repair, database) }
       }
     } catch { throw BothyError(error, path: path) }

@@ -48,6 +48,53 @@ struct OtherProcessTests {
     #expect(try new.fetch(AnyQuery("Item")).map { $0["size"] } == [3, 3])
   }
 
+  /// Opens the file as a newer app does, which converts it.
+  private func openNewer() throws -> LocalStore {
+    try LocalStore(
+      at: folder.database, schema: StoreSchema(version: 2, types: todoSchema.types),
+      options: StoreOptions(durability: .normal))
+  }
+
+  @Test("A store stops reading once another has converted the file to a newer schema")
+  func convertedBeforeReads() throws {
+    let old = try open()
+    try old.write { try $0.insert(Todo("a", "before")) }
+    #expect(try old.fetch(Todo.self, id: "a")?.title == "before")
+    let new = try openNewer()
+    for id in ["a", "b"] {
+      expect(.newerFile) { _ = try old.fetch(Todo.self, id: id) }
+      expect(.newerFile) { _ = try old.record(RecordID(type: "Todo", id: id)) }
+    }
+    let diagnosis = try new.diagnose()
+    expect(.newerFile) { _ = try old.repair(diagnosis) }
+    #expect(try new.fetch(Todo.self, id: "a")?.title == "before")
+  }
+
+  @Test("A look-up names the newer schema that lacks its table")
+  func convertedTable() throws {
+    let old = try open()
+    try openNewer().tamper("ALTER TABLE Tag RENAME TO Label")
+    expect(.newerFile) { _ = try old.fetch(Tag.self, id: "a") }
+  }
+
+  @Test("An observation ends once another store has converted the file to a newer schema")
+  func convertedWhileObserved() async throws {
+    let old = try open()
+    try await old.write { try $0.insert(Todo("a", "before")) }
+    var titles = old.values(of: Todo.self, id: "a", \.title).makeAsyncIterator()
+    #expect(try await titles.next() == "before")
+    let new = try openNewer()
+    try await new.write { try $0.update(Todo.self, id: "a") { $0.title = "after" } }
+    let observed = await #expect(throws: BothyError.self) {
+      while try await titles.next(isolation: nil) != nil {}
+    }
+    #expect(observed?.code == .newerFile)
+    let read = await #expect(throws: BothyError.self) {
+      try await old.read { try $0.count(Todo.all) }
+    }
+    #expect(read?.code == .newerFile)
+  }
+
   @Test("A commit of another process is seen")
   func realProcess() async throws {
     let store = try open()
