@@ -32,11 +32,7 @@ struct PendingDocument {
   /// True if the outcome of any operation is unknown.
   private var isInDoubt: Bool { entries.contains { $0.columns["operation"] != nil } }
 
-  /// Reads the pending changes of an open store, in one read transaction.
-  init(of store: LocalStore) throws {
-    self = try store.read { try PendingDocument(in: $0) }
-  }
-
+  /// Reads the pending changes of a file.
   init(in transaction: ReadTransaction) throws {
     owner = try FileOwner.stored(in: transaction)
     device = try SyncValues.value("device", in: transaction) ?? ""
@@ -193,20 +189,15 @@ struct PendingDocument {
     beside path: String, to target: StoreSchema, _ migrations: [Migration], _ options: StoreOptions,
     _ clock: SyncClock
   ) throws -> (PendingDocument, [SecretKey: String]) {
-    let temporary = "\(path)-import-\(UUIDv7.make())"
-    defer { try? DatabaseFiles.remove(temporary) }  // the rest is deleted with the database
-    let secrets = try PendingSecrets(of: self, to: target, beside: path, options)
-    var options = options
-    options.secrets = secrets.moved
-    let old = try LocalStore.recording(at: temporary, schema: schema, options: options, clock: clock)
-    try old.write(origin: .remote) { try insert(in: $0) }
-    try old.close()
-    let new = try LocalStore.recording(
-      at: temporary, schema: target, migrations: migrations, options: options, clock: clock)
-    var document = try PendingDocument(of: new)
-    try new.close()
+    let secrets = try PendingSecrets(
+      of: entries.map(\.record), schema, to: target, beside: path, options)
+    var document = try secrets.migrating(schema, to: target, beside: path, migrations, options, clock) {
+      try insert(in: $0)
+    } read: {
+      try PendingDocument(in: $0)
+    }
     document.device = device
-    return (document, try secrets.found(for: document))
+    return (document, try secrets.found(for: document.entries.map(\.record)))
   }
 
   private func check(in transaction: ReadTransaction) throws {

@@ -54,6 +54,7 @@ extension StoreMaintenance {
     _ = try wreck.pending.restore(
       into: path, of: owner, schema: schema, migrations: migrations, options: options, clock: clock,
       memory: memory)
+    try wreck.migrateRecords(beside: path, to: schema, migrations, options, clock)
     let store = try LocalStore.recording(
       at: path, schema: schema, migrations: migrations, options: options, clock: clock)
     defer { try? store.close() }  // the writes are durable
@@ -88,8 +89,12 @@ extension StoreMaintenance {
 private struct Wreck {
   var pending: PendingDocument
   var report = StoreMaintenance.Salvage()
-  /// The records that no server has. `wasPending` is true if their insert may be in an unreadable part of the outbox.
-  private var records: [(record: BothyStore.AnyRecord, wasPending: Bool)] = []
+  /// The records that no server has.
+  private var records: [BothyStore.AnyRecord] = []
+  /// Their sensitive values that the app's migrations have moved or renamed.
+  private var secrets: [SecretKey: String] = [:]
+  /// False if the inserts of such records may be in an unreadable part of the outbox.
+  private var isOutboxWhole = true
   private var seen: Set<RecordID> = []
   /// The changes whose rows can't be read.
   private var lost: [PendingDocument.Entry] = []
@@ -129,7 +134,7 @@ private struct Wreck {
       owner: (try? FileOwner.stored(in: transaction)) ?? nil,
       device: (try? SyncValues.value("device", in: transaction)) ?? "", schema: schema)
     var entries: [RecordID: PendingDocument.Entry] = [:]
-    let isWhole = try Self.bothWays("bothy_outbox", by: ["type", "id"], in: database) {
+    isOutboxWhole = try Self.bothWays("bothy_outbox", by: ["type", "id"], in: database) {
       entries[$0.record] = $0
     }
     for table in transaction.catalog.tables {
@@ -137,11 +142,11 @@ private struct Wreck {
         let rows = try PreparedStatement(
           unkept: "\(table.selectSQL) ORDER BY rowid \(direction)", in: database)
         defer { rows.reset() }
-        while try rows.step() { take(rows, table, isOutboxWhole: isWhole, &entries) }
+        while try rows.step() { take(rows, table, &entries) }
       }
       report.isComplete = report.isComplete && isRead
     }
-    report.isComplete = report.isComplete && isWhole
+    report.isComplete = report.isComplete && isOutboxWhole
     for var entry in entries.values.sorted(by: { $0.record.description < $1.record.description }) {
       // A row that can't be read is missing, and the content counts as an edit.
       entry.given = (try? GivenBack.row(of: entry.record, in: database)).flatMap { $0 }
@@ -223,8 +228,7 @@ private struct Wreck {
 
   /// Reads a row that belongs to an entry, or that no server has.
   private mutating func take(
-    _ row: PreparedStatement, _ table: TypeTable, isOutboxWhole: Bool,
-    _ entries: inout [RecordID: PendingDocument.Entry]
+    _ row: PreparedStatement, _ table: TypeTable, _ entries: inout [RecordID: PendingDocument.Entry]
   ) {
     guard let id = row.text(at: 0) else { return }
     let record = RecordID(type: table.schema.name, id: id)
@@ -236,7 +240,7 @@ private struct Wreck {
       entries[record]?.container = stored.container
       entries[record]?.version = stored.version
     } else {
-      records.append((BothyStore.AnyRecord(id: id, stored, table), table.schema.isSynced && !isOutboxWhole))
+      records.append(BothyStore.AnyRecord(id: id, stored, table))
     }
   }
 
@@ -283,38 +287,71 @@ private struct Wreck {
     return found ?? []
   }
 
+  /// Brings the records that no server has to the app's schema, by its steps.
+  mutating func migrateRecords(
+    beside path: String, to target: StoreSchema, _ migrations: [Migration], _ options: StoreOptions,
+    _ clock: SyncClock
+  ) throws {
+    guard !records.isEmpty else { return }
+    let (old, schema) = (records, pending.schema)
+    let secrets = try PendingSecrets(of: old.map(\.recordID), schema, to: target, beside: path, options)
+    var lost: [RecordID] = []
+    records = try secrets.migrating(schema, to: target, beside: path, migrations, options, clock) {
+      transaction in
+      for record in old where try !Self.write(record, asChange: false, in: transaction) {
+        lost.append(record.recordID)
+      }
+    } read: { transaction in
+      try transaction.catalog.tables.flatMap { table in
+        try transaction.rows(table.selectSQL) { row in
+          try row.text(at: 0).map { try BothyStore.AnyRecord(id: $0, StoredRow(from: row, table), table) }
+        }
+      }
+    }
+    self.secrets = try secrets.found(for: records.map(\.recordID))
+    report.lost += lost
+  }
+
   /// Writes the records that no server has, unless the store has records with their ids or unique values. Uses one
   /// transaction.
   mutating func putRecords(into store: LocalStore) throws {
-    let (records, history) = (records, history)
+    let (records, secrets, history, isOutboxWhole) = (records, secrets, history, isOutboxWhole)
     let (put, pending, lost) = try store.write { transaction in
       var (put, pending, lost) = (0, 0, [RecordID]())
       try ServerBinding.inherit(history, in: transaction)
-      for (record, wasPending) in records {
-        guard let table = transaction.catalog.tableIfKnown(record.type),
-          let values = try? table.checkedValues(record)
-        else {
-          lost.append(record.recordID)
-          continue
-        }
+      transaction.secrets.merge(secrets) { $1 }
+      for record in records {
         if try transaction.exists(record.recordID) { continue }
-        do {
-          if wasPending || !table.schema.isSynced {
-            try transaction.insert(record)
-          } else {
-            try transaction.put(table, id: record.id, StoredRow(values: values, container: record.container))
-          }
-        } catch let error where BothyError(error, path: store.path).code == .uniqueViolation {
+        let isChange = try transaction.catalog.table(record.type).schema.isSynced && !isOutboxWhole
+        guard try Self.write(record, asChange: isChange, in: transaction) else {
           lost.append(record.recordID)
           continue
         }
-        if wasPending { pending += 1 } else { put += 1 }
+        if isChange { pending += 1 } else { put += 1 }
       }
       return (put, pending, lost)
     }
     report.records = put
     report.pending = pending
     report.lost += lost
+  }
+
+  /// Writes a record that no server has. Returns false if it doesn't fit its type, or if another one has its unique value.
+  private static func write(
+    _ record: BothyStore.AnyRecord, asChange isChange: Bool, in transaction: WriteTransaction
+  ) throws -> Bool {
+    let table = try transaction.catalog.table(record.type)
+    guard let values = try? table.checkedValues(record) else { return false }
+    do {
+      if isChange || !table.schema.isSynced {
+        try transaction.insert(record)
+      } else {
+        let row = StoredRow(
+          values: values, container: record.container, unknownFields: record.unknownFields)
+        try transaction.put(table, id: record.id, row)
+      }
+      return true
+    } catch let error as BothyError where error.code == .uniqueViolation { return false }
   }
 }
 

@@ -1,0 +1,54 @@
+import BothyStore
+import BothySync
+import BothyTestSupport
+import Testing
+
+/// Salvage of a file that an earlier version of the app wrote.
+@Suite(.timeLimit(.minutes(5))) struct SalvageMigrationTests {
+  private static let old = StoreSchema(
+    types: [
+      TypeSchema("Memo", fields: [FieldSchema("title", .text)]),
+      TypeSchema("Local", fields: [FieldSchema("text", .text)], synced: false),
+    ])
+  private static let new = StoreSchema(
+    version: 2,
+    types: [
+      TypeSchema("Memo", fields: [FieldSchema("heading", .text)]),
+      TypeSchema("Jotting", fields: [FieldSchema("number", .int)], synced: false),
+    ])
+  private static let steps: [Migration] = [
+    Migration(to: 2, .renameField(type: "Memo", from: "title", to: "heading")),
+    Migration(to: 2, .renameType(from: "Local", to: "Jotting")),
+    Migration(to: 2, .renameField(type: "Jotting", from: "text", to: "number")),
+    Migration(
+      to: 2,
+      .convertField(type: "Jotting", field: "number", from: String.self) { value in
+        .int(Int64(value.text ?? "") ?? 0)
+      }),
+  ]
+  private let options = StoreOptions(processes: .single, readers: 1)
+
+  @Test("Salvage brings records that no server has to today's schema")
+  func records() throws {
+    let folder = try TemporaryFolder()
+    let (file, path) = (folder.path + "/app.bothy.damaged-1", folder.path + "/app.bothy")
+    let store = try LocalStore.recording(
+      at: file, schema: Self.old, options: options, clock: SyncClock())
+    try store.write { transaction in
+      try transaction.insert(AnyRecord("Local", id: "l", ["text": "12"]))
+      try transaction.insert(AnyRecord("Memo", id: "m", ["title": "kept"]))
+      try transaction.flush()
+      // The record was accepted as this device has it.
+      try PreparedStatement("DELETE FROM bothy_outbox", in: transaction.database).run()
+    }
+    try store.close()
+    let report = try StoreMaintenance.salvaged(
+      file, into: path, schema: Self.new, migrations: Self.steps, options: options)
+    #expect(report.records == 2 && report.pending == 0 && report.lost.isEmpty)
+    let again = try LocalStore.recording(
+      at: path, schema: Self.new, migrations: Self.steps, options: options, clock: SyncClock())
+    #expect(try again.record(RecordID(type: "Jotting", id: "l"))?["number"] == 12)
+    #expect(try again.record(RecordID(type: "Memo", id: "m"))?["heading"] == "kept")
+    try again.close()
+  }
+}
