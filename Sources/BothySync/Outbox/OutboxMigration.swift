@@ -71,7 +71,13 @@ struct OutboxMigration {
         arguments: [SecretAttachment.movedKey])
       try rewrite(type) { $2[field] = nil }
       try Journal.rewrite(type, in: transaction) { $0[field] = nil }
-      try rewrite(type, in: "bothy_replaced", "fields", isWhole: false) { $0[field] = nil }
+      for (table, column) in [("bothy_replaced", "fields"), ("bothy_given", "fields")] {
+        try rewrite(type, in: table, column, isWhole: false) { $0[field] = nil }
+      }
+      try rewrite(type, in: "bothy_unreadable", "record", isWhole: true) { $0[field] = nil }
+      // The conditions of answered queries may have values of the field too.
+      try database.execute(sql: "DELETE FROM bothy_coverage WHERE type = ?", arguments: [type])
+      try forgetStagedPages()
       try sendSecretsAfterDoubt(of: type)
     // `rename` changes names and `convert` changes values. Other devices keep a field that is dropped here.
     case .renameField, .dropField, .convertField: break
@@ -180,8 +186,8 @@ struct OutboxMigration {
     }
   }
 
-  /// Deletes the pages of incomplete pulls, which have the old names. They are requested again, and the server says
-  /// again if they are a snapshot.
+  /// Deletes the pages of incomplete pulls, which have the old names, and values that become sensitive. They are requested
+  /// again, and the server says again if they are a snapshot.
   private func forgetStagedPages() throws {
     try database.execute(
       sql: "DELETE FROM bothy_stage; UPDATE bothy_cursor SET staged = NULL, resetting = 0")

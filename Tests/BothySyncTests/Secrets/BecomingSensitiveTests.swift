@@ -144,6 +144,46 @@ struct BecomingSensitiveTests {
     #expect(try replacedCount(device) == 0)
   }
 
+  @Test("Pages of an incomplete pull keep no value that becomes sensitive")
+  func staged() async throws {
+    let world = try SimulatedWorld()
+    let other = try world.addDevice(schema: Self.first)
+    for id in ["1", "2", "3"] { try other.put(user(id)) }
+    await other.store.sync()
+    let device = try world.device("reader", Self.first) { $0.pageSize = 1 }
+    device.loseConnection(after: 1)
+    #expect(await device.store.sync().obstacle != nil)
+    #expect(try contains(Self.word, device))
+    device.remote.setScript { .none }
+    try device.restart(schema: Self.second, migrations: Self.steps)
+    #expect(try !contains(Self.word, device))
+    #expect(await device.store.sync().obstacle == nil)
+    #expect(try device.ids(AnyQuery("User")) == ["1", "2", "3"])
+  }
+
+  @Test("Records that can't be read or were given back keep no value that becomes sensitive")
+  func aside() throws {
+    let device = try SimulatedWorld().addDevice(schema: Self.first)
+    try device.put(user("U1"))
+    let fields = #"{"name":"ann","password":"\#(Self.word)"}"#
+    let record = #"{"type":"User","id":"U2","version":"7","modified":7,"fields":\#(fields)}"#
+    let condition = #"{"type":"User","where":{"password":"\#(Self.word)"}}"#
+    try device.store.store.write(origin: .remote) { transaction in
+      for (sql, text) in [
+        ("INSERT INTO bothy_unreadable VALUES ('User', 'U2', '7', 'User', 'It is odd.', ?)", record),
+        ("INSERT INTO bothy_given VALUES ('User', 'U1', 1, NULL, '7', ?, NULL, NULL)", fields),
+        ("INSERT INTO bothy_coverage VALUES ('User', ?, 7)", condition),
+      ] {
+        let insert = try PreparedStatement(sql, in: transaction.database)
+        insert.bind(text, at: 1)
+        try insert.run()
+      }
+    }
+    try device.restart(schema: Self.second, migrations: Self.steps)
+    #expect(try !contains(Self.word, device))
+    #expect(try device.record("User", "U2")?.fields == ["name": "ann"])
+  }
+
   @Test("A field that becomes or stops being sensitive without a step is refused")
   func declared() throws {
     let world = try SimulatedWorld()
