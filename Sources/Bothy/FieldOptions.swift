@@ -148,7 +148,8 @@ public macro Merge(_ rule: FieldMergeRule) = #externalMacro(module: "BothyMacros
 /// ```
 ///
 /// For references and lists of them. The rule runs in the transaction of the deletion and finds the records by an
-/// index.
+/// index. For a type that isn't synced it also runs when the server reports that another device deleted the record. A
+/// record that only leaves this device, such as one out of the followed containers, isn't deleted.
 ///
 /// - Parameter rule: `.cascade` deletes this record too, `.nullify` clears the reference, and `.deny` makes the
 ///   deletion throw `BothyError` `.denied`.

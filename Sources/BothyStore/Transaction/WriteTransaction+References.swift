@@ -11,6 +11,36 @@ extension WriteTransaction {
     try update(clearing.owner, fields: [clearing.field: value])
   }
 
+  /// Carries out the rules of the fields that refer to a record which the server has deleted. Their changes are ones of
+  /// this device. Nothing can forbid the deletion, so a reference with the rule `.deny` stays. So does a record that is to
+  /// be deleted too, if the rule of another one forbids that.
+  ///
+  /// - Parameter isOwn: true if this device had the record deleted. Otherwise the device that did carries out the rules of
+  ///   synced types, and only those of types that stay on this device are left.
+  package func followDeletion(of id: RecordID, isOwn: Bool) throws {
+    let incoming = try catalog.incoming[catalog.table(id.type).index]
+      .filter { isOwn || !catalog.tables[$0.table].schema.isSynced }
+    if incoming.isEmpty { return }
+    let former = recorder
+    recorder = clock
+    defer { recorder = former }
+    for reference in incoming where reference.rule != .deny {
+      let owner = catalog.tables[reference.table]
+      let field = owner.schema.fields[reference.field]
+      for ownerID in try referrers(of: id, from: owner, field, isList: reference.isList) {
+        let referrer = RecordID(type: owner.schema.name, id: ownerID)
+        if reference.rule == .nullify {
+          try clearReference(
+            DeletionPlan.Clearing(
+              owner: referrer, field: field.name, target: id.id, isList: reference.isList))
+        } else {
+          do { try delete(referrer) } catch let error as BothyError where error.code == .denied { continue }
+        }
+      }
+    }
+    try flush()
+  }
+
   /// Checks what is unique in synced types, which have no unique index, when the app writes. A pull may bring two
   /// records with one value. A value that the record had before is therefore accepted, so that its other fields can be
   /// edited.

@@ -61,8 +61,8 @@ extension WriteTransaction {
     note(own: isNoted ? own : row.all, over: before.values, table, id: id)
   }
 
-  /// Removes a row and ignores delete rules, because the server has applied its own. Returns false if the row doesn't
-  /// exist.
+  /// Removes a row and ignores delete rules: `followDeletion(of:isOwn:)` carries them out if the record was deleted.
+  /// Returns false if the row doesn't exist.
   ///
   /// - Parameter deletion: The version of the deletion, empty if it is unknown. Nil if the record was not deleted, and
   ///   this device only stops keeping it.
@@ -78,8 +78,12 @@ extension WriteTransaction {
     return try remove(table, id: id)
   }
 
-  /// Removes the row of a record that this device deleted on the server. Remembers nothing of it.
-  package func forget(_ table: TypeTable, id: String) throws { try remove(table, id: id) }
+  /// Removes the row of a record that this device deleted on the server, and carries out the delete rules. Remembers
+  /// nothing of it.
+  package func forget(_ table: TypeTable, id: String) throws {
+    guard try remove(table, id: id) else { return }
+    try followDeletion(of: RecordID(type: table.schema.name, id: id), isOwn: true)
+  }
 
   @discardableResult
   private func remove(_ table: TypeTable, id: String) throws -> Bool {

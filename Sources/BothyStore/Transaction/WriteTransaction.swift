@@ -26,8 +26,9 @@ public final class WriteTransaction: ReadTransaction {
   package var secrets: [SecretKey: String] = [:]
   /// Their hashes by the readings of the saved values.
   var secretHashes: [SavedSecret: Int] = [:]
-  let recorder: (any ChangeRecorder)?
-  private let clock: (any ChangeRecorder)?
+  /// The recorder of changes, or nil while they come from the server.
+  var recorder: (any ChangeRecorder)?
+  let clock: (any ChangeRecorder)?
   /// The changes that this process made before, and those of this transaction.
   var ownChanges: OwnChanges?
   var made = OwnChangesMade()

@@ -200,8 +200,10 @@ extension OutboxQueue {
     if record.isDeleted {
       if isOwnDeletion {
         try transaction.forget(table, id: record.id.id)
-      } else {
-        try transaction.evict(table, id: record.id.id, deletion: record.isAbsence ? "" : record.version)
+      } else if try transaction.evict(
+        table, id: record.id.id, deletion: record.isAbsence ? "" : record.version), !record.isAbsence
+      {
+        try transaction.followDeletion(of: record.id, isOwn: false)
       }
       try UnreadableTable.remove(record.id, upTo: record.version, in: transaction)
       return false

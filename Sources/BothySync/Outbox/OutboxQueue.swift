@@ -45,7 +45,10 @@ struct OutboxQueue: ChangeRecorder {
     var boundTable: Int?
     for change in changes {
       let table = transaction.catalog.tables[change.table]
-      if table.schema.writeMode == .remoteOnly && !transaction.isRehearsal { throw Self.remoteOnly(table) }
+      // In a transaction of the server's a delete rule made the change, which nothing can refuse.
+      if table.schema.writeMode == .remoteOnly && !transaction.isRehearsal && transaction.origin == .app {
+        throw Self.remoteOnly(table)
+      }
       if change.kind == .insert && !isLeftBehind {
         if boundTable != change.table { insert.bind(table.schema.name, at: 1) }
         boundTable = change.table

@@ -82,12 +82,14 @@ struct MissingParents {
     if entry.operationID == nil {
       try OutboxQueue.forget(id, in: transaction) { try note($0, &lost) }
       try transaction.evict(table, id: id.id)
+      try transaction.followDeletion(of: id, isOwn: false)
     } else {
       // The record may have arrived on the server, so its deletion is sent after it. It is of this content alone.
       try OutboxQueue.forgetLater(of: id, in: transaction) { try note($0, &lost) }
       let content = try OutboxQueue.local(entry, table, in: transaction).map { table.document($0) }
       _ = try note(entry, &lost)
       try transaction.evict(table, id: id.id)
+      try transaction.followDeletion(of: id, isOwn: false)
       try OutboxQueue.setContent(of: entry, nil, table, keeping: nil, in: transaction)
       try change(entry, kind: .delete, of: content)
     }

@@ -160,8 +160,10 @@ struct PullApplication {
       guard try isGone(change.id) else { return }
       if try hasDoubts(), try OutboxQueue.settleDoubt(by: change, nil, table, in: transaction) != nil {
         try transaction.forget(table, id: change.id.id)
+        pending = try OutboxQueue.pending(in: transaction)
       } else {
         guard try transaction.evict(table, id: change.id.id, upTo: change.version) else { return }
+        try transaction.followDeletion(of: change.id, isOwn: false)
       }
       try known.set(.nobody, of: change.id)
       report.pulled += 1

@@ -1,0 +1,84 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// The delete rules of records that refer to one which the server deleted.
+@Suite("Delete rules after a deletion on the server", .timeLimit(.minutes(2)))
+struct RulesAfterDeletionTests {
+  private static let list = RecordID(type: "List", id: "L")
+  private static let schema = StoreSchema(
+    types: [
+      TypeSchema("List", fields: [FieldSchema("name", .text)]),
+      TypeSchema(
+        "Todo",
+        fields: [
+          FieldSchema("title", .text), FieldSchema("list", .reference(to: "List", onDelete: .cascade)),
+        ]),
+      TypeSchema(
+        "Draft", fields: [FieldSchema("list", .reference(to: "List", onDelete: .cascade))], synced: false),
+      TypeSchema(
+        "Pin", fields: [FieldSchema("list", .reference(to: "List", onDelete: .nullify), optional: true)],
+        synced: false),
+      TypeSchema(
+        "Lock", fields: [FieldSchema("list", .reference(to: "List", onDelete: .deny))], synced: false),
+    ])
+
+  @Test("Types of this device follow a deletion by others", arguments: [false, true])
+  func byOthers(isEdited: Bool) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema)
+    let b = try world.device("b", Self.schema, policy: .remoteWins)
+    try a.put("List", "L", ["name": "home"])
+    await a.store.sync()
+    await b.store.sync()
+    for type in ["Draft", "Pin", "Lock"] { try b.put(type, "1", ["list": "L"]) }
+    if isEdited { try b.set("List", "L", ["name": "mine"]) }
+    try a.change { _ = try $0.delete(Self.list) }
+    await a.store.sync()
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(try b.record("List", "L") == nil)
+    #expect(try b.record("Draft", "1") == nil)
+    #expect(try b.record("Pin", "1")?["list"] == .null)
+    #expect(try b.record("Lock", "1")?["list"] == "L")
+    #expect(try b.store.outboxEntries().isEmpty)
+  }
+
+  @Test(
+    "A deletion that the server gets first carries out its rules",
+    arguments: [WritePolicy.remote, .remoteThenLocal])
+  func serverFirst(policy: WritePolicy) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema)
+    try a.put("List", "L", ["name": "home"])
+    try a.put("Todo", "T", ["title": "paint", "list": "L"])
+    await a.store.sync()
+    for type in ["Draft", "Pin"] { try a.put(type, "1", ["list": "L"]) }
+    try await a.store.delete(Self.list, options: RequestOptions(writePolicy: policy))
+    #expect(try a.record("List", "L") == nil)
+    #expect(try a.record("Todo", "T") == nil)
+    #expect(try a.record("Draft", "1") == nil)
+    #expect(try a.record("Pin", "1")?["list"] == .null)
+    #expect(await a.store.sync().pushed == 1)
+    #expect(try await world.serverRecords()[RecordID(type: "Todo", id: "T")]?.isDeleted ?? true)
+    #expect(try a.store.diagnose().findings.isEmpty)
+  }
+
+  @Test("References stay when their record only leaves this device")
+  func evicted() async throws {
+    let world = try SimulatedWorld()
+    let home = SyncScope(container: "home", includesChildren: false)
+    let a = try world.device("a", Self.schema)
+    try a.put("List", "L", ["name": "home"], in: "home")
+    await a.store.sync()
+    let b = try world.addDevice("b", schema: Self.schema, configuration: .following([home]))
+    await b.store.sync()
+    for type in ["Draft", "Pin"] { try b.put(type, "1", ["list": "L"]) }
+    let elsewhere = SyncScope(container: "elsewhere", includesChildren: false)
+    #expect(try await b.store.follow([elsewhere]) == 1)
+    for type in ["Draft", "Pin"] { #expect(try b.record(type, "1")?["list"] == "L") }
+    try await b.store.follow([home])
+    await b.store.sync()
+    #expect(try b.record("List", "L")?["name"] == "home")
+  }
+}
