@@ -271,7 +271,7 @@ extension LocalStore {
     }
     do { return try open() } catch let error as BothyError {
       guard error.code == .signedOut, let path else { throw error }
-      try DatabaseFiles.removeWithCopies(path)
+      try DatabaseFiles.finishSignOut(path)
       return try open()
     }
   }

@@ -113,7 +113,7 @@ extension SyncedStore {
           document = try export(to: path, withoutSecrets: true, in: transaction)
         case .park, .discard: break
         }
-        try ServerBinding.signOut(in: transaction)
+        try ServerBinding.signOut(isDiscarding: form == .discard, in: transaction)
         return count
       }
     } catch {

@@ -66,6 +66,13 @@ enum DatabaseFiles {
     return found?[.size] as? Int64
   }
 
+  /// Finishes the deletion of a database that is marked as signed out.
+  static func finishSignOut(_ path: String) throws {
+    let isDiscarded = try SyncValues.reading(path) { try ServerBinding.isDiscarded(in: $0) }
+    if isDiscarded == true { try removeDocuments(of: path) }
+    try removeWithCopies(path)
+  }
+
   /// Deletes a database, all files that belong to it and the copies of it that were quarantined, also those that were
   /// salvaged or dismissed.
   static func removeWithCopies(_ path: String) throws {

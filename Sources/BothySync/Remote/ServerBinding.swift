@@ -151,8 +151,17 @@ struct ServerBinding: Sendable, Equatable {
     try? JSONReader.read(Array(text.utf8)) { try ServerHistory(from: &$0) }
   }
 
-  static func signOut(in transaction: WriteTransaction) throws {
-    try SyncValues.set(signedOut, "1", in: transaction)
+  /// Marks the file as signed out.
+  ///
+  /// - Parameter isDiscarding: true if the documents of pending changes beside it are given up too.
+  static func signOut(isDiscarding: Bool, in transaction: WriteTransaction) throws {
+    try SyncValues.set(signedOut, isDiscarding ? discarded : "1", in: transaction)
+  }
+
+  private static let discarded = "discarded"
+
+  static func isDiscarded(in transaction: ReadTransaction) throws -> Bool {
+    try SyncValues.value(signedOut, in: transaction) == discarded
   }
 
   static func isAdopting(in transaction: ReadTransaction) throws -> Bool {

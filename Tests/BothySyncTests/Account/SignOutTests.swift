@@ -304,6 +304,19 @@ struct SignOutTests {
     #expect(try await test.titles() == [])
   }
 
+  @Test("An interrupted discard is finished with its documents, an export without", arguments: [true, false])
+  func interruptedDocuments(isDiscard: Bool) async throws {
+    let test = try Case()
+    let store = try test.open(processes: .many)
+    try await note("given up", in: store)
+    let form = isDiscard ? Account.SignOut.discard : .export(to: test.folder.path + "/p.json")
+    try await test.interrupt(form, of: store)
+    let document = test.path + ".pending-1.json"
+    try Data("{}".utf8).write(to: URL(fileURLWithPath: document))
+    #expect(try test.open().pendingCounts().total == 0)
+    #expect(FileManager.default.fileExists(atPath: document) == !isDiscard)
+  }
+
   @Test("An import into a file whose sign-out was interrupted survives, with its blobs")
   func importAfterInterruption() async throws {
     let test = try Case()
