@@ -78,8 +78,8 @@ public struct AccountFolder: Sendable {
   /// Returns the accounts whose files are in the folder, with their pending changes. In the order of the files'
   /// names, which don't reveal the users.
   ///
-  /// Opens each file briefly, for reading, on the calling thread. Empty without the folder. Throws if a file
-  /// can't be read.
+  /// Opens each file briefly, for reading, on the calling thread. Leaves out a file whose deletion by signing out was
+  /// interrupted. Empty without the folder. Throws if a file can't be read.
   public func accounts() throws -> [Account.Parked] {
     guard FileManager.default.fileExists(atPath: path) else { return [] }
     let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".bothy") }

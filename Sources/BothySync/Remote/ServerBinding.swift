@@ -215,10 +215,12 @@ enum FileOwner {
   }
 
   /// Returns the owner of a file and the number of its pending changes. It doesn't open the file as a store, and
-  /// returns `nil` for other files.
+  /// returns `nil` for other files, and for one whose work was exported or given up by signing out.
   static func look(at path: String) throws -> Account.Parked? {
     try SyncValues.reading(path) { transaction in
-      guard let owner = try stored(in: transaction) else { return nil }
+      guard let owner = try stored(in: transaction), try !ServerBinding.isSignedOut(in: transaction) else {
+        return nil
+      }
       return Account.Parked(id: owner, path: path, pending: try OutboxQueue.counts(in: transaction))
     }
   }

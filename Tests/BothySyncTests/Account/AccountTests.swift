@@ -88,6 +88,19 @@ struct AccountTests {
     #expect(try device.folder.accounts().map(\.id) == [ann])
   }
 
+  @Test("An account whose sign-out was interrupted is no longer listed")
+  func interrupted() throws {
+    let device = try AccountDevice()
+    let account = try device.open(ann).account
+    try insert("a1", in: account)
+    try account.store.store.write(origin: .remote) { transaction in
+      try PreparedStatement("INSERT INTO bothy_sync VALUES ('signedOut', '1')", in: transaction.database)
+        .run()
+    }
+    try account.store.store.close()
+    #expect(try device.folder.accounts().isEmpty)
+  }
+
   /// Promises: N-8
   @Test("Opening another user's file throws a typed error and leaves it unchanged")
   func wrongAccount() async throws {
