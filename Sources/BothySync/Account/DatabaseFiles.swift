@@ -74,12 +74,13 @@ enum DatabaseFiles {
   }
 
   /// Deletes a database, all files that belong to it and the copies of it that were quarantined, also those that were
-  /// salvaged or dismissed.
+  /// salvaged or dismissed. An import or a salvage that was interrupted has left a file of pending changes too.
   static func removeWithCopies(_ path: String) throws {
     guard path != ":memory:" else { return }
     // They are deleted first, because the database has the mark that their changes were given up.
     try remove(besides: path) {
       $0.wholeMatch(of: /\.(damaged|salvaged|dismissed)-[0-9]+(-padded)?(-wal|-shm|-journal)?/) != nil
+        || $0.wholeMatch(of: /-import-[0-9a-f-]{36}(-wal|-shm|-journal|-signals|-suspect)?/) != nil
     }
     try remove(path)
   }

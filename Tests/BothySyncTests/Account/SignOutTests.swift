@@ -125,6 +125,18 @@ struct SignOutTests {
     #expect(try other.pendingCounts().total == 1)
   }
 
+  @Test("A sign-out deletes what an interrupted import has left beside the file")
+  func interruptedImport() async throws {
+    let test = try Case()
+    let store = try test.open()
+    let left = "\(test.path)-import-\(UUIDv7.make())"
+    for path in [left, left + "-wal", test.path + "-import-notes.txt"] {
+      try Data("text".utf8).write(to: URL(fileURLWithPath: path))
+    }
+    try await store.signOut(.refuseIfPending)
+    #expect(try test.files() == ["home-import-notes.txt"])
+  }
+
   @Test("A second export to one path keeps the bytes of both exports")
   func secondExport() async throws {
     let test = try Case()
