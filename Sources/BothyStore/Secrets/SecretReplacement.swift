@@ -105,7 +105,7 @@ extension SecretReplacement {
 
 extension SecretKey {
   /// Returns the key after steps of a migration. Nil if one of them drops its type or its field.
-  func renamed(by steps: [Migration.Step]) -> SecretKey? {
+  package func renamed(by steps: [Migration.Step]) -> SecretKey? {
     var (type, field) = (record.type, self.field)
     for step in steps {
       switch step {

@@ -48,7 +48,7 @@ extension StoreMaintenance {
   ) throws -> Salvage {
     var wreck = try Wreck(file, otherwise: schema)
     let memory = wreck.pending.memory
-    try wreck.leaveOut(pendingIn: path, schema)
+    try wreck.leaveOut(pendingIn: path, schema, migrations)
     try wreck.pending.check(owner, schema)
     // A file that was salvaged before has its changes already.
     _ = try wreck.pending.restore(
@@ -247,8 +247,10 @@ private struct Wreck {
   /// Leaves out the changes of records that have pending changes in the file at `path`, and those that were written
   /// together with them or with changes that can't be read. Throws `BothyError` `.otherServer` for a file that was synced
   /// with another server or space.
-  mutating func leaveOut(pendingIn path: String, _ schema: StoreSchema) throws {
-    let left = try tied(to: taken(in: path, schema).union(lost.map(\.record)))
+  mutating func leaveOut(
+    pendingIn path: String, _ schema: StoreSchema, _ migrations: [Migration]
+  ) throws {
+    let left = try tied(to: taken(in: path, schema, migrations).union(lost.map(\.record)))
     report.skipped = pending.entries.map(\.record).filter(left.contains)
     pending.entries.removeAll { left.contains($0.record) }
   }
@@ -272,17 +274,25 @@ private struct Wreck {
     return found
   }
 
-  /// Returns the records that have pending changes in the file at `path` too.
-  private func taken(in path: String, _ schema: StoreSchema) throws -> Set<RecordID> {
+  /// Returns the records that have pending changes in the file at `path` too, where an update of the app may have renamed
+  /// their types.
+  private func taken(
+    in path: String, _ schema: StoreSchema, _ migrations: [Migration]
+  ) throws -> Set<RecordID> {
     guard FileManager.default.fileExists(atPath: path) else { return [] }
-    let (entries, history) = (pending.entries, history)
+    let (entries, history, version) = (pending.entries, history, pending.schema.version)
+    let steps = migrations.filter { $0.version > version }.sorted { $0.version < $1.version }.map(\.step)
     let found = try SyncValues.reading(path, schema) { transaction -> Set<RecordID> in
       if let history, let here = try ServerBinding.load(in: transaction).history,
         (here.server, here.space) != (history.server, history.space)
       {
         throw BothyError(SyncStop.otherServer(history.refusal(here)))
       }
-      return try Set(entries.map(\.record).filter { try OutboxQueue.mark($0, in: transaction) != nil })
+      return try Set(
+        entries.map(\.record).filter { record in
+          let present = SecretKey(record, field: "").renamed(by: steps)?.record ?? record
+          return try [record, present].contains { try OutboxQueue.mark($0, in: transaction) != nil }
+        })
     }
     return found ?? []
   }

@@ -28,6 +28,27 @@ import Testing
   ]
   private let options = StoreOptions(processes: .single, readers: 1)
 
+  @Test("Salvage skips a change of a record with newer ones although its type was renamed")
+  func renamedType() throws {
+    let folder = try TemporaryFolder()
+    let (file, path) = (folder.path + "/app.bothy.damaged-1", folder.path + "/app.bothy")
+    let steps = [Migration(to: 2, .renameType(from: "Memo", to: "Page"))]
+    for (place, schema, type) in [(file, memo(1), "Memo"), (path, memo(2, name: "Page"), "Page")] {
+      let store = try LocalStore.recording(
+        at: place, schema: schema, migrations: type == "Memo" ? [] : steps, options: options,
+        clock: SyncClock())
+      try store.write { try $0.insert(AnyRecord(type, id: "m", ["title": .text(type)])) }
+      try store.close()
+    }
+    let report = try StoreMaintenance.salvaged(
+      file, into: path, schema: memo(2, name: "Page"), migrations: steps, options: options)
+    #expect(report.skipped == [RecordID(type: "Memo", id: "m")] && report.pending == 0)
+    let again = try LocalStore.recording(
+      at: path, schema: memo(2, name: "Page"), migrations: steps, options: options, clock: SyncClock())
+    #expect(try again.record(RecordID(type: "Page", id: "m"))?["title"] == "Page")
+    try again.close()
+  }
+
   @Test("Salvage brings records that no server has to today's schema")
   func records() throws {
     let folder = try TemporaryFolder()
