@@ -106,6 +106,28 @@ private final class End: Sendable {
     #expect(try again.home.store().record(RecordID(type: "Note", id: "1")) != nil)
   }
 
+  @Test("Settings go on in a file that the app's store has converted meanwhile")
+  func convertedBeside() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/app.bothy"
+    func open(_ version: Int) throws -> LocalStore {
+      let types = [TypeSchema("Note", fields: [], synced: false)]
+      return try LocalStore(at: path, schema: StoreSchema(version: version, types: types))
+    }
+    try open(1).close()
+    let settings = SharedSettings<LocaleSettings>(in: SettingsContainer(at: path))
+    try settings.update { $0.visits = 1 }
+    let watching = SharedSettings<LocaleSettings>(in: SettingsContainer(at: path))
+    let changes = watching.changes
+    #expect(watching.current.visits == 1)
+    let store = try open(2)
+    try settings.update { $0.visits = 2 }
+    #expect(settings.current.visits == 2 && settings.problem == nil)
+    let seen = await SharedSettings<LocaleSettings>.take(1, of: changes)
+    #expect(seen.map(\.new.visits) == [2] && watching.problem == nil)
+    try store.close()
+  }
+
   @Test("An older app shows the default for an unknown case, and keeps it")
   func unknownCase() throws {
     let folder = try TemporaryFolder()

@@ -26,16 +26,17 @@ extension SettingsCore {
           + "differ.")
     }
     try home.register(Group.self)
-    let store = try home.store()
-    guard store.runningWrite == nil else {
-      throw BothyError(
-        .nestedUpdate,
-        "\(shape.name) was committed inside another write of its home; that can't wait for itself. Change the value at "
-          + "hand, or commit from didUpdate.")
+    let outcome = try home.withStore { store in
+      guard store.runningWrite == nil else {
+        throw BothyError(
+          .nestedUpdate,
+          "\(shape.name) was committed inside another write of its home; that can't wait for itself. Change the value "
+            + "at hand, or commit from didUpdate.")
+      }
+      let outcome = try transact(isTouch, change, keeper(in: store), store)
+      follow(store)
+      return outcome
     }
-    let keeper = try keeper(in: store)
-    let outcome = try transact(isTouch, change, keeper, store)
-    follow(store)
     guard let number = outcome.number else { return outcome.new }
     defer { withChain { $0.finish(number) } }
     do {

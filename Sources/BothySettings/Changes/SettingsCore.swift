@@ -87,7 +87,10 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
 
   func load() throws -> Group {
     try home.register(Group.self)
-    let store = try home.store()
+    return try home.withStore { try load(from: $0) }
+  }
+
+  private func load(from store: LocalStore) throws -> Group {
     let keeper = try keeper(in: store)
     if let transaction = store.runningWrite {
       // The group in the caller's transaction isn't durable yet, so it isn't kept.
@@ -204,7 +207,16 @@ extension SettingsCore: CommitSubscriber {
     }
   }
 
-  func fail(_ error: any Error) { report(error) }
+  func fail(_ error: any Error) {
+    // Another store of the app has converted the file.
+    if let store = watch.withLock({ $0 })?.store, (error as? BothyError)?.code == .newerFile,
+      home.forget(store)
+    {
+      _ = first()
+    } else {
+      report(error)
+    }
+  }
 
   func finish() {
     isFollowing.withLock { $0 = false }

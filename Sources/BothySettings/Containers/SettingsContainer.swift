@@ -19,6 +19,8 @@ public final class SettingsContainer: Sendable {
   }
 
   private let opening: @Sendable () throws -> LocalStore
+  /// True if the home opens the file by itself, with whatever schema it has.
+  private let isOwn: Bool
   private let state = Mutex(State())
 
   /// A home in the store that `opening` returns. `opening` is called when a group is first read, and again if it
@@ -26,27 +28,36 @@ public final class SettingsContainer: Sendable {
   ///
   /// It runs on the thread of that read or commit, while others wait. It must not use settings of this home. Use it
   /// for a store that can't be opened at launch.
-  public init(opening: @escaping @Sendable () throws -> LocalStore) { self.opening = opening }
+  public init(opening: @escaping @Sendable () throws -> LocalStore) {
+    isOwn = false
+    self.opening = opening
+  }
+
+  /// A home that opens its file by itself.
+  private init(file opening: @escaping @Sendable () throws -> LocalStore) {
+    isOwn = true
+    self.opening = opening
+  }
 
   /// Kept in a store that is open, beside its records. A group whose `recordType` is in the store's schema is kept as a
   /// record of that type, and synced where the store is.
-  public convenience init(_ store: LocalStore) { self.init { store } }
+  public convenience init(_ store: LocalStore) { self.init(opening: { store }) }
 
   /// A home in the file at `path`, which is created if it doesn't exist. Any Bothy file can be used.
   ///
   /// The file of a store keeps its records. A damaged file is left as it is, and reads give the defaults.
-  public convenience init(at path: String) { self.init { try Self.open(path) } }
+  public convenience init(at path: String) { self.init(file: { try Self.open(path) }) }
 
   /// Kept in a file of the container that the app shares with its extensions.
   ///
   /// Without a container, `update` throws `BothyError` `.noContainer`, and reads give the defaults.
   public convenience init(appGroup identifier: String, file: String = "settings.bothy") {
-    self.init { try Self.open(AppGroupFolder(appGroup: identifier).path(of: file)) }
+    self.init(file: { try Self.open(AppGroupFolder(appGroup: identifier).path(of: file)) })
   }
 
   /// Kept in memory, for tests and previews. Each call returns an empty home of its own.
   public static func inMemory() -> SettingsContainer {
-    SettingsContainer { try LocalStore(inMemory: StoreSchema(types: [])) }
+    SettingsContainer(opening: { try LocalStore(inMemory: StoreSchema(types: [])) })
   }
 
   /// Returns the store, and opens it first if necessary.
@@ -59,6 +70,25 @@ public final class SettingsContainer: Sendable {
       state.store = store
       return store
     }
+  }
+
+  /// Runs `body` with the store. If another store of the app has converted the file since this home opened it, `body` runs
+  /// once more with one that has the file's present schema.
+  func withStore<Result>(_ body: (LocalStore) throws -> Result) throws -> Result {
+    let store = try store()
+    do { return try body(store) } catch let error as BothyError
+      where error.code == .newerFile && forget(store)
+    {
+      return try body(self.store())
+    }
+  }
+
+  /// Has the next call open the file again, with its present schema. The store that is open ends with its last user.
+  /// Returns false for a store that was given.
+  func forget(_ store: LocalStore) -> Bool {
+    guard isOwn else { return false }
+    state.withLock { if $0.store === store { $0.store = nil } }
+    return true
   }
 
   /// Closes the file; streams of changes end, and the next commit, `load`, stream or first read opens it again. A store
