@@ -76,7 +76,7 @@ struct OutboxMigration {
       }
       try rewrite(type, in: "bothy_unreadable", "record", isWhole: true) { $0[field] = nil }
       // The conditions of answered queries may have values of the field too.
-      try database.execute(sql: "DELETE FROM bothy_coverage WHERE type = ?", arguments: [type])
+      try transaction.run("DELETE FROM bothy_coverage WHERE type = ?", type)
       try forgetStagedPages()
       try sendSecretsAfterDoubt(of: type)
     // `rename` changes names and `convert` changes values. Other devices keep a field that is dropped here.
@@ -162,6 +162,8 @@ struct OutboxMigration {
     try Journal.rewrite(type, in: transaction) { $0 = new.local($0, of: old) }
     try rewrite(type, in: "bothy_replaced", "fields", isWhole: false) { $0 = new.local($0, of: old) }
     try renameRefused(of: type, field: { new.local(old.wire($0)) })
+    // Answered queries have the old names, which may be those of other fields now.
+    try transaction.run("DELETE FROM bothy_coverage WHERE type = ?", type)
     try forgetStagedPages()
   }
 
