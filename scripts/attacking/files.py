@@ -91,6 +91,20 @@ def ranges(site):
     site.flood(8, body, timeout=20)
 
 
+@attack("blobs that are not read", before="two pieces for each connection", memory=96)
+def unread(site):
+    """200 connections ask for the largest blob and never read. --transfer-size has room for 128 of one user."""
+    message = head("GET", named(site.large), "of-mallory")
+
+    def one(_):
+        with Line(site.port, buffer=4096) as line:
+            line.send(message)
+            site.answers.note("held", len(message))
+            while site.is_on:
+                site.pause()
+    parallel(200, one, site.until + 2)
+
+
 @attack("blobs that are not there", memory=64)
 def wanted(site):
     """Reads of random names, which the server asks devices for. It notes a thousand of them."""

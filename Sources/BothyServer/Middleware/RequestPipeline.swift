@@ -200,8 +200,16 @@ struct RequestPipeline: RouterMiddleware {
     switch answer.body {
     case .none: return Response(status: answer.status, headers: headers)
     case .stream(let length, let write):
-      if let length, !isHead { metrics.answered(bytes: length) }
-      return Response(status: answer.status, headers: headers, body: .init(contentLength: length, write))
+      guard let length, !isHead else {
+        return Response(status: answer.status, headers: headers, body: .init(contentLength: length, write))
+      }
+      let transfer = try transfer(min(length, ServerResponse.piecesInMemory), of: subject)
+      metrics.answered(bytes: length)
+      let body = ResponseBody(contentLength: length) { writer in
+        defer { withExtendedLifetime(transfer) {} }
+        try await write(&writer)
+      }
+      return Response(status: answer.status, headers: headers, body: body)
     case .bytes(var bytes):
       if compresses, bytes.count > 1024, headers[.eTag]?.hasPrefix("W/") ?? true,
         AcceptedEncoding.admitsGzip(context.headers), let packed = try? Gzip.compress(bytes)
@@ -211,18 +219,26 @@ struct RequestPipeline: RouterMiddleware {
       }
       headers[.contentLength] = String(bytes.count)
       guard !isHead else { return Response(status: answer.status, headers: headers) }
-      // Answers for everybody, such as the metrics, have no part in the budget of users.
-      guard bytes.count > (subject.user == nil ? BodyReader.smallForAll : BodyReader.small) else {
+      guard let transfer = try transfer(bytes.count, of: subject) else {
         metrics.answered(bytes: bytes.count)
         return Response(
           status: answer.status, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
       }
-      let transfer = bodies.transfers.hold(for: subject.user ?? "")
-      guard transfer.takeWhole(bytes.count) else { throw HTTPFailure.crowded }
       metrics.answered(bytes: bytes.count)
       let body = Self.body(bytes, by: context.channel, holding: transfer)
       return Response(status: answer.status, headers: headers, body: body)
     }
+  }
+
+  /// Returns the part of the budget for a large body, or `nil` for a small one. Throws `HTTPFailure` beyond the budget.
+  ///
+  /// - Parameter bytes: those of the body that are in memory until the caller reads them.
+  private func transfer(_ bytes: Int, of subject: AuditLog.Subject) throws -> SharedBudget.Hold? {
+    // Answers for everybody, such as the metrics, have no part in the budget of users.
+    guard bytes > (subject.user == nil ? BodyReader.smallForAll : BodyReader.small) else { return nil }
+    let transfer = bodies.transfers.hold(for: subject.user ?? "")
+    guard transfer.takeWhole(bytes) else { throw HTTPFailure.crowded }
+    return transfer
   }
 
   /// Returns a large body that is written in pieces, and holds its part of the budget until the caller has read it, but
@@ -232,14 +248,7 @@ struct RequestPipeline: RouterMiddleware {
   ) -> ResponseBody {
     ResponseBody(contentLength: bytes.count) { writer in
       defer { withExtendedLifetime(transfer) {} }
-      var rest = ByteBuffer(bytes: bytes)
-      while let piece = rest.readSlice(length: min(BodyReader.small, rest.readableBytes)),
-        piece.readableBytes > 0
-      {
-        try await writer.write(piece)
-        // The writer learns on the event loop that the channel is full, and waits with the next piece.
-        try await channel.eventLoop.submit {}.get()
-      }
+      try await writer.write(ByteBuffer(bytes: bytes), to: channel)
       try await writer.finish(nil)
     }
   }

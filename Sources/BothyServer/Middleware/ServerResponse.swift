@@ -1,13 +1,14 @@
 import BothyStore
 import HTTPTypes
 import Hummingbird
+import NIOCore
 
 /// The response of a handler.
 struct ServerResponse: Sendable {
   enum Body: Sendable {
     case none
     case bytes([UInt8])
-    /// Bytes written in pieces. `length` is their number, if it is known.
+    /// Bytes written in pieces. `length` is their number, if it is known. The pieces have `pieceSize` then.
     case stream(length: Int? = nil, @Sendable (inout any ResponseBodyWriter) async throws -> Void)
   }
 
@@ -20,6 +21,12 @@ struct ServerResponse: Sendable {
     self.headers = headers
     self.body = body
   }
+
+  /// The bytes of a piece of a large file.
+  static let pieceSize = 256 << 10
+  /// The bytes of a large file that are in memory while its caller doesn't read. The end of a piece waits in the
+  /// channel, and the next piece for the channel.
+  static let piecesInMemory = 512 << 10
 
   static let jsonType = "application/json"
   static let bytesType = "application/octet-stream"
@@ -41,5 +48,19 @@ struct ServerResponse: Sendable {
     try write(&writer)
     writer.endObject()
     return json(writer.bytes, status: status, headers: headers)
+  }
+}
+
+extension ResponseBodyWriter {
+  /// Writes bytes in small pieces, and waits before each until the connection takes it.
+  mutating func write(_ bytes: ByteBuffer, to channel: any Channel) async throws {
+    var rest = bytes
+    while let piece = rest.readSlice(length: min(BodyReader.small, rest.readableBytes)),
+      piece.readableBytes > 0
+    {
+      try await write(piece)
+      // The writer learns on the event loop that the channel is full, and waits with the next piece.
+      try await channel.eventLoop.submit {}.get()
+    }
   }
 }

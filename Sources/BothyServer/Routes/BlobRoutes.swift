@@ -93,10 +93,10 @@ extension ServerServices {
     .stream(length: range.count) { writer in
       var offset = range.lowerBound
       while offset < range.upperBound {
-        let end = min(range.upperBound, offset + 262_144)
+        let end = min(range.upperBound, offset + Int64(ServerResponse.pieceSize))
         let bytes = try await service.downloadBlob(space: call.space, name, offset..<end)
         guard !bytes.isEmpty else { throw BlobError(.notFound, "The blob is gone.") }
-        try await writer.write(ByteBuffer(bytes: bytes))
+        try await writer.write(ByteBuffer(bytes: bytes), to: call.channel)
         offset += Int64(bytes.count)
       }
       try await writer.finish(nil)

@@ -9,7 +9,6 @@ struct ArchiveHandler: Sendable {
   let terms: CacheHeaders
 
   static let mediaType = "application/vnd.pmtiles"
-  private static let pieceSize: Int64 = 262_144
 
   func answer(_ call: ServerContext) async throws -> ServerResponse {
     let id = call.names["source"] ?? ""
@@ -31,10 +30,10 @@ struct ArchiveHandler: Sendable {
     fields[.contentType] = Self.mediaType
     let isSame = call.headers[.ifRange].map { $0 == "\"\(tag)\"" } ?? true
     switch isSame ? ByteRange(call.headers[.range], of: stamp.size) : .all {
-    case .all: return ServerResponse(.ok, headers: fields, body: body(handle, 0..<stamp.size))
+    case .all: return ServerResponse(.ok, headers: fields, body: body(handle, 0..<stamp.size, call.channel))
     case .part(let range):
       fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(stamp.size)"
-      return ServerResponse(.partialContent, headers: fields, body: body(handle, range))
+      return ServerResponse(.partialContent, headers: fields, body: body(handle, range, call.channel))
     case .unsatisfiable:
       var problem = HTTPFailure(
         .rangeNotSatisfiable, "badRange", "The archive has \(stamp.size) bytes.")
@@ -58,16 +57,19 @@ struct ArchiveHandler: Sendable {
 
   /// Returns a body that keeps the file open until all is sent. A file that is replaced meanwhile is sent to its end as
   /// it was.
-  private func body(_ handle: FileHandle, _ range: Range<Int64>) -> ServerResponse.Body {
+  private func body(
+    _ handle: FileHandle, _ range: Range<Int64>, _ channel: any Channel
+  ) -> ServerResponse.Body {
     .stream(length: range.count) { writer in
       try handle.seek(toOffset: UInt64(range.lowerBound))
-      var left = Int64(range.count)
+      var left = range.count
       while left > 0 {
-        guard let bytes = try handle.read(upToCount: Int(min(left, Self.pieceSize))), !bytes.isEmpty else {
+        let size = min(left, ServerResponse.pieceSize)
+        guard let bytes = try handle.read(upToCount: size), !bytes.isEmpty else {
           throw HTTPFailure.unavailable("The archive ends before its end.")
         }
-        try await writer.write(ByteBuffer(bytes: bytes))
-        left -= Int64(bytes.count)
+        try await writer.write(ByteBuffer(bytes: bytes), to: channel)
+        left -= bytes.count
       }
       try await writer.finish(nil)
     }

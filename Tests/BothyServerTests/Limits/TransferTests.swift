@@ -1,6 +1,8 @@
 import BothyServer
 import BothyStore
 import BothySyncService
+import BothyTestSupport
+import Foundation
 import HTTPTypes
 import NIOCore
 import NIOPosix
@@ -93,6 +95,39 @@ struct TransferTests {
         #expect(try await slow.text(8_100_000).hasPrefix(" OK"))
         try await server.line { line async throws in
           while try await line.request(one).status != 200 { await Task.yield() }
+        }
+      }
+    }
+  }
+
+  @Test("A blob that isn't read uses up the user's share, until it is read")
+  func blobs() async throws {
+    let folder = try TemporaryFolder()
+    let bytes = [UInt8](repeating: 1, count: 24_000_000)
+    let names = (large: ContentFile.sha256(of: bytes), small: ContentFile.sha256(of: [1 as UInt8]))
+    let storage = FolderBlobStorage(at: folder.file("blobs"), now: { 1000 })
+    for (name, bytes) in [(names.large, bytes), (names.small, [1])] {
+      let part = BlobPart(sha256: name, size: Int64(bytes.count), offset: 0, bytes: bytes)
+      #expect(try await storage.append(part, in: "hut") == .whole(size: part.size))
+    }
+    var limits = ServerConfiguration.Limits(bodySize: 600_000)
+    limits.transferSize = 600_000
+    var server = try ServerUnderTest(tokens: Self.tokens, limits: limits)
+    server.configuration.blobs = storage
+    let get = Self.get("/v1/spaces/hut/blobs/\(names.large)")
+    try await ConnectedServer.run(server.configuration) { server async throws in
+      try await Self.slowLine(server.address) { slow async throws in
+        try await slow.send(get)
+        #expect(try await slow.text(12) == "HTTP/1.1 200")
+        try await server.line { line async throws in
+          let refused = try await line.request(get)
+          #expect(refused.status == 503 && refused.text.contains("on their way"), "\(refused.status)")
+          let small = Self.get("/v1/spaces/hut/blobs/\(names.small)")
+          #expect(try await line.request(small).status == 200)
+        }
+        #expect(try await slow.text(24_000_000).hasPrefix(" OK"))
+        try await server.line { line async throws in
+          while try await line.request(get).status != 200 { await Task.yield() }
         }
       }
     }
