@@ -66,7 +66,30 @@ extension PostgresServerStorage: ServerMaintenance {
   }
 
   public func remove(space: String) async throws {
+    try await remove(space: space, rowsAtATime: SpaceRows.step) { try Task.checkCancellation() }
+  }
+
+  /// Deletes the space. Tables with more rows of it than `count` lose these in steps, each a transaction. PostgreSQL
+  /// ends a statement that takes longer than a minute.
+  ///
+  /// - Parameter pause: is called between two steps.
+  package func remove(
+    space: String, rowsAtATime count: Int, pause: () async throws -> Void
+  ) async throws {
+    for rows in SpaceRows.all {
+      let removal = PostgresStatement(rows.removal(of: count, from: "$1"), in: space)
+      while try await changes(space, removal) { try await pause() }
+    }
     try await change(space, .upkeep) { StorageSQL.removal.map { PostgresStatement($0, in: space) } }
+  }
+
+  /// Runs a statement with the space's lock. Returns true if it changed anything.
+  private func changes(_ space: String, _ statement: PostgresStatement) async throws -> Bool {
+    let lock = PostgresStatement(StorageSQL.lockedState, in: space)
+    return try await change(space, .upkeep, after: [lock]) { connection, _ in
+      let count = try connection.run(statement).changedCount
+      return (count > 0, [])
+    }
   }
 
   public func position(of space: String, markedBefore time: Int64) async throws -> Int64 {

@@ -1,3 +1,5 @@
+import BothySyncService
+
 /// The statements of a storage. Each but `spaces`, `dueSpaces` and `dueCount` has the space as its first parameter.
 enum StorageSQL {
   static let columns =
@@ -177,10 +179,10 @@ enum StorageSQL {
     GROUP BY name ORDER BY name
     """
   /// The row of the space is deleted last, because it has the lock.
-  static let removal = [
-    "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device", "writer",
-    "unique_value", "unique_mark", "webhook", "audience", "seen", "field_value", "space",
-  ].map { "DELETE FROM \($0) WHERE space = $1" }
+  static let removal =
+    (SpaceRows.all.map(\.table) + ["mark", "writer", "unique_mark", "webhook", "seen", "space"]).map {
+      "DELETE FROM \($0) WHERE space = $1"
+    }
 
   static let hasUncommon = "SELECT EXISTS (SELECT FROM record WHERE space = $1 AND type = $2 AND NOT plain)"
 

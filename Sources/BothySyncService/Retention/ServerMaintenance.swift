@@ -22,8 +22,9 @@ public protocol ServerMaintenance: ServerStorage {
   func users(of space: String) async throws -> [UserStatistics]
   /// Deletes the space with its whole content.
   ///
-  /// The cost grows with the content, in one transaction. Blobs and secrets are in vaults of their own, and stay. To
-  /// its devices the history is then another one, as after a restore. Does nothing for a missing space.
+  /// The cost grows with the content. A large space is deleted in several transactions: a call that fails may have
+  /// deleted a part, and another completes it. Blobs and secrets are in vaults of their own, and stay. To its devices
+  /// the history is then another one, as after a restore. Does nothing for a missing space.
   func remove(space: String) async throws
   /// Starts a new epoch, after which every device compares and rebases at its next sync. Meant for use after a restore.
   ///

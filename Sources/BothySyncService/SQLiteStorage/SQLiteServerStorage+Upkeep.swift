@@ -101,16 +101,35 @@ extension SQLiteServerStorage: ServerMaintenance {
     }
   }
 
-  /// Deletes the space with its whole content, in one transaction.
+  /// Deletes the space with its whole content, in one transaction or in several short ones.
   ///
-  /// Other writes wait until it ends. The file keeps its size, and later writes use the room. Blobs and secrets stay in
-  /// their vaults.
+  /// Other writes wait for one transaction at most. The file keeps its size, and later writes use the room. Blobs and
+  /// secrets stay in their vaults.
   public func remove(space: String) async throws {
+    // Other processes have the file for as long as this one had it.
+    try await remove(space: space, rowsAtATime: SpaceRows.step) { try await Task.sleep(for: $0) }
+  }
+
+  /// Deletes the space. Tables with more rows of it than `count` lose these in steps.
+  ///
+  /// - Parameter pause: waits between two steps. It gets the time of the last one.
+  package func remove(
+    space: String, rowsAtATime count: Int, pause: (Duration) async throws -> Void
+  ) async throws {
+    for rows in SpaceRows.all {
+      let removal = rows.removal(of: count, from: "?1")
+      while true {
+        let start = ContinuousClock.now
+        let removed = try await change { database in
+          try database.execute(sql: removal, arguments: [space])
+          return database.changesCount
+        }
+        if removed == 0 { break }
+        try await pause(ContinuousClock.now - start)
+      }
+    }
     try await change { database in
-      let tables = [
-        "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device",
-        "unique_value", "unique_mark", "run", "webhook", "audience", "seen", "field_value",
-      ]
+      let tables = SpaceRows.all.map(\.table) + ["mark", "unique_mark", "run", "webhook", "seen"]
       for table in tables {
         try database.execute(sql: "DELETE FROM \(table) WHERE space = ?", arguments: [space])
       }
