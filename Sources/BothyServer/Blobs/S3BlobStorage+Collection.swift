@@ -201,24 +201,28 @@ extension S3BlobStorage {
 
   /// Deletes uploads that no part has continued since a time.
   private func sweepParts(before time: Int64) async throws -> Int {
-    var (current, folder): ([S3Object], Substring) = ([], "")
     var removed = 0
-    func end() async throws {
-      guard let last = current.map(\.modified).max(), last < time else { return }
-      try await client.delete(current.map(\.key))
+    try await forEachUpload(keys.parts) { parts in
+      guard parts.allSatisfy({ $0.modified < time }) else { return }
+      try await client.delete(parts.map(\.key))
       removed += 1
     }
-    try await client.list(keys.parts) { object in
+    return removed
+  }
+
+  /// Calls `body` with the parts of each upload whose keys begin with `prefix`.
+  func forEachUpload(_ prefix: String, _ body: ([S3Object]) async throws -> Void) async throws {
+    var (current, folder): ([S3Object], Substring) = ([], "")
+    try await client.list(prefix) { object in
       let place = object.key[..<(object.key.lastIndex(of: "/") ?? object.key.endIndex)]
       if place != folder {
-        try await end()
+        if !current.isEmpty { try await body(current) }
         (current, folder) = ([], place)
       }
       current.append(object)
       return true
     }
-    try await end()
-    return removed
+    if !current.isEmpty { try await body(current) }
   }
 
   public func remove(space: String) async throws {

@@ -17,7 +17,7 @@ extension S3BlobStorage {
     if !isLast, part.size <= limits.largest,
       memory.withLock({ $0.uploads.read(blob, at: time) }) == part.offset
     {
-      try await checkQuota(blob.space, adding: part.size - part.offset)
+      try await checkQuota(blob, adding: part.size - part.offset)
       return try await put(part, blob)
     }
     let marks = try await marks(of: blob)
@@ -35,7 +35,7 @@ extension S3BlobStorage {
       if received > part.size { try await discard(stored, blob) }
       return .part(received > part.size ? 0 : received)
     }
-    try await checkQuota(blob.space, adding: part.size - received)
+    try await checkQuota(blob, adding: part.size - received)
     guard isLast else { return try await put(part, blob) }
     return try await assemblies.withPermit { try await complete(part, blob, marks, parts, stored) }
   }
@@ -102,27 +102,49 @@ extension S3BlobStorage {
     return (found, size)
   }
 
-  /// Adds up the bytes of a space by listings at most every ten seconds, and by itself between.
-  private func checkQuota(_ space: String, adding bytes: Int64) async throws {
+  /// Throws if the space has no room for these bytes. Uploads that nobody continues make room.
+  private func checkQuota(_ blob: BlobPlace, adding bytes: Int64) async throws {
     guard let quota = limits.quota else { return }
-    let time = now()
-    var used = memory.withLock { $0.used.read(space, at: time) }
-    if used == nil {
-      var sum: Int64 = 0
-      for prefix in [keys.contents(space), keys.parts(space)] {
-        try await client.list(prefix) {
-          sum = sum.addingClamped($0.size)
-          return true
-        }
-      }
-      let found = sum
-      memory.withLock { $0.used.keep(space, found, at: time, for: Self.usedPeriod) }
-      used = found
+    var room = quota - (try await used(in: blob.space))
+    if bytes > room, try await makeRoom(of: bytes - room, besides: blob) {
+      room = quota - (try await used(in: blob.space))
     }
-    guard bytes <= quota - (used ?? 0) else {
+    guard bytes <= room else {
       throw BlobError(
         .quotaExceeded, "The space has no room for \(bytes) bytes more: its blobs may have \(quota) bytes.")
     }
+  }
+
+  /// Adds up the bytes of a space by listings at most every ten seconds, and by itself between.
+  private func used(in space: String) async throws -> Int64 {
+    let time = now()
+    if let used = memory.withLock({ $0.used.read(space, at: time) }) { return used }
+    var sum: Int64 = 0
+    for prefix in [keys.contents(space), keys.parts(space)] {
+      try await client.list(prefix) {
+        sum = sum.addingClamped($0.size)
+        return true
+      }
+    }
+    let found = sum
+    memory.withLock { $0.used.keep(space, found, at: time, for: Self.usedPeriod) }
+    return found
+  }
+
+  /// Deletes the uploads of other blobs that nobody has continued for an hour, if they have as many bytes. Returns true
+  /// if they were deleted.
+  private func makeRoom(of bytes: Int64, besides blob: BlobPlace) async throws -> Bool {
+    let time = now() - BlobLimits.idleUpload
+    var (idle, size): ([String], Int64) = ([], 0)
+    try await forEachUpload(keys.parts(blob.space)) { parts in
+      guard parts.allSatisfy({ $0.modified < time && !$0.key.hasPrefix(keys.parts(blob)) }) else { return }
+      idle += parts.map(\.key)
+      size = parts.reduce(size) { $0.addingClamped($1.size) }
+    }
+    guard !idle.isEmpty, bytes <= size else { return false }
+    try await client.delete(idle)
+    memory.withLock { $0.used[blob.space] = nil }
+    return true
   }
 
   // MARK: damaged blobs

@@ -9,7 +9,7 @@ public struct BlobLimits: Sendable, Hashable {
   /// The most bytes of all blobs of a space; `nil` for no limit.
   ///
   /// Unfinished uploads count. A part of a blob for whose rest the space has no room is refused with `BlobError`
-  /// `quotaExceeded`.
+  /// `quotaExceeded`. Other uploads that nobody has continued for an hour are deleted before, if that makes room.
   public var quota: Int64?
 
   /// Makes limits, by default a gibibyte for a blob and no limit for a space.
@@ -21,4 +21,8 @@ public struct BlobLimits: Sendable, Hashable {
     self.largest = largest
     self.quota = quota
   }
+
+  /// The time after which an unfinished upload may be deleted to make room for another, in milliseconds. Uploads that
+  /// wait for each other's room have no other end.
+  package static let idleUpload: Int64 = 3_600_000
 }

@@ -45,6 +45,24 @@ extension FolderBlobStorage {
       { return false }  // it has moved, which only whole blobs do
     }
 
+    /// Returns the sizes of unfinished uploads of other blobs that nobody has continued since a time.
+    func uploads(besides name: String, idleSince time: Int64) -> [String: Int64] {
+      var found: [String: Int64] = [:]
+      for other in ContentFile.names(in: folder + "/partial") where other != name {
+        guard let used = ContentFile.used(partial(other)), used < time else { continue }
+        found[other] = ContentFile.size(of: partial(other))
+      }
+      return found
+    }
+
+    /// Deletes an unfinished upload, unless a part of it arrives at the moment.
+    func endUpload(_ name: String) throws {
+      do {
+        let file = try OpenFile(partial(name), O_RDWR)
+        if flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 { ContentFile.remove(partial(name)) }
+      } catch let error as BothyError where error.code == .notFound {}  // it was completed or deleted
+    }
+
     /// The bytes of all files. Checks each.
     var used: Int64 {
       var folders = ["\(folder)/partial", "\(folder)/fresh"]

@@ -123,8 +123,9 @@ public final class FolderBlobStorage: BlobFileStorage {
       if received > part.size { discard(path, place) }
       return .part(received > part.size ? 0 : received)
     }
-    try checkQuota(place, adding: part.size - received, by: part.bytes.count)
+    try checkQuota(place, part, rest: part.size - received)
     try file.write(part.bytes, at: received)
+    ContentFile.touch(path, at: now())
     let end = received + Int64(part.bytes.count)
     guard end == part.size else { return .part(end) }
     try file.sync()
@@ -133,7 +134,6 @@ public final class FolderBlobStorage: BlobFileStorage {
       throw BlobError(
         .checksumMismatch, "The bytes of the blob do not have the checksum that names it. Send it again.")
     }
-    ContentFile.touch(path, at: now())
     let isWanted = ContentFile.size(of: place.wanted(part.sha256)) != nil
     try PrivateFolder.make(isWanted ? place.keptFolder(part.sha256) : place.folder + "/fresh")
     try ContentFile.publish(path, as: isWanted ? place.kept(part.sha256) : place.fresh(part.sha256))
@@ -141,18 +141,27 @@ public final class FolderBlobStorage: BlobFileStorage {
     return .whole(size: end)
   }
 
-  /// Adds up the bytes of the space by its files at most every ten seconds, and by itself between.
-  private func checkQuota(_ place: Place, adding bytes: Int64, by part: Int) throws {
+  /// Adds up the bytes of the space by its files at most every ten seconds, and by itself between. Uploads that nobody
+  /// continues make room.
+  private func checkQuota(_ place: Place, _ part: BlobPart, rest: Int64) throws {
     guard let quota = limits.quota else { return }
     let time = now()
-    if !memory.withLock({ $0.knowsUse(of: place.folder, at: time) }) {
-      let used = place.used
-      memory.withLock { $0.setUse(of: place.folder, used, at: time) }
+    func take() -> Bool {
+      if !memory.withLock({ $0.knowsUse(of: place.folder, at: time) }) {
+        let used = place.used
+        memory.withLock { $0.setUse(of: place.folder, used, at: time) }
+      }
+      return memory.withLock { $0.take(part.bytes.count, of: rest, in: place.folder, quota: quota) }
     }
-    guard memory.withLock({ $0.take(part, of: bytes, in: place.folder, quota: quota) }) else {
-      throw BlobError(
-        .quotaExceeded, "The space has no room for \(bytes) bytes more: its blobs may have \(quota) bytes.")
+    if take() { return }
+    let idle = place.uploads(besides: part.sha256, idleSince: time - BlobLimits.idleUpload)
+    if !idle.isEmpty, rest <= idle.values.reduce(quota - place.used, +) {
+      for name in idle.keys { try place.endUpload(name) }
+      memory.withLock { $0.forgetUse(of: place.folder) }
+      if take() { return }
     }
+    throw BlobError(
+      .quotaExceeded, "The space has no room for \(rest) bytes more: its blobs may have \(quota) bytes.")
   }
 
   private func discard(_ path: String, _ place: Place) {

@@ -177,6 +177,33 @@ struct BlobStorageTests {
     #expect(full?.code == .quotaExceeded)
   }
 
+  @Test("Uploads that keep each other from the room end after an hour", arguments: Kind.allCases)
+  func waitingUploads(_ kind: Kind) async throws {
+    let storage = try StorageUnderTest(kind, limits: BlobLimits(largest: 60, quota: 100))
+    let (first, second, small) = (blobBytes(60, 1), blobBytes(60, 2), blobBytes(5, 3))
+    for bytes in [first, second] {
+      _ = try await storage.one.append(BlobPart(of: bytes, 0..<20), in: "hut")
+    }
+    try await storage.one.upload(blobBytes(35, 4), in: "hut")
+    storage.pass()
+    for bytes in [first, second] {
+      let full = await #expect(throws: BlobError.self) {
+        try await storage.one.append(BlobPart(of: bytes, 20..<60), in: "hut")
+      }
+      #expect(full?.code == .quotaExceeded)
+      #expect(try await storage.two.holding(of: S3Signature.hash(bytes), in: "hut") == .part(20))
+    }
+    storage.time.advance(by: BlobLimits.idleUpload)
+    #expect(try await storage.one.append(BlobPart(of: first, 20..<60), in: "hut") == .whole(size: 60))
+    #expect(try await storage.two.holding(of: S3Signature.hash(second), in: "hut") == .part(0))
+    // An upload ends only if that makes enough room.
+    _ = try await storage.one.append(BlobPart(of: small, 0..<4), in: "hut")
+    storage.time.advance(by: BlobLimits.idleUpload + 60_000)
+    let full = await #expect(throws: BlobError.self) { try await storage.two.upload(second, in: "hut") }
+    #expect(full?.code == .quotaExceeded)
+    #expect(try await storage.one.append(BlobPart(of: small, 4..<5), in: "hut") == .whole(size: 5))
+  }
+
   @Test("Missing blobs are remembered up to the limit, then in place of the oldest", arguments: Kind.allCases)
   func wanted(_ kind: Kind) async throws {
     let storage = try StorageUnderTest(kind)
