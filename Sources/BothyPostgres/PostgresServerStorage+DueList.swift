@@ -12,6 +12,7 @@ extension PostgresServerStorage {
       var select = PostgresStatement(StorageSQL.dueSpaces)
       select.bind(time)
       select.bind(Int64(max(0, limit)) * 4)
+      select.bind(MaintenanceTurn.lastDue(at: time))
       let rows = try connection.run(select)
       return (0..<rows.count).map { (space: rows.text($0, 0) ?? "", since: rows.int($0, 1)) }
     }
@@ -23,6 +24,7 @@ extension PostgresServerStorage {
         var take = PostgresStatement(StorageSQL.take, in: space)
         take.bind(end)
         take.bind(time)
+        take.bind(MaintenanceTurn.lastDue(at: time))
         let rows = try worker.attempt { try $0.run(take) }
         guard rows.count > 0 else { continue }
         taken.append(
@@ -44,6 +46,7 @@ extension PostgresServerStorage {
       var select = PostgresStatement(StorageSQL.dueCount)
       select.bind(time)
       select.bind(Int64(max(0, limit)))
+      select.bind(MaintenanceTurn.lastDue(at: time))
       return Int(try connection.run(select).int(0, 0))
     }
   }

@@ -79,6 +79,22 @@ extension UpkeepConformance {
       #expect(Set((first + second).map(\.space)) == ["a", "b", "c"])
       #expect(try await storage.takeDue(at: start, limit: 0, lease: 1000).isEmpty)
     },
+    Check("A space that a clock years ahead put to rest is due at once") { storage in
+      try await put(storage, "s", record(1, "1"))
+      try await put(storage, "t", record(1, "1"))
+      try await storage.turn("s", at: start + 3000 * day)
+      try await put(storage, "s", record(2, "2"))
+      #expect(try await storage.dueCount(at: start, limit: 9) == 2)
+      #expect(try await storage.dueCount(at: start, limit: 1) == 1)
+      let first = try await storage.takeDue(at: start, limit: 1, lease: 1000)
+      let taken = try await storage.takeDue(at: start, limit: 9, lease: 1000)
+      #expect(first.count == 1 && taken.count == 1)
+      #expect(try await storage.dueCount(at: start, limit: 9) == 0)
+      let turn = MaintenanceTurn(time: start, terms: RetentionPolicy(), lease: start + 1000)
+      for space in ["s", "t"] { #expect(try await storage.maintain(space: space, turn) != nil) }
+      #expect(try await storage.dueCount(at: start, limit: 9) == 0)
+      #expect(try await storage.dueCount(at: start + 90 * day, limit: 9) == 2)
+    },
     Check("A space can be made due, and a missing or removed one is never due") { storage in
       try await rest(storage)
       try await storage.makeDue(space: "s")

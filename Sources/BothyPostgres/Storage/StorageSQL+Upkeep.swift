@@ -6,11 +6,19 @@ extension StorageSQL {
   /// The assignment that makes a space due by a change.
   static let dueByChange = "due = CASE WHEN due < rest THEN due ELSE rest END"
 
-  static let dueSpaces = "SELECT space, due FROM space WHERE due <= $1 ORDER BY due LIMIT $2"
-  static let dueCount = "SELECT count(*) FROM (SELECT 1 FROM space WHERE due <= $1 LIMIT $2) AS found"
+  /// What is due later than `$3` was set by a clock that was ahead.
+  static let dueSpaces = """
+    (SELECT space, due FROM space WHERE due <= $1 ORDER BY due LIMIT $2)
+    UNION ALL (SELECT space, due FROM space WHERE due > $3 LIMIT $2)
+    """
+  static let dueCount = """
+    SELECT least($2, count(*)) FROM (
+      (SELECT 1 FROM space WHERE due <= $1 LIMIT $2)
+      UNION ALL (SELECT 1 FROM space WHERE due > $3 LIMIT $2)) AS found
+    """
   /// Of several processes one changes the row. The others wait for its commit, and then the row isn't due.
   static let take = """
-    UPDATE space SET due = $2, rest = $2 WHERE space = $1 AND due <= $3
+    UPDATE space SET due = $2, rest = $2 WHERE space = $1 AND (due <= $3 OR due > $4)
     RETURNING head, blobs_at, blobs_head, blobs_due
     """
   static let putOff = "UPDATE space SET due = $3, rest = $3 WHERE space = $1 AND due = $2"

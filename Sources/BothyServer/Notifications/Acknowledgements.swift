@@ -18,7 +18,7 @@ final class Acknowledgements: Sendable {
   func isDue(space: String, device: String, at now: Int64) -> Bool {
     noted.withLock { noted in
       let key = Key(space: space, device: device)
-      if let last = noted[key], now - last < Self.interval { return false }
+      if let last = noted[key], (0..<Self.interval).contains(now - last) { return false }
       if noted.count >= Self.capacity { noted = noted.filter { now - $0.value < Self.interval } }
       // If the table is still full, devices are recorded too often rather than that memory grows.
       if noted.count >= Self.capacity { noted.removeAll() }

@@ -158,7 +158,10 @@ package actor UpkeepRounds {
   /// this process after an hour, then after twice the time, up to a day. It is logged once until it succeeds.
   private func sweep() async {
     let now = configuration.now()
-    guard let blobs = configuration.blobs, now >= nextSweep else { return }
+    // A time beyond the longest wait is that of a clock that was ahead.
+    guard let blobs = configuration.blobs, now >= nextSweep || nextSweep - now > RetentionPolicy.day else {
+      return
+    }
     let hour = RetentionPolicy.hour
     nextSweep = now + hour
     let age = Int64(configuration.limits.unusedBlobAge / .milliseconds(1))

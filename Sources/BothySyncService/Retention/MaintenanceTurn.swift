@@ -1,3 +1,5 @@
+import BothyStore
+
 /// One upkeep of one space: its time, its terms, and what its caller holds and has done.
 ///
 /// `SyncService.upkeep` makes it. Only storages and their tests use it directly.
@@ -26,6 +28,18 @@ public struct MaintenanceTurn: Sendable, Hashable {
   /// It keeps the transaction short.
   public static let outcomeLimit = 10_000
 
+  /// The longest time from one upkeep of a space to the next, if anything in the space gets too old later.
+  static let longestWait = 91 * RetentionPolicy.day
+
+  /// Returns the last time at which a space can be due, seen from `time`. An upkeep by a clock that was ahead sets
+  /// later ones, and such a space is due at once.
+  package static func lastDue(at time: Int64) -> Int64 {
+    time.addingClamped(longestWait + RetentionPolicy.day)
+  }
+
+  /// The least time from this upkeep to the next.
+  private var interval: Int64 { min(terms.interval, Self.longestWait) }
+
   /// The time since which devices count. Those with an older request are forgotten.
   public var devicesSince: Int64 { time - terms.tombstoneAge }
 
@@ -36,7 +50,7 @@ public struct MaintenanceTurn: Sendable, Hashable {
   ///
   /// The floor never falls. Of the last day one mark for each hour stays, and of the time before one for each day.
   public func plan(for state: UpkeepState) -> UpkeepPlan {
-    var plan = UpkeepPlan(rest: time + terms.interval)
+    var plan = UpkeepPlan(rest: time + interval)
     var marks = state.marks
     if state.head > marks.map(\.position).max() ?? 0 {
       let mark = HeadMark(at: time, position: state.head)
@@ -86,6 +100,6 @@ public struct MaintenanceTurn: Sendable, Hashable {
       if collection.head != state.head { times.append(collection.at + RetentionPolicy.day) }
       if let due = collection.due { times.append(due) }
     }
-    return times.min().map { max($0, time + terms.interval) }
+    return times.min().map { max(min($0, time + Self.longestWait), time + interval) }
   }
 }

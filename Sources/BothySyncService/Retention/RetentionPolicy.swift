@@ -24,7 +24,7 @@ public struct RetentionPolicy: Sendable, Hashable {
   public var blobGrace: Int64
   /// The least time between two upkeeps of a space. At least a second.
   ///
-  /// A space without changes has no upkeep until something in it gets too old.
+  /// A space without changes has no upkeep until something in it gets too old, but for one every 91 days before that.
   public var interval: Int64
 
   /// Makes terms, by default of 90 days, 7 days, 90 days, 7 days and an hour.

@@ -6,7 +6,8 @@
 ///
 /// A space is due at a time, or not at all. A change makes it due at the end of its rest, in the transaction of the
 /// change and without a statement of its own. The end of an upkeep sets the rest, and the time at which the next thing
-/// in the space gets too old. So a space without changes costs nothing.
+/// in the space gets too old. So a space without changes costs nothing. A time more than 92 days ahead is that of a
+/// clock that was wrong, and counts as due.
 public protocol ServerMaintenance: ServerStorage {
   /// Returns the names of the spaces with content, in order.
   ///

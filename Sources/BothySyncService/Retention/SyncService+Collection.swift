@@ -2,10 +2,10 @@ import BothyStore
 
 /// The deletion of blobs and secrets without a record.
 extension SyncService {
-  /// Returns true without an earlier collection, and if the time of a blob is over. A day after the last collection, it
-  /// also returns true if something changed since.
+  /// Returns true without a plausible earlier collection, and if the time of a blob is over. A day after the last
+  /// collection, it also returns true if something changed since.
   func isCollectionDue(_ due: DueSpace, at time: Int64) async -> Bool {
-    guard let last = due.collection else { return true }
+    guard let last = due.collection, last.isPlausible(at: time) else { return true }
     if let next = last.due, next <= time { return true }
     guard time >= last.at + RetentionPolicy.day else { return false }
     if last.head != due.head { return true }
@@ -26,6 +26,7 @@ extension SyncService {
     _ space: String, _ terms: RetentionPolicy, since last: BlobCollection?
   ) async throws -> (collection: BlobCollection?, blobs: Int) {
     let time = now()
+    let last = last.flatMap { $0.isPlausible(at: time) ? $0 : nil }
     let held = try rules.secretVault?.records(of: space) ?? []
     let found = try await blobsToCollect(in: space)
     guard !held.isEmpty || found != nil else { return (nil, 0) }
@@ -69,4 +70,9 @@ extension SyncService {
       return named
     }
   }
+}
+
+extension BlobCollection {
+  /// False if a clock that was far ahead dated the collection.
+  fileprivate func isPlausible(at time: Int64) -> Bool { at <= time.addingClamped(RetentionPolicy.day) }
 }

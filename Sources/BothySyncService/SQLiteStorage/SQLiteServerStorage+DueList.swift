@@ -33,12 +33,12 @@ extension SQLiteServerStorage {
     // Without a due space nothing waits for the writer.
     guard try await dueCount(at: time, limit: 1) > 0 else { return [] }
     return try await change { database in
-      let rows = try Row.fetchAll(
-        database,
-        sql: """
-          SELECT name, due, head, blobs_at, blobs_head, blobs_due FROM space WHERE due <= ?
-          ORDER BY due LIMIT ?
-          """, arguments: [time, max(0, limit)])
+      let columns = "SELECT name, due, head, blobs_at, blobs_head, blobs_due FROM space"
+      var rows = try Row.fetchAll(
+        database, sql: "\(columns) WHERE due <= ? ORDER BY due LIMIT ?", arguments: [time, max(0, limit)])
+      rows += try Row.fetchAll(
+        database, sql: "\(columns) WHERE due > ? LIMIT ?",
+        arguments: [MaintenanceTurn.lastDue(at: time), max(0, limit - rows.count)])
       return try rows.map { row in
         let taken = DueSpace(
           space: row[0], since: row[1], lease: time + lease, head: row[2],
@@ -60,8 +60,11 @@ extension SQLiteServerStorage {
   public func dueCount(at time: Int64, limit: Int) async throws -> Int {
     try await database.read { database in
       try Int.fetchOne(
-        database, sql: "SELECT count(*) FROM (SELECT 1 FROM space WHERE due <= ? LIMIT ?)",
-        arguments: [time, max(0, limit)]) ?? 0
+        database,
+        sql: """
+          SELECT min(?2, (SELECT count(*) FROM (SELECT 1 FROM space WHERE due <= ?1 LIMIT ?2))
+            + (SELECT count(*) FROM (SELECT 1 FROM space WHERE due > ?3 LIMIT ?2)))
+          """, arguments: [time, max(0, limit), MaintenanceTurn.lastDue(at: time)]) ?? 0
     }
   }
 

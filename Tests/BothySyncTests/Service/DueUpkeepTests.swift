@@ -108,6 +108,22 @@ struct DueUpkeepTests {
     #expect(try await world.service.blobHolding(space: "test", blob.sha256) == .part(0))
   }
 
+  @Test("After an upkeep by a clock years ahead, a blob still goes after its record")
+  func clockAhead() async throws {
+    let pair = try SnapPair()
+    let world = pair.world
+    try await pair.a.snap("1", picture())
+    await pair.a.store.sync()
+    world.time.advance(by: 3000 * day)
+    #expect(try await world.lookAfterDue().count == 1)
+    world.time.advance(by: -3000 * day)
+    try await pair.a.store.store.write { _ = try $0.delete(Snap.self, id: "1") }
+    await pair.a.store.sync()
+    #expect(try await world.lookAfterDue().map(\.blobs) == [0])
+    world.time.advance(by: 8 * day)
+    #expect(try await world.lookAfterDue().map(\.blobs) == [1])
+  }
+
   @Test("Daily collections of a busy space don't renew the grace of a blob")
   func busy() async throws {
     let pair = try SnapPair()

@@ -82,6 +82,23 @@ struct MaintenanceTurnTests {
     #expect(space.marks.count == 1)
   }
 
+  @Test("Terms of years leave a space at rest for 91 days at most, and never due at once")
+  func longTerms() throws {
+    let long = 3650 * Self.day
+    let terms = RetentionPolicy(tombstoneAge: long, outcomeAge: long, interval: long)
+    var space = Space()
+    space.head = 5
+    for interval in [Self.hour, long] {
+      var terms = terms
+      terms.interval = interval
+      space.head += 1
+      let plan = space.turn(terms)
+      let next = try #require(plan.next)
+      #expect(next == space.time + 91 * Self.day)
+      #expect(max(next, plan.rest) <= MaintenanceTurn.lastDue(at: space.time - Self.hour))
+    }
+  }
+
   @Test("Marks of an hourly past are thinned at once, by few ranges")
   func past() {
     var space = Space()
