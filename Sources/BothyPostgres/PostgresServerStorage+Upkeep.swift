@@ -107,13 +107,22 @@ extension PostgresServerStorage: ServerMaintenance {
     var select = PostgresStatement(StorageSQL.progress, in: space)
     select.bind(device)
     let reads = [PostgresStatement(StorageSQL.lockedState, in: space), select]
-    return try await change(space, after: reads) { _, found in
+    return try await change(space, after: reads) { connection, found in
       let epoch = found[0].count > 0 ? found[0].text(0, 0) : nil
-      let noted = progress.filter { $0.epoch == epoch }
+      var noted = progress.filter { $0.epoch == epoch }
       guard !noted.isEmpty else { return (false, []) }
       let known = Dictionary(
         (0..<found[1].count).map { (found[1].text($0, 0) ?? "", found[1].int($0, 1)) },
         uniquingKeysWith: { $1 })
+      if let owner = DeviceName(device) {
+        noted = try noted.fitting(known) {
+          var count = PostgresStatement(StorageSQL.progressCount, in: space)
+          count.bind(owner.first)
+          count.bind(owner.end)
+          count.bind(Int64(FixedLimits.devicePositions))
+          return Int(try connection.run(count).int(0, 0))
+        }
+      }
       var writes = noted.map { entry in
         var insert = PostgresStatement(StorageSQL.acknowledge, in: space)
         insert.bind(device)

@@ -173,6 +173,29 @@ extension UpkeepConformance {
       #expect(try await storage.statistics(of: "s").devices == 1)
       #expect(try await storage.spaces() == ["s"])
     },
+    Check("Positions of one user's devices have a limit, beside which others' are noted") { storage in
+      try await put(storage, "s", record(1, "1"), record(2, "2"))
+      let epoch = try await storage.read(space: "s") { $0.epoch }
+      @Sendable func note(
+        _ device: String, of user: String?, _ count: Int, at position: Int64 = 1
+      ) async throws {
+        let progress = (1...count).map {
+          DeviceProgress(scope: "x\($0)", position: position, epoch: epoch)
+        }
+        let name = DeviceName(device, of: Caller(user)).text
+        #expect(try await storage.acknowledge(space: "s", device: name, progress, at: start))
+      }
+      try await note("a", of: "ann", FixedLimits.devicePositions - 1, at: 2)
+      try await note("b", of: "ann", 1)
+      try await note("c", of: "ann", 2)
+      #expect(try await storage.statistics(of: "s").devices == 2)
+      try await note("b", of: "ann", 2, at: 2)
+      #expect(try await storage.acknowledged(space: "s", since: 0) == 2)
+      for (number, user) in [nil, "an", "ann/", "anna"].enumerated() {
+        try await note("c", of: user, 1)
+        #expect(try await storage.statistics(of: "s").devices == 3 + number)
+      }
+    },
     Check("The last collection is remembered, and makes the space due by its time or by a change") {
       storage in
       try await put(storage, "s", record(1, "1"))

@@ -160,6 +160,10 @@ enum StorageSQL {
     INSERT INTO device (space, device, scope, position, at) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (space, device, scope) DO UPDATE SET position = excluded.position, at = excluded.at
     """
+  static let progressCount = """
+    SELECT count(*) FROM (
+      SELECT 1 FROM device WHERE space = $1 AND device >= $2 AND device < $3 LIMIT $4) AS found
+    """
   static let acknowledged = "SELECT min(position) FROM device WHERE space = $1 AND at >= $2"
   static let forgetDevices = "DELETE FROM device WHERE space = $1"
   static let forgetOldDevices = "DELETE FROM device WHERE space = $1 AND at < $2"
@@ -192,8 +196,9 @@ enum StorageSQL {
       state, lockedState, newSpace, moveHead, spaces, heads, records, cutHistory, outcomes, forget, lists,
       members, sharedRecords, notices, clearMembers, clearLists, sign, signature, clearSignatures, startEpoch,
       raiseFloor, forgetTombstones, forgetDepartures, forgetNotices, hasUncommon, marked, acknowledge,
-      acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark, moveUniqueMark,
-      forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, users, historyAfter, formerlyVisible,
+      progressCount, acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark,
+      moveUniqueMark, forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, users, historyAfter,
+      formerlyVisible,
     ]
     + upkeep + removal + visibility + fieldIndexes + inserts.flatMap(\.statements.values)
     + Scope.allCases.flatMap {

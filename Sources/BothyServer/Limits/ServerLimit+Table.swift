@@ -168,6 +168,10 @@ extension ServerLimit {
       "space-wanted-blobs", .records, FixedLimits.wantedBlobs,
       "Missing blobs of a space that the requests of readers note. Further ones replace the oldest."),
     fixed(
+      "device-positions", .records, FixedLimits.devicePositions,
+      "Places whose positions are noted of the devices of one user in a space. Tombstones are not kept longer for further ones."
+    ),
+    fixed(
       "history-names", .records, FixedLimits.historyNames, in: .bytes,
       "The bytes of the names of fields that are remembered of one change. Further names are left out."),
     fixed(

@@ -15,9 +15,9 @@ final class Acknowledgements: Sendable {
   }
 
   /// Returns true if the device's progress is due to be recorded, and then counts it as recorded.
-  func isDue(space: String, device: String, at now: Int64) -> Bool {
+  func isDue(space: String, device: DeviceName, at now: Int64) -> Bool {
     noted.withLock { noted in
-      let key = Key(space: space, device: device)
+      let key = Key(space: space, device: device.text)
       if let last = noted[key], (0..<Self.interval).contains(now - last) { return false }
       if noted.count >= Self.capacity { noted = noted.filter { now - $0.value < Self.interval } }
       // If the table is still full, devices are recorded too often rather than that memory grows.
@@ -28,7 +28,7 @@ final class Acknowledgements: Sendable {
   }
 
   /// Forgets a device whose progress wasn't recorded after all.
-  func forget(space: String, device: String) {
-    noted.withLock { $0[Key(space: space, device: device)] = nil }
+  func forget(space: String, device: DeviceName) {
+    noted.withLock { $0[Key(space: space, device: device.text)] = nil }
   }
 }

@@ -104,7 +104,7 @@ extension OperatorReports {
   }
 
   private static func write(_ device: DeviceLine, head: Int64, to writer: inout JSONWriter) {
-    writer.member("device", device.device)
+    writer.member("device", DeviceName(device.device)?.device ?? device.device)
     writer.member("scopes", device.scopes)
     writer.member("position", device.position)
     writer.member("behind", max(0, head - device.position))

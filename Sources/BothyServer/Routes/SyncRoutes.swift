@@ -52,11 +52,11 @@ extension ServerServices {
   /// Records the progress of the device now and then. A failure doesn't matter to the device.
   private func acknowledge(_ request: SyncRequest, _ call: ServerContext) async {
     guard request.pulls.contains(where: { $0.cursor != nil }),
-      acknowledgements.isDue(space: call.space, device: request.device, at: now())
+      acknowledgements.isDue(space: call.space, device: DeviceName(request.device, of: call.user), at: now())
     else { return }
     do {
-      if try await service.acknowledge(space: call.space, request) { return }
-      acknowledgements.forget(space: call.space, device: request.device)
+      if try await service.acknowledge(space: call.space, user: call.user, request) { return }
+      acknowledgements.forget(space: call.space, device: DeviceName(request.device, of: call.user))
     } catch {
       logger.warning(
         "how far a device is was not noted",

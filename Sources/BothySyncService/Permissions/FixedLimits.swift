@@ -31,6 +31,8 @@ package enum FixedLimits {
   /// The most bytes of a text that `contains` looks for. The time of a search is at most their product with the bytes of
   /// a record, and the search in one value can't be interrupted.
   package static let containedText = 1024
+  /// The most positions that are noted of the devices of one user in a space. Devices make up their ids.
+  package static let devicePositions = 10_000
   /// The most wanted blobs of a space after requests of readers, as these may name blobs that never existed.
   package static let wantedBlobs = 1000
   /// The most blobs that one answer requests.

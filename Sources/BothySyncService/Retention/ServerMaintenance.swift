@@ -40,7 +40,7 @@ public protocol ServerMaintenance: ServerStorage {
   /// Returns the head of the space at the last mark at or before `time`, or 0 without a mark.
   func position(of space: String, markedBefore time: Int64) async throws -> Int64
   /// Remembers, at the server's time, the positions that a device has reached. Those of another epoch than the space's
-  /// are ignored. Returns false if no position was remembered.
+  /// are ignored, and so are new ones beyond the limit of a user. Returns false if none is of the space's epoch.
   ///
   /// The space becomes due if the floor may wait for this device, or if the space wasn't in the list.
   func acknowledge(space: String, device: String, _ progress: [DeviceProgress], at time: Int64) async throws

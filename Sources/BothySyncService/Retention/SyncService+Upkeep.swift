@@ -2,14 +2,16 @@ import BothyStore
 
 /// The upkeep of spaces, and what devices report for it.
 extension SyncService {
-  /// Notes the progress of the device of a request, by the cursors it sent. Returns true if it noted any. Cursors of
-  /// another history are ignored.
+  /// Notes the progress of the device of a request, by the cursors it sent. Returns false if it noted none. Cursors of
+  /// another history are ignored, and so are places beyond 10,000 of all devices of the user.
   ///
   /// Uses one transaction for all scopes, and none if the request has no cursor with an epoch. Callers do it
   /// occasionally, not with each request. Returns false for a storage without upkeep. Tombstones are kept for noted
   /// devices that lack them, as `RetentionPolicy.acknowledgedAge` says.
   @discardableResult
-  public func acknowledge(space: String, _ request: SyncRequest) async throws -> Bool {
+  public func acknowledge(
+    space: String, user: Caller = .anonymous, _ request: SyncRequest
+  ) async throws -> Bool {
     guard let storage = storage.upkeep else { return false }
     var lowest: [Place: Int64] = [:]
     for pull in request.pulls {
@@ -20,7 +22,8 @@ extension SyncService {
     }
     guard !lowest.isEmpty else { return false }
     let progress = lowest.map { DeviceProgress(scope: $0.scope, position: $1, epoch: $0.epoch) }
-    return try await storage.acknowledge(space: space, device: request.device, progress, at: now())
+    let device = DeviceName(request.device, of: user).text
+    return try await storage.acknowledge(space: space, device: device, progress, at: now())
   }
 
   private struct Place: Hashable {

@@ -157,12 +157,22 @@ extension SQLiteServerStorage: ServerMaintenance {
     try await change { database in
       let epoch = try String.fetchOne(
         database, sql: "SELECT epoch FROM space WHERE name = ?", arguments: [space])
-      let noted = progress.filter { $0.epoch == epoch }
+      var noted = progress.filter { $0.epoch == epoch }
       guard !noted.isEmpty else { return false }
       let rows = try Row.fetchAll(
         database, sql: "SELECT scope, position FROM device WHERE space = ? AND device = ?",
         arguments: [space, device])
       let known = Dictionary(rows.map { ($0[0] as String, $0[1] as Int64) }, uniquingKeysWith: { $1 })
+      if let owner = DeviceName(device) {
+        noted = try noted.fitting(known) {
+          try Int.fetchOne(
+            database,
+            sql: """
+              SELECT count(*) FROM (
+                SELECT 1 FROM device WHERE space = ? AND device >= ? AND device < ? LIMIT ?)
+              """, arguments: [space, owner.first, owner.end, FixedLimits.devicePositions]) ?? 0
+        }
+      }
       for entry in noted {
         try database.execute(
           sql: "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?, ?)",

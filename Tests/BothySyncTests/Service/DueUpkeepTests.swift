@@ -86,6 +86,34 @@ struct DueUpkeepTests {
     #expect(try await world.storage.spaces() == ["test"])
   }
 
+  @Test("A device counts beside that of another user who gives it the same id")
+  func sameDevice() async throws {
+    let world = try SimulatedWorld()
+    for device in ["a", "b"] { _ = try await insert(world, device) }
+    let pull = SyncRequest(device: "d", pulls: [.init(.everything)])
+    let response = try await world.service.sync(space: "test", user: ann, pull)
+    var cursor = try #require(Cursor(token: try #require(response.pages.first?.cursor)))
+    for (name, position) in [("ann", Int64(1)), ("bob", 2)] {
+      cursor.position = position
+      let request = SyncRequest(device: "d", pulls: [.init(.everything, cursor: cursor.token)])
+      #expect(try await world.service.acknowledge(space: "test", user: Caller(name), request))
+    }
+    #expect(try await world.storage.acknowledged(space: "test", since: 0) == 1)
+    #expect(try await world.storage.statistics(of: "test").devices == 2)
+  }
+
+  @Test(
+    "The name of a device tells its user and its own id",
+    arguments: [nil, "", "ann", "ü/0", "3:a", "\u{600}"] as [String?], ["phone", "/", "\u{301}x", "3:ann/"])
+  func deviceNames(user: String?, device: String) {
+    let name = DeviceName(device, of: Caller(user))
+    #expect(DeviceName(name.text) == name && name.device == device)
+    #expect(name.first.utf8.elementsEqual(name.text.utf8.dropLast(device.utf8.count)))
+    for other in ["phone", "3:an/x", "9:ann/x", "-1:/x", ":/x", "9223372036854775807:/x"] {
+      #expect(DeviceName(other) == nil, "\(other)")
+    }
+  }
+
   // MARK: blobs
 
   @Test("A blob of an idle space has its whole grace after its last record")
