@@ -36,6 +36,7 @@ extension PostgresServerStorage: FeedStorage {
       claim.bind(holder)
       claim.bind(end)
       claim.bind(now)
+      claim.bind(now.addingClamped(WebhookState.longestClaim))
       let rows = try connection.run(claim)
       return rows.count > 0 ? Self.progress(rows, 0, from: 0) : nil
     }

@@ -63,6 +63,16 @@ struct FeedConformance: Sendable {
       #expect(state.holder == "b" && state.heldUntil == 250)
       #expect(try await storage.webhooks() == ["h", "other"])
     },
+    Check("A claim by a clock that was years ahead is over") { storage in
+      try await put(storage, "s")
+      let day = WebhookState.longestClaim
+      #expect(try await storage.claim("h", in: "s", for: "a", until: day, at: 0) != nil)
+      #expect(try await storage.claim("h", in: "s", for: "b", until: 9, at: 0) == nil, "it may be right")
+      #expect(try await storage.claim("h", in: "s", for: "a", until: 9000 * day, at: 8999 * day) != nil)
+      #expect(try await storage.state(of: "h", in: "s")?.isHeld(at: 8999 * day) == true)
+      #expect(try await storage.state(of: "h", in: "s")?.isHeld(at: 1) == false)
+      #expect(try await storage.claim("h", in: "s", for: "b", until: 9, at: 1) != nil)
+    },
     Check("Progress is noted by the holder alone, and read by the next one") { storage in
       try await put(storage, "s", upTo: 3)
       _ = try await storage.claim("h", in: "s", for: "a", until: 100, at: 0)

@@ -22,7 +22,7 @@ enum FeedSQL {
     INSERT INTO webhook (space, hook, epoch, position, holder, until, failures, delivered)
     VALUES ($1, $2, '', 0, $3, $4, 0, 0)
     ON CONFLICT (space, hook) DO UPDATE SET holder = excluded.holder, until = excluded.until
-      WHERE webhook.holder = excluded.holder OR webhook.until <= $5
+      WHERE webhook.holder = excluded.holder OR webhook.until <= $5 OR webhook.until > $6
     RETURNING epoch, position, failures, delivered
     """
   static let note = """

@@ -1,4 +1,5 @@
 import BothyStore
+import BothySyncService
 
 /// Decides which space of a webhook is delivered next. Pure.
 ///
@@ -83,19 +84,23 @@ package struct WebhookSchedule: Sendable {
   /// Returns the space to deliver now, or `nil`. It counts as running until `ended`.
   package mutating func next(at now: Int64) -> String? {
     guard !isDisabled else { return nil }
-    let ready = waiting.filter { $0.value.until <= now }.sorted {
+    let ready = waiting.filter { Self.isOver($0.value.until, at: now) }.sorted {
       ($0.value.until, $0.key) < ($1.value.until, $1.key)
     }
     for (space, _) in ready {
       waiting[space] = nil
       due.append(space)
     }
-    guard running.count < (isStruggling ? 1 : width), !due.isEmpty, pausedUntil ?? now <= now else {
-      return nil
-    }
+    guard running.count < (isStruggling ? 1 : width), !due.isEmpty, Self.isOver(pausedUntil ?? now, at: now)
+    else { return nil }
     let space = due.removeFirst()
     running.insert(space)
     return space
+  }
+
+  /// True if a wait has ended. One that is longer than any was begun by a clock that was ahead.
+  private static func isOver(_ time: Int64, at now: Int64) -> Bool {
+    time <= now || time > now.addingClamped(WebhookState.longestClaim)
   }
 
   /// The next time at which `next` may return a space without news, or `nil`.

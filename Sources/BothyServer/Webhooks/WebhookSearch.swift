@@ -19,7 +19,8 @@ struct WebhookSearch: Sendable {
   /// Returns the name after which to read, or `nil` if there is nothing to read now.
   mutating func next(_ schedule: inout WebhookSchedule, at now: Int64) -> String? {
     guard !schedule.isDisabled, !schedule.isFull else { return nil }
-    if place == nil, schedule.isIncomplete || now >= nextAt { place = "" }
+    // A time after the interval is that of a clock that was ahead.
+    if place == nil, schedule.isIncomplete || now >= nextAt || nextAt - now > interval { place = "" }
     if place == "" { schedule.beginSearch() }
     return place
   }

@@ -132,7 +132,7 @@ package final class WebhookSender: Sendable {
     }
     guard let progress = try await hold(found) else {
       let time = now()
-      return .waits(until: found.heldUntil > time ? found.heldUntil : time + settings.lease)
+      return .waits(until: found.isHeld(at: time) ? found.heldUntil : time + settings.lease)
     }
     let page = try await service.delivery(
       space: space, after: progress.position, limit: settings.changes, bytes: settings.bytes)
@@ -160,9 +160,9 @@ package final class WebhookSender: Sendable {
   /// Returns the progress under a claim that lasts for a delivery, or `nil` if another process has one.
   private func hold(_ found: WebhookState) async throws -> WebhookProgress? {
     let now = now()
-    let isOwn = found.holder == settings.holder
-    if isOwn, found.heldUntil - now >= settings.margin { return found.progress }
-    guard isOwn || found.heldUntil <= now else { return nil }
+    let (isOwn, isHeld) = (found.holder == settings.holder, found.isHeld(at: now))
+    if isOwn, isHeld, found.heldUntil - now >= settings.margin { return found.progress }
+    guard isOwn || !isHeld else { return nil }
     return try await storage.claim(
       hook.name, in: found.head.space, for: settings.holder, until: now + settings.lease, at: now)
   }

@@ -1,7 +1,8 @@
 /// A storage that keeps the progress of webhooks, each for each space.
 ///
 /// One process at a time delivers the changes of a space to a webhook. It claims the space until a time, by the clocks
-/// of the processes. The test suite `FeedConformance` has the requirements of a storage.
+/// of the processes. A claim that ends more than a day ahead is over, as a clock was wrong. The test suite
+/// `FeedConformance` has the requirements of a storage.
 public protocol FeedStorage: ServerStorage {
   /// Returns the heads of at most `limit` spaces after a name, by name. Leaves out those without any change, which the
   /// first refused request makes. Reads as many rows, and those of the spaces that it leaves out.

@@ -19,6 +19,15 @@ public struct WebhookState: Sendable, Hashable {
     self.heldUntil = heldUntil
   }
 
+  /// The longest claim, in milliseconds. No delivery lasts as long, and no receiver's wait.
+  package static let longestClaim = RetentionPolicy.day
+
+  /// True if the claim lasts. One that ends later than the longest possible was made by a clock that was ahead, and is
+  /// over.
+  package func isHeld(at now: Int64) -> Bool {
+    heldUntil > now && heldUntil <= now.addingClamped(Self.longestClaim)
+  }
+
   /// True if there is something to deliver.
   ///
   /// A history of another epoch counts as something, also without changes. Pure.

@@ -66,9 +66,10 @@ extension SQLiteServerStorage: FeedStorage {
         database,
         sql: """
           INSERT INTO webhook VALUES (?1, ?2, '', 0, ?3, ?4, 0, 0)
-          ON CONFLICT (space, hook) DO UPDATE SET holder = ?3, until = ?4 WHERE holder = ?3 OR until <= ?5
+          ON CONFLICT (space, hook) DO UPDATE SET holder = ?3, until = ?4
+            WHERE holder = ?3 OR until <= ?5 OR until > ?6
           RETURNING epoch, position, failures, delivered
-          """, arguments: [space, hook, holder, end, now])
+          """, arguments: [space, hook, holder, end, now, now.addingClamped(WebhookState.longestClaim)])
       return rows.first.map { Self.progress($0, from: 0) }
     }
   }

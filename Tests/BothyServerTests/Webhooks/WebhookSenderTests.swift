@@ -51,6 +51,27 @@ struct WebhookSenderTests {
     #expect(world.positions() == [1, 2])
   }
 
+  @Test("A clock years ahead stops deliveries of no process", arguments: ["server", "other"])
+  func clockAhead(holder: String) async throws {
+    let world = try WebhookWorld()
+    try await world.write("a")
+    let first = try world.sender(isAlone: false)
+    let ahead = 3000 * RetentionPolicy.day
+    world.time.advance(by: ahead)
+    world.treat(.refuse(status: 500))
+    await world.run(first)
+    #expect(world.attempts.value == 1)
+    world.time.advance(by: -ahead)
+    world.treat(.take)
+    let second = holder == "server" ? first : try world.sender(holder: holder, isAlone: false)
+    await world.run(second)
+    #expect(world.positions() == [1])
+    try await world.write("b")
+    world.time.advance(by: 60_000)
+    await world.run(second)
+    #expect(world.positions() == [1, 2], "a search finds it")
+  }
+
   @Test("Only the chosen types and spaces are delivered, and the rest counts as delivered")
   func selection() async throws {
     let world = try WebhookWorld()
