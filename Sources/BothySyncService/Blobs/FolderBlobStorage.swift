@@ -119,12 +119,16 @@ public final class FolderBlobStorage: BlobFileStorage {
       return place.whole(part.sha256).map { .whole(size: $0.size) } ?? .part(0)
     }
     let received = file.size
+    // A part that isn't taken leaves no file, as no quota counts an empty one.
+    var isEmpty = received == 0
+    defer { if isEmpty { ContentFile.remove(path) } }
     guard part.offset == received, received <= part.size else {
       if received > part.size { discard(path, place) }
       return .part(received > part.size ? 0 : received)
     }
     try checkQuota(place, part, rest: part.size - received)
     try file.write(part.bytes, at: received)
+    isEmpty = isEmpty && part.bytes.isEmpty && part.size > 0
     ContentFile.touch(path, at: now())
     let end = received + Int64(part.bytes.count)
     guard end == part.size else { return .part(end) }

@@ -1,6 +1,7 @@
 import BothyServer
 import BothyStore
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -175,6 +176,26 @@ struct BlobStorageTests {
       try await storage.one.upload(blobBytes(1, 7), in: "hut")
     }
     #expect(full?.code == .quotaExceeded)
+  }
+
+  @Test("A part that isn't taken leaves no file in a folder")
+  func refusedPart() async throws {
+    let folder = try TemporaryFolder()
+    let vault = folder.file("vault")
+    let storage = FolderBlobStorage(at: vault, limits: BlobLimits(largest: 60, quota: 10), now: { 1000 })
+    let (large, small) = (blobBytes(20, 1), blobBytes(8, 2))
+    #expect(try await storage.append(BlobPart(of: large, 5..<9), in: "hut") == .part(0))
+    #expect(try await storage.append(BlobPart(of: small, 0..<0), in: "hut") == .part(0))
+    let full = await #expect(throws: BlobError.self) {
+      try await storage.append(BlobPart(of: large, 0..<5), in: "hut")
+    }
+    #expect(full?.code == .quotaExceeded)
+    let files = try FileManager.default.subpathsOfDirectory(atPath: vault)
+    #expect(!files.contains { $0.contains("partial/") })
+    #expect(try await storage.append(BlobPart(of: small, 0..<3), in: "hut") == .part(3))
+    #expect(try await storage.append(BlobPart(of: small, 3..<3), in: "hut") == .part(3))
+    #expect(try await storage.append(BlobPart(of: small, 3..<8), in: "hut") == .whole(size: 8))
+    #expect(try await storage.append(BlobPart(of: [], 0..<0), in: "hut") == .whole(size: 0))
   }
 
   @Test("Uploads that keep each other from the room end after an hour", arguments: Kind.allCases)
