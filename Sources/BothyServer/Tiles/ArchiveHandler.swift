@@ -1,3 +1,4 @@
+import BothySyncService
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -65,7 +66,9 @@ struct ArchiveHandler: Sendable {
       var left = range.count
       while left > 0 {
         let size = min(left, ServerResponse.pieceSize)
-        guard let bytes = try handle.read(upToCount: size), !bytes.isEmpty else {
+        // The task that writes a body has a thread of connections and of `/livez`.
+        let found = try await FileWork.run { try handle.read(upToCount: size) }
+        guard let bytes = found, !bytes.isEmpty else {
           throw HTTPFailure.unavailable("The archive ends before its end.")
         }
         try await writer.write(ByteBuffer(bytes: bytes), to: channel)
