@@ -79,11 +79,11 @@ extension SortKey {
 }
 
 /// An object of a query document whose members are all known.
-struct QueryDocument {
+package struct QueryDocument {
   private let members: [String: JSONValue]
   private let what: String
 
-  init(_ json: JSONValue, _ what: String, _ known: [String]) throws(BothyError) {
+  package init(_ json: JSONValue, _ what: String, _ known: [String]) throws(BothyError) {
     guard let members = json.objectValue else { throw .invalidQuery("\(what) must be a JSON object.") }
     if let unknown = members.keys.filter({ !known.contains($0) }).min() {
       throw .invalidQuery(
@@ -93,23 +93,23 @@ struct QueryDocument {
     self.what = what
   }
 
-  subscript(_ name: String) -> JSONValue? { members[name] }
+  package subscript(_ name: String) -> JSONValue? { members[name] }
 
-  func string(_ name: String) throws(BothyError) -> String {
+  package func string(_ name: String) throws(BothyError) -> String {
     guard let text = members[name]?.stringValue else {
       throw .invalidQuery("\(what) needs '\(name)', a string.")
     }
     return text
   }
 
-  func number(_ name: String) throws(BothyError) -> Double {
+  package func number(_ name: String) throws(BothyError) -> Double {
     guard let number = members[name]?.doubleValue else {
       throw .invalidQuery("\(what) needs '\(name)', a number.")
     }
     return number
   }
 
-  func strings(_ name: String) throws(BothyError) -> [String]? {
+  package func strings(_ name: String) throws(BothyError) -> [String]? {
     guard let value = members[name] else { return nil }
     let strings = value.arrayValue?.compactMap(\.stringValue)
     guard let strings, strings.count == value.arrayValue?.count else {
