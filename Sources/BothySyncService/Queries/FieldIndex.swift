@@ -57,12 +57,7 @@ struct FieldIndex: Sendable, Hashable {
   var name: String { "\(type) \(fields.joined(separator: ",")) \(form.rawValue)" }
 
   /// True if the keys sort like the values, and each record has one.
-  var isOrdered: Bool {
-    switch form {
-    case .bool, .int, .double, .date, .string, .uuid, .reference: true
-    case .data, .coordinate, .references, .words: false
-    }
-  }
+  var isOrdered: Bool { form.isOrdered }
 
   /// Returns the keys of a live record with these fields, each once.
   func keys(in members: [String: JSONValue]) -> Set<[UInt8]> {

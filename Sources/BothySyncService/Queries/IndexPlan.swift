@@ -161,34 +161,7 @@ struct IndexConditions {
     case .compare(let field, _, _), .oneOf(let field, _), .beginsWith(let field, _, _),
       .includes(let field, _), .near(let field, _, _), .inside(let field, _):
       guard let (index, number) = fields[field] else { return nil }
-      return keys(of: condition, index)?.map { FieldEntryRange(number, $0) }
-    }
-  }
-
-  private func keys(of condition: ConditionTree, _ index: FieldIndex) -> [KeyRange]? {
-    switch condition {
-    case .compare(_, let comparison, let value):
-      if value.isNull {
-        switch comparison {
-        case .equal: return [KeyRange(of: FieldKey.null)]
-        case .notEqual: return index.isOrdered ? [FieldKey.values] : nil
-        default: return []
-        }
-      }
-      guard comparison == .equal || index.isOrdered else { return nil }
-      return KeyRange(comparison, value).map { [$0] }
-    case .oneOf(_, let values):
-      let keys = Set(values.map(FieldKey.key))
-      return keys.count > IndexPlan.rangeLimit ? nil : keys.map { KeyRange(of: $0) }
-    case .beginsWith(_, let text, let ignoringCase):
-      return ignoringCase ? nil : [KeyRange(beginningWith: text)]
-    case .includes(_, let id):
-      guard index.form == .references else { return nil }
-      return [KeyRange(of: FieldKey.key(.text(id))), KeyRange(of: FieldKey.many)]
-    case .near(_, let centre, let metres):
-      return QuadCells.ranges(of: GeoBox(around: centre, metres: metres))
-    case .inside(_, let box): return QuadCells.ranges(of: box)
-    default: return nil
+      return index.form.ranges(of: condition)?.map { FieldEntryRange(number, $0) }
     }
   }
 }
