@@ -30,7 +30,9 @@ extension SyncRunner {
       throw error
     }
     let failed = halving.failed.flatMap { $0.unit.refused($0.error) }
-    return SyncResponse(outcomes: halving.outcomes + failed, serverTime: 0)
+    var response = SyncResponse(outcomes: halving.outcomes + failed, serverTime: 0)
+    response.user = halving.user
+    return response
   }
 
   /// A request that is sent in parts, and its results.
@@ -42,6 +44,8 @@ extension SyncRunner {
     var failed: [(unit: [SyncOperation], error: RemoteError)] = []
     /// The error that kept the rest from being sent.
     var end: RemoteError?
+    /// The server's name for the sender, which owns the records created.
+    var user: String?
 
     /// Returns a function that is true for a unit that needs one which the server hasn't made: it failed on that one, has
     /// refused it, or waits for another. Sent without it, the unit is rejected.
@@ -97,7 +101,9 @@ extension SyncRunner {
       let half = part.filter { !waits($0) }[...]
       if half.isEmpty { continue }
       do {
-        halving.outcomes += try await exchange(halving.request.with(half.flatMap(\.self)), &report).outcomes
+        let answer = try await exchange(halving.request.with(half.flatMap(\.self)), &report)
+        halving.outcomes += answer.outcomes
+        halving.user = answer.user
       } catch let error as RemoteError {
         guard error.isAboutContent else {
           halving.end = error

@@ -71,10 +71,10 @@ struct SameOperationTwiceTests {
 
 @Suite("Owners of work sent in parts", .faultsStrike, .timeLimit(.minutes(5)))
 struct OwnerOfHalvedRequestsTests {
-  @Test("A record sent in parts has its owner")
-  func whatIsSentInPartsKnowsItsOwner() async throws {
+  @Test("A record sent in parts has its owner", arguments: [SyncDirection.both, .push])
+  func whatIsSentInPartsKnowsItsOwner(direction: SyncDirection) async throws {
     let world = try SimulatedWorld()
-    let a = try world.device("a", memo(1))
+    let a = try world.device("a", memo(1)) { $0.direction = direction }
     await a.store.sync()
     for n in 0..<4 { try a.put("Memo", "\(n)", ["title": .text("one")]) }
     // A proxy that rejects requests with this record.
