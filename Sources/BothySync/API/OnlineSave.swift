@@ -154,8 +154,8 @@ struct OnlineSave: Sendable {
     let error = try await sendHidden().error
     let isOpen = try await store.store.read { try hidden(revision, in: $0) != nil }
     if isOpen && !isQueued {
-      if let undone = try await undo(revision, isInDoubt: true) {
-        return .ended(.unreachable(error.after(undone)))
+      if let mayBeMade = try await undo(revision, isInDoubt: true) {
+        return .ended(.unreachable(mayBeMade ? error.inDoubt(about: id) : error))
       }
     } else if isOpen || sent.last(of: id)?.answer != nil {
       proceed(from: last, made.goesOn(last, store.store.schema[id.type]))
@@ -181,10 +181,10 @@ struct OnlineSave: Sendable {
     let (error, isInDoubt) = try await sendHidden()
     if let outcome = try await decided(revision) { return try ended(outcome, revision) }
     guard isQueued, error.code == .unreachable || error.code == .pendingChanges else {
-      guard let undone = try await undo(revision, isInDoubt: isInDoubt) else {
+      guard let mayBeMade = try await undo(revision, isInDoubt: isInDoubt) else {
         return try await pending(revision)
       }
-      let reported = isInDoubt ? error.after(undone) : error
+      let reported = mayBeMade ? error.inDoubt(about: change.id) : error
       if error.code == .unreachable { return .unreachable(reported) }
       throw reported
     }
@@ -265,28 +265,30 @@ struct OnlineSave: Sendable {
     }
   }
 
-  /// Undoes the change here, and returns its entry. Returns `nil` where it is hidden no more.
+  /// Undoes the change here. Returns true if the server may have made it, which is remembered for the next change of the
+  /// record. Returns `nil` where it is hidden no more.
   ///
-  /// - Parameter isInDoubt: true if it may have been made there, which is remembered for the next change of the record.
-  private func undo(_ revision: Int64, isInDoubt: Bool) async throws -> Outbox.Entry? {
+  /// - Parameter isInDoubt: false if the server has refused the last request with it.
+  private func undo(_ revision: Int64, isInDoubt: Bool) async throws -> Bool? {
     let last = sent.last(of: change.id)
-    let undone = try await store.store.write(origin: .remote) { transaction -> Outbox.Entry? in
+    let undone = try await store.store.write(origin: .remote) { transaction -> (Outbox.Entry, Bool)? in
       guard let entry = try hidden(revision, in: transaction) else { return nil }
+      let mayBeMade =
+        try entry.operationID != nil && (isInDoubt || OutboxQueue.isSentAgain(entry.id, in: transaction))
       let noted = try Journal.note(
-        entry, isInDoubt && entry.operationID != nil ? .unanswered : .withdrawn, .online,
-        at: store.clock.now(), in: transaction)
-      try OutboxQueue.undo(entry, noted, isInDoubt: isInDoubt, in: transaction)
-      return entry
+        entry, mayBeMade ? .unanswered : .withdrawn, .online, at: store.clock.now(), in: transaction)
+      try OutboxQueue.undo(entry, noted, isInDoubt: mayBeMade, in: transaction)
+      return (entry, mayBeMade)
     }
-    guard let undone else { return nil }
-    if isInDoubt, undone.operationID != nil, var last {
+    guard let (entry, mayBeMade) = undone else { return nil }
+    if mayBeMade, var last {
       // As it was sent: it may have been laid on what the server has.
-      last.change.entry = undone
+      last.change.entry = entry
       sent.note(change.id, SentValues.Sent(change: last.change))
     } else {
       sent.forget(change.id)
     }
-    return undone
+    return mayBeMade
   }
 }
 
@@ -353,12 +355,11 @@ extension SaveOutcome {
 }
 
 extension BothyError {
-  /// Returns the error of a save that was undone here. Its message says if the server may have made the save.
-  fileprivate func after(_ undone: Outbox.Entry) -> BothyError {
-    guard undone.operationID != nil else { return self }
+  /// Returns the error of a save that was undone here, and that the server may have made.
+  fileprivate func inDoubt(about id: RecordID) -> BothyError {
     var error = self
     error.message +=
-      " The server may have made the change of \(undone.id) all the same. The journal says so, and "
+      " The server may have made the change of \(id) all the same. The journal says so, and "
       + "what became of it once a sync or the next change of the record has shown it."
     return error
   }

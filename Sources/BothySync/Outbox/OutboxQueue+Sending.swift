@@ -195,6 +195,13 @@ extension OutboxQueue {
       "UPDATE bothy_outbox SET retry_at = max(retry_at, 1) WHERE type = ?1 AND id = ?2", id)
   }
 
+  /// True if the operation of a hidden change was sent again before its outcome was known. Then a refusal of one request
+  /// doesn't say that no other has made it: a sync or another process may send it too.
+  static func isSentAgain(_ id: RecordID, in transaction: ReadTransaction) throws -> Bool {
+    try transaction.has(
+      "SELECT 1 FROM bothy_outbox WHERE type = ? AND id = ? AND operation IS NOT NULL AND retry_at > 0", id)
+  }
+
   /// Returns the operation that was sent for a change and whose outcome is unknown. Also returns `nil` if it is nested
   /// too deeply to be read, because no server has read it either.
   static func sentOperation(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> SyncOperation?

@@ -183,6 +183,7 @@ struct PushBatchBuilder {
   }
 
   mutating func addInDoubt(_ operation: SyncOperation, of entry: Outbox.Entry) throws {
+    if entry.isHidden { try OutboxQueue.putLast(entry.id, in: transaction) }
     let revision = entry.sentRevision ?? entry.revision
     batch.items.append(.init(operation: operation, revision: revision, isPartial: false, isInDoubt: true))
     visited[operation.record] = .sent

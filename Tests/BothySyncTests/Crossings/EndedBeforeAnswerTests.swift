@@ -45,10 +45,12 @@ struct EndedBeforeAnswerTests {
     #expect(try pair.a.title() == (isDeletion ? nil : "accepted"))
   }
 
-  // One process saves on the server alone, and its request is lost. Another one has sent the same operation meanwhile,
-  // and hears of it after the first has undone the save.
-  @Test("An answer after the save was undone ends its doubt and brings the record")
-  func undone() async throws {
+  // One process saves on the server alone, and its request is lost or refused. Another one has sent the same operation
+  // meanwhile, and hears of it after the first has undone the save.
+  @Test(
+    "An answer after the save was undone ends its doubt and brings the record",
+    arguments: [FaultyRemote.Fault.lostRequest, .status(429, retryAfter: nil), .status(403, retryAfter: nil)])
+  func undone(fault: FaultyRemote.Fault) async throws {
     let pair = try await Pair.sharing(["T1"])
     let service = pair.world.service
     let remote = FaultyRemote(
@@ -64,14 +66,15 @@ struct EndedBeforeAnswerTests {
       answered.finish()
       for await _ in isUndone {}
     }
-    pair.a.remote.plan(.lostRequest, on: .operations, times: 1)
+    pair.a.remote.plan(fault, on: .operations, times: 1)
     let syncing = Mutex<Task<SyncReport, Never>?>(nil)
     pair.a.remote.setBeforeSending { _ in
       let task = Task { await second.sync() }
       syncing.withLock { $0 = task }
       for await _ in isAnswered {}
     }
-    await #expect(throws: BothyError.self) { try await pair.a.store.save(made, policy: .remote) }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.store.save(made, policy: .remote) }
+    #expect(error?.message.contains("may have made the change of Note/T1") == true)
     pair.a.remote.setBeforeSending { _ in }
     #expect(try pair.a.title() == "start")
     undone.finish()
