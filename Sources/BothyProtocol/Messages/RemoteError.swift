@@ -79,6 +79,13 @@ public struct RemoteError: Error, Sendable, Hashable {
   }
 }
 
+extension RemoteError {
+  /// True if the server may have carried out the request. One that has lost its database during it answers 503.
+  package var leavesDoubt: Bool {
+    errorClass == .unreachable || errorClass == .serverError || status == 503
+  }
+}
+
 extension RemoteError: CustomStringConvertible {
   public var description: String { message }
 }

@@ -4,6 +4,8 @@ import BothyStore
 ///
 /// It sends the fields that the caller changed since the value was read, as every save does, and leaves all other fields
 /// on the server. It calls no merge policy. If others changed the same fields, it throws a conflict.
+///
+/// After a lost answer, the same save is sent again under its id as long as the process runs, so that it is made once.
 struct StorelessWrite: Sendable {
   let runner: SyncRunner
   let change: LocalChange
@@ -73,8 +75,9 @@ struct StorelessWrite: Sendable {
   ) async throws -> SaveOutcome {
     var (operation, known) = (attempt.operation, attempt.known)
     for _ in 0..<3 {
-      operation.id = runner.configuration.makeOperationID()
-      switch try await runner.reply(to: operation, attempt.secrets) {
+      let open = attempt.secrets.isEmpty ? runner.sent.id(of: operation) : nil
+      operation.id = open ?? runner.configuration.makeOperationID()
+      switch try await reply(to: operation, attempt.secrets) {
       case .made(let version, let modified, let record):
         if operation.kind == .delete { return .accepted(version: "") }
         let fields = (known ?? [:]).merging(operation.fields) { $1 }.filter { !$0.value.isNull }
@@ -105,6 +108,20 @@ struct StorelessWrite: Sendable {
       }
     }
     throw conflict("\(change.id) keeps being changed by others.")
+  }
+
+  /// Sends an operation. It is kept for a repetition if no answer says what became of it.
+  private func reply(
+    to operation: SyncOperation, _ secrets: [SecretKey: String]
+  ) async throws -> SyncRunner.Reply {
+    do { return try await runner.reply(to: operation, secrets) } catch let error as RemoteError {
+      guard error.leavesDoubt else { throw error }
+      runner.sent.keep(operation)
+      var reported = BothyError(error)
+      reported.message +=
+        " The server may have made the change of \(operation.record) all the same. Repeat it before you change more."
+      throw reported
+    }
   }
 
   private func conflict(_ reason: String) -> BothyError {

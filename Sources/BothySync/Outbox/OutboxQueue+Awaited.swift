@@ -259,6 +259,8 @@ final class SentValues: Sendable {
   private struct State {
     var values: [RecordID: (sent: Sent, number: Int)] = [:]
     var nextNumber = 0
+    /// The operations that were sent while the file could not be written, and whose outcome is unknown.
+    var open: [RecordID: SyncOperation] = [:]
   }
 
   private let state = Mutex(State())
@@ -312,6 +314,24 @@ final class SentValues: Sendable {
   }
 
   func forget(_ record: RecordID) { state.withLock { $0.values[record] = nil } }
+
+  /// Keeps an operation that was sent while the file could not be written, and that got no answer.
+  func keep(_ operation: SyncOperation) {
+    state.withLock { state in
+      if state.open.count >= Self.limit { state.open = [:] }
+      state.open[operation.record] = operation
+    }
+  }
+
+  /// Returns the id under which such an operation was sent, or `nil` if it was another one.
+  func id(of operation: SyncOperation) -> String? {
+    state.withLock { state in
+      guard var open = state.open[operation.record] else { return nil }
+      let id = open.id
+      open.id = operation.id
+      return open == operation ? id : nil
+    }
+  }
 
   /// Returns the result of a save that was made while the file could not be written, with the version of the row. The
   /// next transaction marks the row with it, as `StaleRows` has the results of other saves.

@@ -144,6 +144,23 @@ struct FullDiskTests {
     #expect(try pair.a.title() == "mine")
   }
 
+  @Test("A count whose answer was lost counts once when it is repeated")
+  func unansweredCount() async throws {
+    let pair = try await pair()
+    var note = try #require(try pair.a.note())
+    note.score = 5
+    pair.a.remote.plan(.lostAnswer, on: .operations, times: 1)
+    let value = note
+    let error = await #expect(throws: BothyError.self) { try await saveOnFullDisk(pair, value) }
+    #expect(error?.message.contains("may have made the change of Note/T1") == true)
+    let receipt = try await saveOnFullDisk(pair, note)
+    #expect(receipt.known == .accepted(version: "2"))
+    note.score = 7
+    try await pair.a.store.save(note, options: .saving(.local))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1")?["score"] == 7)
+  }
+
   @Test(
     "A save with room again continues from the one on the server", arguments: ["remoteWins", "fieldByField"])
   func room(policy: String) async throws {
