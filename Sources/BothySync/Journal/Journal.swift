@@ -5,7 +5,8 @@ import GRDB
 /// it, so that neither a relaunch nor a late listener misses a verdict.
 ///
 /// A row represents the revisions of one outbox entry up to its own. They are consecutive, and each entry begins at a
-/// random one, so a revision slightly below a row's belongs to it. `share` is 1 for rows that lost something and 0 for
+/// random one, so a revision slightly below a row's belongs to it. `since` is the first of them if an earlier change of
+/// the record had another end. It stays when the row of that end goes. `share` is 1 for rows that lost something and 0 for
 /// the others. `ordinal` counts the rows of a share and `extent` its bytes, and both rise without end. So the oldest
 /// row and the newest give the size of a share.
 ///
@@ -21,7 +22,7 @@ enum Journal {
       kind INTEGER NOT NULL DEFAULT 1, names TEXT, base TEXT, now TEXT, now_at INTEGER, place TEXT,
       attempts INTEGER NOT NULL DEFAULT 0, retry_at INTEGER, restored INTEGER, share INTEGER NOT NULL DEFAULT 0,
       ordinal INTEGER NOT NULL DEFAULT 0, extent INTEGER NOT NULL DEFAULT 0, policy TEXT, known_at INTEGER,
-      together TEXT) STRICT
+      together TEXT, since INTEGER) STRICT
     """,
     "CREATE INDEX IF NOT EXISTS bothy_journal_record ON bothy_journal (type, id)",
     "CREATE INDEX IF NOT EXISTS bothy_journal_share ON bothy_journal (share, ordinal)",
@@ -102,14 +103,24 @@ enum Journal {
   /// Proof that the journal has a row. Without it no entry of the outbox is removed.
   struct Noted { fileprivate init() {} }
 
+  private static let isEarlier = "type = ?1 AND id = ?2 AND revision BETWEEN ?3 - \(span) AND ?3 - 1"
+
+  /// SQL of the first revision that a new row represents, or null if no end of an earlier one is known.
+  private static let sinceSQL = """
+    SELECT max(revision) + 1 FROM (
+      SELECT revision FROM bothy_journal WHERE \(isEarlier) AND verdict NOT IN \(Verdict.open)
+      UNION ALL SELECT revision FROM bothy_outbox WHERE \(isEarlier)
+      UNION ALL SELECT revision FROM bothy_later WHERE \(isEarlier))
+    """
+
   private static let insertSQL = """
     INSERT INTO bothy_journal (type, id, revision, verdict, at, version, reason, lost, cause, kind, names, base, now,
-      now_at, place, attempts, retry_at, share, policy, together, number, ordinal, extent)
+      now_at, place, attempts, retry_at, share, policy, together, since, number, ordinal, extent)
     VALUES (?1, ?2, ?3, CASE WHEN ?4 = 0 AND EXISTS (
         SELECT 1 FROM bothy_journal WHERE type = ?1 AND id = ?2 AND verdict = 4
           AND revision BETWEEN ?3 - \(span) AND ?3)
       THEN 1 ELSE ?4 END, ?5, ?6, ?7, ?8,
-      ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?20, ?21, 1 + (\(endSQL)),
+      ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?20, ?21, (\(sinceSQL)), 1 + (\(endSQL)),
       1 + coalesce((SELECT ordinal FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0),
       ?19 + coalesce((SELECT extent FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0))
     """
@@ -244,9 +255,9 @@ extension Journal {
     try entries(
       where: """
         type = ? AND id = ? AND verdict NOT IN \(Verdict.open) AND revision BETWEEN ? AND ?
-        ORDER BY revision, number
+        AND ifnull(since, 0) <= ? ORDER BY revision, number
         """,
-      [id, revision, revision + span], limit: 1, in: transaction
+      [id, revision, revision + span, revision], limit: 1, in: transaction
     ).first
   }
 

@@ -40,6 +40,32 @@ struct JournalKeepingTests {
     #expect(kept.first?.number == last)
   }
 
+  @Test("A save whose entry expired hasn't the verdict on a later one")
+  func laterVerdict() async throws {
+    let pair = try await Pair.sharing { $0.journal = SyncOptions.JournalLimits(acceptedRows: 1) }
+    var note = try #require(try pair.a.note())
+    note.title = "first"
+    let first = try await pair.a.store.save(note, policy: .local)
+    let (a, b, calls) = (pair.a.store, pair.b.store, Calls())
+    // The save is accepted, and edited before the answer. Then others change what the edit changes.
+    pair.a.remote.setDuringExchange {
+      guard calls.add() == 1 else { return }
+      do {
+        try await a.store.write { _ = try $0.update(Note.self, id: "T1") { $0.title = "second" } }
+        await b.sync()
+        try await b.store.write { _ = try $0.update(Note.self, id: "T1") { $0.title = "theirs" } }
+        await b.sync()
+      } catch { Issue.record(error) }
+    }
+    await a.sync()
+    #expect(try losses(pair) == 1)
+    #expect(try a.journal.entries(of: .note()).map(\.word) == ["overwritten", "accepted"])
+    try pair.a.insert("T9", "x")
+    await a.sync()
+    #expect(try a.journal.entries(of: .note()).map(\.word) == ["overwritten"])
+    #expect(try await first.outcome() == .expired)
+  }
+
   @Test("Limits without an end keep every entry", arguments: [Int.max, 1 << 53, 1 << 40])
   func forEver(days: Int) async throws {
     let pair = try await Pair.sharing { $0.journal = SyncOptions.JournalLimits(days: days) }
