@@ -224,6 +224,24 @@ extension PushResultApplier {
     try OutboxQueue.reopen(entry.id, base: Outbox.Entry.Base(live), kind: .update, in: transaction)
   }
 
+  /// Lays what was edited since an operation was sent on the record that the server made of it. Otherwise the next
+  /// operation undoes what the server has set.
+  func lay(
+    _ entry: Outbox.Entry, madeOn sent: FieldsDocument, on made: FieldsDocument, _ table: TypeTable
+  ) throws {
+    guard made != sent, let row = try OutboxQueue.local(entry, table, in: transaction) else { return }
+    let members = try table.document(row).members()
+      .laid(on: made.members(), since: sent.members(), table.schema)
+    // What can't be read here stays in the base alone.
+    guard var laid = try? table.row(FieldsDocument(members), in: row.container, version: row.version) else {
+      return
+    }
+    laid.metadata = row.metadata
+    try OutboxQueue.setLocal(entry, table, laid, in: transaction)
+    guard entry.isBeneath else { return }
+    try OutboxQueue.rebase(entry.id, from: row, to: laid, movesDoubt: true, in: transaction)
+  }
+
   /// Lays a change of all fields on the server's record, of which nothing was kept here. Members without a field in
   /// this schema stay as the server has them.
   func lay(_ entry: Outbox.Entry, on live: ServerRecord, _ table: TypeTable) throws {

@@ -133,11 +133,13 @@ struct PushResultApplier {
         id, base: nil, reported: tombstone, kind: entry.change == .delete ? .delete : .insert, in: transaction
       )
     } else {
-      let fields = try record?.fields ?? Self.result(of: item.operation, on: entry.base)
+      let sent = try Self.result(of: item.operation, on: entry.base)
+      if let record { try lay(entry, madeOn: sent, on: record.fields, table) }
       try OutboxQueue.reopen(
         id,
         base: Outbox.Entry.Base(
-          version: version, fields: fields, container: record?.container ?? item.operation.container,
+          version: version, fields: record?.fields ?? sent,
+          container: record?.container ?? item.operation.container,
           metadata: record?.metadata ?? metadata(of: item.operation, modified)),
         kind: entry.change == .delete ? .delete : .update, in: transaction)
       try know(item.operation)

@@ -35,22 +35,29 @@ struct WriteRuleStories {
     #expect(rule.asked.count == 1)
   }
 
-  @Test("A later change on top of an amended one keeps both")
+  @Test("An edit amid the answer to an amended change keeps both")
   func amendedThenEdited() async throws {
-    let rule = ScriptedRule { $0.kind == .insert ? .amend(setting: ["note": "by the rule"]) : .accept }
+    let rule = ScriptedRule {
+      $0.kind == .insert ? .amend(setting: ["note": "by the rule", "score": 10]) : .accept
+    }
     let pair = try Pair(rules: AccessRules().with(rule))
+    await pair.a.store.sync()
     try pair.a.insert("T1", "oil")
     let (store, calls) = (pair.a.store.store, Calls())
     pair.a.remote.setDuringExchange {
       guard calls.add() == 1 else { return }
       let edited: Void? = try? await store.write {
-        _ = try $0.update(Note.self, id: "T1") { $0.title = "lamp" }
+        _ = try $0.update(Note.self, id: "T1") { ($0.title, $0.score) = ("lamp", $0.score + 1) }
       }
       #expect(edited != nil)
     }
     await pair.a.store.sync()
+    #expect(rule.asked.count == 2)
     #expect(try await pair.isEven())
-    #expect(try pair.b.note()?.title == "lamp" && pair.b.note()?.note == "by the rule")
+    for device in [pair.a, pair.b] {
+      let note = try #require(try device.note())
+      #expect(note.title == "lamp" && note.note == "by the rule" && note.score == 11)
+    }
   }
 
   @Test("A change that the rule refuses waits for a decision, with the rule's words")
