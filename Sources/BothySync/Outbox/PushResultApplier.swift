@@ -142,7 +142,7 @@ struct PushResultApplier {
           container: record?.container ?? item.operation.container,
           metadata: record?.metadata ?? metadata(of: item.operation, modified)),
         kind: entry.change == .delete ? .delete : .update, in: transaction)
-      try know(item.operation)
+      if let record, newer == nil { try know(record) } else { try know(item.operation) }
       try OutboxQueue.reduceSharing(of: entry, by: item.operation.sharing, in: transaction)
     }
     if let newer { try OutboxQueue.hear(newer, in: transaction) }

@@ -42,6 +42,29 @@ struct SharingStories {
     #expect(try await world.isEven())
   }
 
+  @Test("A record that is created again has its audience, also if it is edited meanwhile")
+  func again() async throws {
+    let world = try TwoUsers()
+    try world.ann.insert("T1", "start")
+    try await world.ann.store.sharing.share(.note(), with: .users("bob"))
+    await world.sync(world.ann, world.bob)
+    try world.ann.remove()
+    await world.sync(world.ann)
+    try world.ann.insert("T1", "again")
+    let (store, calls) = (world.ann.store.store, Calls())
+    world.ann.remote.setDuringExchange {
+      guard calls.add() == 1 else { return }
+      do {
+        try await store.write { _ = try $0.update(Note.self, id: "T1") { $0.title = "edited" } }
+      } catch { Issue.record(error) }
+    }
+    await world.sync(world.ann, world.bob)
+    #expect(try await world.serverSharing() == .users("bob"))
+    #expect(try world.ann.store.audience(of: .note()) == .users("bob"))
+    #expect(try world.bob.title() == "edited")
+    #expect(try await world.isEven())
+  }
+
   @Test("A conflict over fields leaves a pending change of the audience pending")
   func conflict() async throws {
     for policy in [MergePolicy.remoteWins, .localWins, .fieldByField] {
