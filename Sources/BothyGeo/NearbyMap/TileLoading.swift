@@ -147,10 +147,10 @@ package struct TileLoading: Sendable {
   ) async throws -> (metadata: EntryMetadata?, digest: StoredDigest?) {
     let places = places
     return try await run {
-      guard try !places.held([tile]).isEmpty, let held = try places.tile(tile) else { return (nil, nil) }
+      guard let held = try places.summary(of: tile) else { return (nil, nil) }
       var fields = HTTPFields()
       if namesBytes { (fields[.eTag], fields[.lastModified]) = (held.entityTag, held.lastModified) }
-      return (EntryMetadata(fields: fields, receivedAt: held.receivedAt), try places.digest(of: tile))
+      return (EntryMetadata(fields: fields, receivedAt: held.receivedAt), held.digest)
     }
   }
 

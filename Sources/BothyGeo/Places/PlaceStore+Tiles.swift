@@ -1,4 +1,3 @@
-internal import BothyCache
 internal import BothyStore
 public import Foundation
 internal import GRDB
@@ -107,9 +106,10 @@ extension PlaceStore {
     try read { try PlaceTileRow.read(tile.rowNumber, $0) }
   }
 
-  /// Returns the digest of a tile's bytes, at any age and place, or `nil` if it isn't stored.
-  func digest(of tile: Tile) throws(BothyError) -> StoredDigest? {
-    try read { try PlaceTileRow.summary(tile.rowNumber, $0)?.digest }
+  /// Returns a tile with features, at any age and without its bytes, or `nil` if it isn't stored.
+  func summary(of tile: Tile) throws(BothyError) -> PlaceTileRow.Summary? {
+    let held = try read { try PlaceTileRow.summary(tile.rowNumber, $0) }
+    return held?.versions.parser == PlaceTileRow.underived ? nil : held
   }
 
   /// Returns those of the tiles that are stored, with the time of their last validation. Doesn't read bytes.

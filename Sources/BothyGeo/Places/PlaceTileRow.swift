@@ -22,6 +22,8 @@ enum PlaceTileRow {
   struct Summary {
     var receivedAt: Int64
     var versions: Versions
+    var entityTag: String?
+    var lastModified: String?
     fileprivate var bytes: Int64
     fileprivate var checksum: Int64?
 
@@ -67,7 +69,7 @@ enum PlaceTileRow {
     let statement = try PreparedStatement(
       """
       SELECT received_at, parser, categories, bytes, checksum,
-        CASE WHEN checksum IS NULL AND is_cached = 0 THEN payload END
+        CASE WHEN checksum IS NULL AND is_cached = 0 THEN payload END, etag, last_modified
       FROM tile JOIN tile_use USING (morton) WHERE morton = ?
       """, in: database)
     statement.bind(morton, at: 1)
@@ -77,6 +79,7 @@ enum PlaceTileRow {
     return Summary(
       receivedAt: statement.int(at: 0),
       versions: Versions(parser: statement.int(at: 1), categories: statement.int(at: 2)),
+      entityTag: statement.text(at: 6), lastModified: statement.text(at: 7),
       bytes: statement.int(at: 3), checksum: statement.isNull(at: 4) ? counted : statement.int(at: 4))
   }
 
