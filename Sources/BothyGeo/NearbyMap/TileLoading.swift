@@ -9,7 +9,8 @@ import Synchronization
 /// thread.
 ///
 /// Places are replaced by those of a newer tile alone. As with the tiles of a region, a server that says that a tile is
-/// gone takes none away, and neither does a network that answers for several tiles with one content.
+/// gone takes none away, and neither does a network that answers for several tiles with one content. A tile without
+/// places takes some away only if another tile shows that the server itself sent it.
 package struct TileLoading: Sendable {
   let places: PlaceStore
   let cache: ResourceCache
@@ -103,10 +104,8 @@ package struct TileLoading: Sendable {
       options.admits = { candidate in
         do throws(BothyError) {
           if candidate.isNegative { return true }
-          try check(candidate.body, candidate.fields, of: tile)
-          if let digest, PlaceTileRow.digest(candidate.body) != digest {
-            try await way.watch.compare(candidate.body, over: digest, of: tile)
-          }
+          let features = try check(candidate.body, candidate.fields, of: tile)
+          try await compare(candidate.body, features, over: digest, of: tile, way.watch)
           return true
         } catch {
           reason.withLock { $0 = error }
@@ -120,12 +119,22 @@ package struct TileLoading: Sendable {
         (options.policy, options.waitsForEnd) = (.remoteElseLocal, true)
         resource = try await cache.value(key, options)
       }
-      if resource.origin == .confirmed { way.watch.confirmed() }
       if case .stale(.refreshFailed(let error)) = resource.freshness, way.isHeld { throw error }
       if case .stale(.noNetwork) = resource.freshness, way.isHeld { throw Self.offline }
-      if resource.metadata.status == 304 { return try await renew(tile, resource, generation) }
+      if resource.metadata.status == 304 {
+        way.watch.confirmed()
+        return try await renew(tile, resource, generation)
+      }
       guard let bytes = resource.bytes else { return try await absent(tile, resource, way, generation) }
       try TileFormat.check(coding: resource.fields[.contentEncoding])
+      let isOther = digest.map { PlaceTileRow.digest(bytes) != $0 } ?? false
+      if resource.origin == .confirmed, !isOther { way.watch.confirmed() }
+      // Another reader may have stored this content. What isn't a tile is refused below.
+      if isOther, resource.origin != .network, source.container == nil,
+        let features = try? check(bytes, resource.fields, of: tile)
+      {
+        try await compare(bytes, features, over: digest, of: tile, way.watch)
+      }
       var version = version(tile, bytes, resource)
       // The cache may have refused these bytes and kept earlier ones. If it can't say, the places keep them.
       if !way.keepsBytes {
@@ -154,10 +163,47 @@ package struct TileLoading: Sendable {
     }
   }
 
-  /// Throws `BothyError` if a response isn't a tile that places are read from.
-  private func check(_ payload: Data, _ fields: HTTPFields, of tile: Tile) throws(BothyError) {
+  /// Returns the features of a response. Throws `BothyError` if it isn't a tile that places are read from.
+  private func check(
+    _ payload: Data, _ fields: HTTPFields, of tile: Tile
+  ) throws(BothyError) -> [TileFeature] {
     try TileFormat.check(coding: fields[.contentEncoding])
-    _ = try places.decoder.features(in: payload, of: tile, categories: places.categories)
+    return try places.decoder.features(in: payload, of: tile, categories: places.categories)
+  }
+
+  /// Compares other content of a stored tile with that of the other tiles of its group, which it waits for.
+  ///
+  /// Throws `BothyError` `.signInRequired` if several tiles have it. Content that alone takes all places of a tile away
+  /// needs a response of the server for another stored tile.
+  private func compare(
+    _ content: Data, _ features: [TileFeature], over digest: StoredDigest?, of tile: Tile,
+    _ watch: ReplacementWatch
+  ) async throws(BothyError) {
+    guard let digest, PlaceTileRow.digest(content) != digest else { return }
+    let isKnown = try await watch.compare(content, over: digest, of: tile)
+    if isKnown || !features.isEmpty { return }
+    guard await mayBeEmpty(tile) else { throw Self.unknownSender }
+  }
+
+  /// Returns true if content without features may become a tile: it has none now, or the server responds for another
+  /// stored tile with places. That response isn't stored.
+  private func mayBeEmpty(_ tile: Tile) async -> Bool {
+    // An archive is checked as a whole.
+    if source.container != nil { return true }
+    let places = places
+    let known = try? await run {
+      (isEmpty: try !places.hasFeatures(tile), other: try places.lastUsed(besides: tile))
+    }
+    if known?.isEmpty == true { return true }
+    // Places that can't be read, and a tile that the source lacks, show nothing.
+    guard let other = known?.other, let key = try? source.key(other.tile) else { return false }
+    var fields = HTTPFields()
+    (fields[.eTag], fields[.lastModified]) = (other.entityTag, other.lastModified)
+    let conditions = Validation.fields(for: EntryMetadata(fields: fields, receivedAt: other.receivedAt))
+    guard let answer = try? await cache.send(.get, to: key, fields: conditions) else { return false }
+    if answer.status == 304 { return !conditions.isEmpty }
+    let features = try? check(answer.body, answer.fields, of: other.tile)
+    return AnswerKind(status: answer.status) == .body && features?.isEmpty == false
   }
 
   /// Returns the outcome for a tile that the server doesn't have. Throws if it has places, which stay.
@@ -225,6 +271,12 @@ package struct TileLoading: Sendable {
   }
 
   private static let offline = BothyError(.offline, "The device is offline.")
+
+  private static let unknownSender = BothyError(
+    .signInRequired,
+    "A tile without places came in place of one with places, and no other tile shows that the server sent it. A network "
+      + "that wants a sign-in may have. Sign in to the network. If no network asks for that, check the source's address."
+  )
 
   /// Checks with a conditional request if the server has a tile.
   func check(_ tile: Tile) async throws {

@@ -112,6 +112,35 @@ extension PlaceStore {
     return held?.versions.parser == PlaceTileRow.underived ? nil : held
   }
 
+  /// Returns true if a tile is stored with features.
+  func hasFeatures(_ tile: Tile) throws(BothyError) -> Bool {
+    try read { database in
+      let statement = try PreparedStatement("SELECT 1 FROM version WHERE tile = ? LIMIT 1", in: database)
+      statement.bind(tile.rowNumber, at: 1)
+      defer { statement.reset() }
+      return try statement.step()
+    }
+  }
+
+  /// Returns the tile with features that was used last, besides a tile and of its zoom, or `nil` if there is none.
+  func lastUsed(besides tile: Tile) throws(BothyError) -> PlaceTile? {
+    try read { database in
+      let statement = try PreparedStatement(
+        """
+        SELECT morton FROM tile_use
+        WHERE morton <> ?1 AND morton >= ?2 AND morton < 2 * ?2 AND EXISTS (SELECT 1 FROM version WHERE tile = morton)
+        ORDER BY used_at DESC, morton DESC LIMIT 1
+        """, in: database)
+      statement.bind(tile.rowNumber, at: 1)
+      // The lowest number of the zoom.
+      statement.bind(Int64(1) << Int64(2 * tile.zoom), at: 2)
+      guard try statement.step() else { return nil }
+      let number = statement.int(at: 0)
+      statement.reset()
+      return try PlaceTileRow.read(number, database)
+    }
+  }
+
   /// Returns those of the tiles that are stored, with the time of their last validation. Doesn't read bytes.
   ///
   /// That time is `PlaceTile.never` for a tile whose bytes are in the cache and have to be read there again. A tile

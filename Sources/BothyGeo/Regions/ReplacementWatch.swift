@@ -7,7 +7,8 @@ import Synchronization
 ///
 /// `ReplacementRule` checks each response on its own. This type compares many responses. The run of a region stages new
 /// versions, so nothing has been replaced when the network is detected. For a map, which has no stage, a new version
-/// waits until other tiles of its group have other content, or all have their answers.
+/// waits until other tiles of its group have other content, or all have their answers. It learns if one of them shows
+/// that the server itself responds.
 ///
 /// A tile that isn't stored yet is compared with the others of the run. The second one with the same text, or the same
 /// picture of more than one color, waits until a `NetworkProbe` has examined the network. The first one is stored
@@ -35,6 +36,8 @@ package final class ReplacementWatch: Sendable {
     var reason: BothyError?
     /// True if a tile of the group was confirmed by its tag, which no network in place of the server knows.
     var isConfirmed = false
+    /// True if tiles of the group have different new content.
+    var hasDifferent = false
     /// The tiles of the group that have no answer yet.
     var awaited: Set<Tile> = []
     /// The versions that wait for them. All have the last received content.
@@ -109,10 +112,14 @@ package final class ReplacementWatch: Sendable {
 
   /// Waits until a new version may replace the stored one.
   ///
+  /// Returns true if another tile of the group was confirmed, or has other new content.
+  ///
   /// - Throws: `BothyError`, `.signInRequired` if several different tiles would have this content.
-  func compare(_ body: Data, over old: StoredDigest, of tile: Tile) async throws(BothyError) {
+  func compare(_ body: Data, over old: StoredDigest, of tile: Tile) async throws(BothyError) -> Bool {
     let isAdmitted: Bool = await withCheckedContinuation { version in
       state.withLock { state in
+        // The content of an earlier group may have come by another network.
+        if state.admitted > 0, state.body != body { state.hasDifferent = true }
         if admits(body, over: old, &state) {
           state.waiting.append(version)
         } else {
@@ -122,6 +129,7 @@ package final class ReplacementWatch: Sendable {
       }
     }
     if !isAdmitted { throw Self.sameContent }
+    return state.withLock { $0.isConfirmed || $0.hasDifferent }
   }
 
   /// Notes that the server confirmed a stored tile.

@@ -48,13 +48,19 @@ struct NearbyMapForeignTests {
     await rig.atlas.close()
   }
 
-  @Test("Tiles that are refreshed one by one are compared with the one before")
-  func oneByOne() async throws {
-    let rig = try await emptied()
-    await rig.atlas.close()
-    let map = NearbyMap(
+  /// Returns another map of the rig that covers one tile at a time, as in another launch of the app.
+  private func narrow(_ rig: NearbyMapRig) -> NearbyMap {
+    NearbyMap(
       places: rig.places, cache: rig.cache, source: rig.source, radius: 1,
       clock: LoadClock(rig.clock, wall: rig.time.reader()))
+  }
+
+  @Test("Tiles that are refreshed one by one are compared with the one before", arguments: [false, true])
+  func oneByOne(isEmpty: Bool) async throws {
+    let rig = try await emptied()
+    if !isEmpty { rig.server.set(body: TileDocument.tile(TileDocument.feature("amenity", "cafe"))) }
+    await rig.atlas.close()
+    let map = narrow(rig)
     var failed: [Tile: any Error] = [:]
     for tile in rig.cover {
       rig.pass(.seconds(60))
@@ -62,22 +68,87 @@ struct NearbyMapForeignTests {
       #expect(report.count == 1)
       failed.merge(report.failed) { $1 }
     }
-    // One tile alone may have lost its places on the server.
-    #expect(failed.count == rig.cover.count - 1 && failed.values.allSatisfy { isSignIn($0) })
-    #expect(try rig.places.counts() == (rig.cover.count, rig.cover.count - 1))
+    // One tile alone may have got other places on the server.
+    #expect(failed.count == rig.cover.count - (isEmpty ? 0 : 1) && failed.values.allSatisfy { isSignIn($0) })
+    #expect(try rig.places.counts() == (rig.cover.count, rig.cover.count))
     await map.close()
+  }
+
+  @Test("A tile without places takes none away, in a later launch neither")
+  func launches() async throws {
+    let rig = try await emptied()
+    await rig.atlas.close()
+    for tile in rig.cover {
+      let map = narrow(rig)
+      let report = try #require(try await map.update(tile.bounds.center))
+      #expect(report.fromStale == [tile] && isSignIn(report.failed[tile]))
+      await map.close()
+    }
+    #expect(try rig.names() == ["Version 1"])
+    #expect(try rig.places.counts() == (rig.cover.count, rig.cover.count))
+  }
+
+  @Test("A tile without places replaces one if the server knows another tile")
+  func witness() async throws {
+    let rig = try NearbyMapRig()
+    try await rig.atlas.update(rig.start)
+    await rig.atlas.close()
+    rig.pass(.days(8))
+    let tiles = rig.cover.sorted { $0.morton < $1.morton }
+    for (place, tile) in tiles.prefix(2).enumerated() {
+      rig.server.set(body: Self.empty, of: tile)
+      rig.server.forget()
+      // The other tile has not changed, or has other places.
+      rig.server.set(version: place + 1)
+      let map = narrow(rig)
+      let report = try #require(try await map.update(tile.bounds.center))
+      #expect(report.loaded == [tile] && rig.server.requests.count == 2)
+      #expect(rig.server.requests.allSatisfy { $0.fields[.ifNoneMatch] == "\"v1\"" })
+      #expect(try rig.places.counts() == (tiles.count, tiles.count - place - 1))
+      await map.close()
+    }
+    #expect(try rig.names() == ["Version 1"])
+  }
+
+  @Test("A tile without places replaces one if another of its group is confirmed")
+  func group() async throws {
+    let rig = try NearbyMapRig()
+    try await rig.atlas.update(rig.start)
+    let tile = try #require(rig.cover.first)
+    rig.server.set(body: Self.empty, of: tile)
+    rig.server.forget()
+    rig.pass(.days(8))
+    let report = try await rig.atlas.refresh()
+    #expect(report.loaded == [tile] && report.unchanged.count == rig.cover.count - 1)
+    #expect(rig.server.requests.count == rig.cover.count)
+    await rig.atlas.close()
+  }
+
+  @Test("One content that another reader has stored takes no places away")
+  func storedContent() async throws {
+    let rig = try await emptied()
+    for tile in rig.cover { _ = try await rig.cache.value(rig.source.key(tile), policy: .remote) }
+    let report = try await rig.atlas.refresh()
+    #expect(report.fromStale == rig.cover && report.failed.values.allSatisfy { isSignIn($0) })
+    #expect(try rig.names() == ["Version 1"])
+    rig.server.set(body: nil)
+    rig.server.set(version: 3)
+    #expect(try await rig.atlas.refresh().loaded == rig.cover)
+    #expect(try rig.names() == ["Version 3"])
+    await rig.atlas.close()
   }
 
   @Test("After the server has confirmed a tile, another one may become empty")
   func confirmed() async throws {
-    let rig = try await emptied()
+    let rig = try NearbyMapRig()
+    try await rig.atlas.update(rig.start)
     await rig.atlas.close()
-    let map = NearbyMap(
-      places: rig.places, cache: rig.cache, source: rig.source, radius: 1,
-      clock: LoadClock(rig.clock, wall: rig.time.reader()))
-    for (place, tile) in rig.cover.prefix(3).enumerated() {
+    rig.pass(.days(8))
+    let map = narrow(rig)
+    let tiles = rig.cover.sorted { $0.morton < $1.morton }
+    for (place, tile) in tiles.prefix(3).enumerated() {
       rig.pass(.seconds(60))
-      rig.server.set(version: place == 1 ? 1 : 2)
+      if place != 1 { rig.server.set(body: Self.empty, of: tile) }
       let report = try #require(try await map.update(tile.bounds.center))
       #expect(report.failed.isEmpty && report.unchanged.count == (place == 1 ? 1 : 0))
     }

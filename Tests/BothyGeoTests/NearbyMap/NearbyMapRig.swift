@@ -14,6 +14,8 @@ final class TileServer: ResourceLoader {
     var isDown = false
     var body: String?
     var type: String?
+    /// The bodies of single tiles, by the suffixes of their addresses. They have a tag of their own.
+    var single: [String: String] = [:]
     /// The status of every response in place of tiles, or `nil` for tiles.
     var status: Int?
     var requests: [ResourceRequest] = []
@@ -30,6 +32,8 @@ final class TileServer: ResourceLoader {
   func set(isDown: Bool) { state.withLock { $0.isDown = isDown } }
   /// Sets the body of every tile, or `nil` for places.
   func set(body: String?, type: String? = nil) { state.withLock { ($0.body, $0.type) = (body, type) } }
+  /// Sets the body of one tile, in place of its places.
+  func set(body: String, of tile: Tile) { state.withLock { $0.single["/\(tile).json"] = body } }
   /// Sets the status of every response, which then has no bytes, or `nil` for tiles.
   func set(status: Int?) { state.withLock { $0.status = status } }
   func forget() { state.withLock { $0.requests = [] } }
@@ -53,6 +57,7 @@ final class TileServer: ResourceLoader {
       state.requests.append(request)
       return (state.version, state.isDown, state.body, state.type, state.status)
     }
+    let single = state.withLock { $0.single.first { request.url.hasSuffix($0.key) }?.value }
     await withCheckedContinuation { continuation in
       let isHeldBack = state.withLock { state in
         let isHeldBack = state.heldBack.map { request.url.hasSuffix($0) } ?? true
@@ -62,9 +67,9 @@ final class TileServer: ResourceLoader {
       if !isHeldBack { continuation.resume() }
     }
     if isDown { throw LoadFailure(.unreachable, "The server is down.") }
-    let tag = "\"v\(version)\""
+    let tag = single == nil ? "\"v\(version)\"" : "\"single\""
     let isSame = request.fields[.ifNoneMatch] == tag
-    let text = body ?? Self.tile(request.url, version)
+    let text = single ?? body ?? Self.tile(request.url, version)
     let (stream, continuation) = AsyncThrowingStream.makeStream(of: Data.self, throwing: (any Error).self)
     if !isSame, status == nil { continuation.yield(Data(text.utf8)) }
     continuation.finish()
