@@ -108,6 +108,21 @@ import Testing
     #expect(code { try builder.build(at: folder.url("file")) { _ in } } == .cannotWrite)
   }
 
+  @Test("What can't be written ends a build as such", arguments: ["index.sqlite", Pack.Manifest.fileName])
+  func unwritable(_ name: String) throws {
+    let builder = PackBuilder(name: "cities", version: "1", schema: StoreSchema(City.self))
+    let draft = folder.path + "/.times.building-\(ProcessInfo.processInfo.processIdentifier)/pack/" + name
+    #expect(
+      code {
+        try builder.build(at: folder.url("times")) { pack in
+          for city in Times.cities(2) { try pack.add(city) }
+          // Like a full disk, a folder of this name takes no bytes.
+          try FileManager.default.createDirectory(atPath: draft, withIntermediateDirectories: true)
+        }
+      } == .cannotWrite)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
   @Test func anEmptyPackAndRowsWithoutAKeyAreFine() throws {
     let schema = StoreSchema(types: [TypeSchema("Note", fields: [FieldSchema("kind", .text, optional: true)])]
     )

@@ -41,6 +41,26 @@ import Testing
     #expect(!again.isNew && versions.count == 1)
   }
 
+  @Test("What can't be written ends an installation as such", arguments: [true, false])
+  func unwritable(isManifest: Bool) async throws {
+    let url = try Times.build(folder, "a", note: "good")
+    let incoming = folder.path + "/shelf/incoming"
+    let failed = await asyncCode {
+      try await shelf.install(from: url) { done, all in
+        guard done == all, let name = try? FileManager.default.contentsOfDirectory(atPath: incoming).first
+        else { return }
+        // Like a full disk, a folder takes no bytes: one in place of the manifest, or of the new link.
+        let place = isManifest ? "\(name)/\(Pack.Manifest.fileName)" : name.replacing(".staged", with: "")
+        try? FileManager.default.createDirectory(
+          atPath: "\(incoming)/\(place)", withIntermediateDirectories: true)
+      }
+    }
+    #expect(failed == .cannotWrite)
+    #expect(code { _ = try shelf.pack() } == .notFound)
+    try await shelf.install(from: url)
+    #expect(try note(shelf.pack()) == "good" && versions.count == 1)
+  }
+
   @Test func aManifestWithExtremeNumbersOrUnprintableNamesIsRefused() throws {
     let url = try Times.build(folder, "bad", version: "2", note: "bad")
     let bytes = FileManager.default.contents(atPath: url.path + "/manifest.json") ?? Data()

@@ -1,10 +1,25 @@
+internal import BothyStore
 internal import Foundation
 
 /// Files and folders that are forced to the disk before other data refers to them.
 enum DurableFile {
   static func write(_ bytes: [UInt8], to path: String) throws {
-    try Data(bytes).write(to: URL(filePath: path))
+    try writing(path) { try Data(bytes).write(to: URL(filePath: path)) }
     try sync(path)
+  }
+
+  /// Runs `body`, which writes at `path`, and throws its errors as `failure(_:_:)` returns them.
+  static func writing<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch { throw failure(error, path) }
+  }
+
+  /// Returns an error of the system or of SQLite as `BothyError` `.cannotWrite`, and others as they are.
+  static func failure(_ error: any Error, _ path: String) -> any Error {
+    if error is BothyError || error is CancellationError { return error }
+    return BothyError(
+      .cannotWrite,
+      "\(path) can't be written: \(BothyError.cause(error)). Check the permissions of its folder and the room on the disk.",
+      underlying: error)
   }
 
   /// Forces a file, or the names in a folder, to the disk.

@@ -9,14 +9,16 @@ extension PackBuilder {
   public final class Writer {
     private let database: Database
     private let catalog: Catalog
+    private let path: String
     private var inserts: [PreparedStatement?]
     /// The number of rows.
     package private(set) var count = 0
     var progress: (PackBuilder.Progress) -> Void = { _ in }
 
-    init(_ database: Database, _ catalog: Catalog) {
+    init(_ database: Database, _ catalog: Catalog, path: String) {
       self.database = database
       self.catalog = catalog
+      self.path = path
       inserts = Array(repeating: nil, count: catalog.tables.count)
     }
 
@@ -51,7 +53,7 @@ extension PackBuilder {
         throw BothyError(
           .invalidInput, "Two records of \(table.schema.name) have the id '\(id)'. Ids name one record each.",
           underlying: error)
-      }
+      } catch { throw DurableFile.failure(error, path) }
       count += 1
       if count.isMultiple(of: 1000) {
         try Task.checkCancellation()

@@ -73,8 +73,11 @@ public struct PackBuilder: Sendable {
       try body(writer)
     }
     let assembly = PackAssembler(builder: self, rows: staging, folder: place.pack)
-    let manifest = try assembly.run(progress)
-    try staging.close()
+    let manifest = try DurableFile.writing(place.pack) {
+      let manifest = try assembly.run(progress)
+      try staging.close()
+      return manifest
+    }
     try place.finish()
     return manifest
   }

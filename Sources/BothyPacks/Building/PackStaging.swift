@@ -20,8 +20,11 @@ struct PackStaging {
     self.path = path
     self.shardBy = shardBy
     catalog = Catalog(schema)
-    queue = try DatabaseQueue(path: path, configuration: Self.configuration)
-    try queue.inDatabase { try FileAssembly($0).createTables(of: schema.types) }
+    queue = try DurableFile.writing(path) {
+      let queue = try DatabaseQueue(path: path, configuration: Self.configuration)
+      try queue.inDatabase { try FileAssembly($0).createTables(of: schema.types) }
+      return queue
+    }
   }
 
   /// The settings of the database. A file that is deleted after any error needs no journal.
@@ -45,17 +48,18 @@ struct PackStaging {
   func fill(_ body: (PackBuilder.Writer) throws -> Void) throws {
     try queue.inDatabase { database in
       try database.execute(sql: "BEGIN")
-      try body(PackBuilder.Writer(database, catalog))
-      for table in catalog.tables {
-        guard let field = shardBy[table.schema.name] else { continue }
-        let column = field.quotedIdentifier
-        try database.execute(
-          sql:
-            "CREATE INDEX \("bothy_shards_\(table.schema.name)".quotedIdentifier) ON \(table.name) (\(column))"
-        )
-      }
-      try database.execute(sql: "COMMIT")
+      try body(PackBuilder.Writer(database, catalog, path: path))
+      try DurableFile.writing(path) { try finish(database) }
     }
+  }
+
+  private func finish(_ database: Database) throws {
+    for table in catalog.tables {
+      guard let field = shardBy[table.schema.name] else { continue }
+      let index = "bothy_shards_\(table.schema.name)".quotedIdentifier
+      try database.execute(sql: "CREATE INDEX \(index) ON \(table.name) (\(field.quotedIdentifier))")
+    }
+    try database.execute(sql: "COMMIT")
   }
 
   func rows(of table: TypeTable) throws -> Int {

@@ -68,7 +68,9 @@ extension PackStore {
     }
     let name = "\(manifest.digest.prefix(12))-\(UUID().uuidString.prefix(8).lowercased())"
     let staged = versions.incoming + "/" + name + ".staged"
-    try FileManager.default.createDirectory(atPath: staged, withIntermediateDirectories: true)
+    try DurableFile.writing(staged) {
+      try FileManager.default.createDirectory(atPath: staged, withIntermediateDirectories: true)
+    }
     defer { versions.clean() }
     for (number, file) in manifest.files.enumerated() {
       guard !Task.isCancelled else {

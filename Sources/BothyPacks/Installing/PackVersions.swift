@@ -46,7 +46,9 @@ struct PackVersions: Sendable {
     try DurableFile.rename(staged, to: version)
     try DurableFile.sync(folder)
     let next = incoming + "/" + name
-    try FileManager.default.createSymbolicLink(atPath: next, withDestinationPath: "versions/" + name)
+    try DurableFile.writing(next) {
+      try FileManager.default.createSymbolicLink(atPath: next, withDestinationPath: "versions/" + name)
+    }
     try DurableFile.rename(next, to: link)
     try DurableFile.sync(root)
     return version
