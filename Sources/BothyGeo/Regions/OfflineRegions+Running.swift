@@ -6,7 +6,8 @@ extension OfflineRegions {
   /// Loads the missing tiles of a region. Returns its state when it is complete, paused, or finished with failures.
   ///
   /// Tiles that are on disk and fresh, or that came in this run or the run that it continues, aren't requested. Failed
-  /// tiles are reported and skipped. The next `resume` tries them again.
+  /// tiles are reported and skipped. The next `resume` tries them again. If the server of a style's source is down, the
+  /// other sources are loaded without it.
   ///
   /// New versions of stored tiles are collected first. When the server has answered for each tile, they replace the
   /// stored ones together. Some networks send other content in place of tiles, for example before a sign-in. This ends

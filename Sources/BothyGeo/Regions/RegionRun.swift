@@ -29,9 +29,15 @@ struct RegionRun {
   private var failuresKept = 0
   private var handled = 0
   private var notedAt: Int64
-  /// The number of failed tiles in a row, and how many of them failed for unreachable servers or for other content in
-  /// their place.
+  /// The number of failed tiles of one source in a row, and how many of them failed for unreachable servers or for
+  /// other content in their place.
   private var failedInRow = (all: 0, unreachable: 0, misled: 0)
+  /// The source of these tiles.
+  private var failing: SourceID?
+  /// The sources in the order of the keys.
+  private let sources: [SourceID]
+  /// The sources whose servers failed so often that their other tiles aren't requested. These count as failed.
+  private var givenUp: Set<SourceID> = []
   private let watch: ReplacementWatch
   private var stop: Stop?
   /// True if an earlier part of this run has staged tiles.
@@ -87,8 +93,8 @@ struct RegionRun {
       NetworkProbe(cache: cache, style: region.plan.documentKeys.first))
     coming = try OfflineRegions.Batches(region)
     documents = Set(region.plan.documentKeys)
-    let id = region.plan.source
-    let sources = region.plan.map.map { map in map.tiles.map { map.id($0, of: id) } } ?? [id]
+    let keys = try region.plan.keys()
+    sources = (keys.fixed.isEmpty ? [] : [region.plan.source]) + keys.parts.map(\.source)
     archives = Set(sources.filter { cache.isInContainer($0) })
     notedAt = cache.now
   }
@@ -130,7 +136,12 @@ struct RegionRun {
 
   /// Returns the next tile to request, or `nil` at the end or if the cache or the list fails.
   private mutating func next() async -> Wanted? {
-    while lacking.isEmpty {
+    while true {
+      while let wanted = lacking.popLast() {
+        guard givenUp.contains(wanted.key.source) else { return wanted }
+        progress.failed += 1
+        unanswered += 1
+      }
       if Task.isCancelled || control.isPaused {
         stop = .paused
         return nil
@@ -170,7 +181,6 @@ struct RegionRun {
       await noteIfDue(every: 1)
       if stop != nil { return nil }
     }
-    return lacking.popLast()
   }
 
   /// The number of batches whose tiles are announced together.
@@ -294,6 +304,7 @@ struct RegionRun {
   ///   alone.
   private mutating func fail(_ key: ResourceKey, _ message: String, _ cause: BothyError?, isMisled: Bool) {
     progress.failed += 1
+    if failing != key.source { (failing, failedInRow) = (key.source, (0, 0, 0)) }
     failedInRow.all += 1
     failedInRow.misled = isMisled ? failedInRow.misled + 1 : 0
     failedInRow.unreachable = cause == nil || isMisled ? 0 : failedInRow.unreachable + 1
@@ -304,11 +315,19 @@ struct RegionRun {
     } else if let cause,
       failedInRow.unreachable >= Self.unreachableLimit || failedInRow.misled >= Self.misledLimit
     {
-      stop = .interrupted(cause)
+      end(key.source, cause)
     } else if failedInRow.all >= Self.failureLimit {
-      stop = .interrupted(
+      end(
+        key.source,
         BothyError(.refused, "\(Self.failureLimit) tiles in a row could not be loaded. The last: \(message)"))
     }
+  }
+
+  /// Requests nothing more of a source whose tiles all fail. The last one ends the run, and so does a sign-in page.
+  private mutating func end(_ source: SourceID, _ cause: BothyError) {
+    givenUp.insert(source)
+    let later = sources.drop { $0 != source }
+    if cause.code == .signInRequired || later.allSatisfy(givenUp.contains) { stop = .interrupted(cause) }
   }
 
   /// Returns the error of a run whose tiles came with other content. Pictures of another size are the server's own.

@@ -101,4 +101,33 @@ struct RegionNetworkTests {
     #expect(done.state == .complete && done.progress.loaded == region.tiles && region.tiles > 12)
     #expect(rig.server.requests.count == region.tiles + sea.more)
   }
+
+  @Test(
+    "A source whose server is down keeps no other source from a region",
+    arguments: ["https://assets.test/", "https://api.test/v4/"])
+  func oneDown(_ server: String) async throws {
+    let rig = try StyleRig()
+    let region = try await rig.regions.create(try await rig.plan("light", zooms: 0...6))
+    rig.server.change { ($0.down, $0.requests) = (server, []) }
+    let half = try await rig.regions.resume(region.id)
+    #expect(half.state == .partial && half.progress.done + half.progress.failed == region.tiles)
+    #expect(rig.server.requests.count { $0.hasPrefix(server) } <= 12)
+    let key = ResourceKey("light/relief", zoom: 1, x: 1, y: 0)
+    #expect(try await rig.cache.value(key, policy: .local).bytes?.isEmpty == false)
+    rig.server.change { $0.down = nil }
+    let whole = try await rig.regions.resume(region.id)
+    #expect(whole.state == .complete)
+    // A refresh replaces nothing until each source has answered.
+    rig.server.change { state in
+      state.down = server
+      state.contents["https://relief.test/1/1/1"] = RegionServer.picture("newer")
+    }
+    rig.time.advance(by: Duration.days(1).wholeMilliseconds)
+    #expect(try await rig.regions.refresh(region.id).state == .outdated)
+    #expect(try await rig.cache.value(key, policy: .local).bytes != RegionServer.picture("newer"))
+    rig.server.change { ($0.down, $0.requests) = (nil, []) }
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(try await rig.cache.value(key, policy: .local).bytes == RegionServer.picture("newer"))
+    #expect(!rig.server.requests.contains { $0.hasPrefix("https://relief.test/") })
+  }
 }

@@ -28,6 +28,8 @@ final class StyleServer: ResourceLoader {
     var fields: [String: HTTPFields] = [:]
     /// The number of requests before the servers stop responding, or `nil` for all.
     var answers: Int?
+    /// The beginning of the addresses whose server is down, or `nil`.
+    var down: String?
     /// The latch that every request passes, or `nil`.
     var gate: Latch?
   }
@@ -55,6 +57,7 @@ final class StyleServer: ResourceLoader {
       }
       state.requests.append(url)
       state.fields[url] = request.fields
+      if let down = state.down, url.hasPrefix(down) { return nil }
       if target != nil { return (302, Data()) }
       if let status = state.statuses[url] { return (status, Data()) }
       if let content = state.portal ?? state.contents[url] { return (200, content) }
