@@ -51,6 +51,15 @@ extension ResourceCache {
     }
   }
 
+  /// Returns the response on disk to the request for a resource, or `nil` without one. Does not count as use.
+  ///
+  /// Memory may have an entry that another process has replaced on disk.
+  package func onDisk(_ key: ResourceKey) async throws -> CacheEntry? {
+    guard let disk else { return nil }
+    let request = try demand(key, ResourceCache.Options()).requestFields
+    return try await disk.read { try VariantSearch(key, for: request, in: $0).answer?.stored.entry }
+  }
+
   /// Returns the number of these resources that came with the app. Reads the metadata of each.
   package func bundledCount(_ keys: [ResourceKey]) async -> Int { await bundled.count(keys) }
 

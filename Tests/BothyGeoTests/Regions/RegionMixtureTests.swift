@@ -222,6 +222,22 @@ struct RegionMixtureTests {
     }
   }
 
+  @Test("An export takes no tile from memory that another process has replaced")
+  func exportBeside() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.loaded()
+    let other = try rig.beside()
+    #expect(try await other.bodies(region) == RegionRig.all(1, region))
+    try rig.raise(region, to: 2)
+    #expect(try await rig.regions.refresh(region.id).state == .complete)
+    let path = rig.scratch.file("oslo.mbtiles")
+    #expect(try await other.regions.export(region.id, to: path, as: .mbtiles).written == region.tiles)
+    let archive = try await TileArchives.open(path: path)
+    for tile in try region.plan.tiles() {
+      #expect(try await archive.content(of: tile) == RegionServer.tile("\(tile) v2"))
+    }
+  }
+
   @Test("An export begins again if tiles were replaced meanwhile", arguments: [1, 9])
   func exportAgain(replacements: Int) async throws {
     let rig = try RegionRig()
