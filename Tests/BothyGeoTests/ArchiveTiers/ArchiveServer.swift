@@ -14,6 +14,8 @@ final class ArchiveServer: ResourceLoader {
     /// The entity tag, or `nil` for a server without any.
     var tag: String?
     var fields: HTTPFields = [:]
+    /// True if a range beyond the end has a response without any fields.
+    var isCurt = false
     /// The ranges that were requested.
     var requests: [Range<Int>] = []
     var bytes = 0
@@ -73,7 +75,9 @@ final class ArchiveServer: ResourceLoader {
     let numbers = (request.fields[.range] ?? "").dropFirst(6).split(separator: "-").compactMap { Int($0) }
     guard numbers.count == 2 else { return (200, fields, state.data) }
     state.requests.append(numbers[0]..<numbers[1] + 1)
-    guard numbers[0] < state.data.count else { return (416, fields, Data()) }
+    guard numbers[0] < state.data.count else {
+      return (416, state.isCurt ? [:] : fields, Data())
+    }
     let end = min(numbers[1], state.data.count - 1)
     fields[.contentRange] = "bytes \(numbers[0])-\(end)/\(state.data.count)"
     let start = state.data.startIndex

@@ -225,9 +225,10 @@ struct ArchiveSourceTests {
     #expect(try await rig.read(tiles[1]).text == MadeArchive.text(tiles[1]))
   }
 
-  @Test("A tile is found although a smaller archive has replaced its archive")
-  func smaller() async throws {
+  @Test("A tile is found although a smaller archive has replaced its archive", arguments: [false, true])
+  func smaller(isCurt: Bool) async throws {
     let server = ArchiveServer(try MadeArchive.data(MadeArchive.tiles(0..<341)), tag: "W/\"1\"")
+    server.change { $0.isCurt = isCurt }
     let rig = try ArchiveRig(loader: server)
     // The last ones of the large archive lie beyond the end of the small one.
     let tiles = try MadeArchive.tiles(336..<341)
