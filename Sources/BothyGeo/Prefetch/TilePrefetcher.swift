@@ -116,10 +116,17 @@ private final class TilesAhead: Sendable {
     guard !cache.isNetworkSuspended, let estimate = allowance.withLock({ $0.begin(at: cache.now, network) })
     else { return }
     note(tile)
+    // Bytes that came also count if the tile failed, as one in whose place a page came.
+    let came = Mutex((bytes: 0, last: 0))
+    let options = ResourceCache.Options(priority: .prefetch) { progress in
+      let received = Int(clamping: progress.received)
+      came.withLock { $0 = ($0.bytes + (received < $0.last ? received : received - $0.last), received) }
+    }
     // A failure is left to the tile's reader.
-    let resource = try? await layer.value(tile, priority: .prefetch)
-    let bytes = resource.flatMap { $0.origin == .network ? $0.bytes?.count ?? 0 : nil }
-    allowance.withLock { $0.end(estimate, bytes: bytes, at: cache.now) }
+    let resource = try? await cache.value(layer.source.key(tile), options)
+    let loaded = resource.flatMap { $0.origin == .network ? $0.bytes?.count ?? 0 : nil }
+    let bytes = came.withLock { $0.bytes }
+    allowance.withLock { $0.end(estimate, bytes: bytes > 0 ? bytes : loaded, at: cache.now) }
   }
 
   private func note(_ tile: Tile) {

@@ -91,4 +91,18 @@ struct TilePrefetcherTests {
     #expect(asked >= 8 && server.requests.count == asked)
     try await layer.cache.close()
   }
+
+  @Test("Bytes that came in place of tiles count for the hour")
+  func pages() async throws {
+    let (server, scratch) = (TileServer(), try TemporaryFolder())
+    let layer = try layer(server, scratch, allowsBulk: true)
+    server.set(body: "<html>" + String(repeating: "a", count: 40_000), type: "text/html")
+    let shown = try Tile(x: 18_100, y: 23_960, zoom: 16)
+    let ahead = TilePrefetcher(layer, bytesPerHour: 300_000)
+    ahead.show([shown])
+    ahead.move(to: shown.bounds.center, course: 90, speed: 25)
+    await ahead.idle()
+    #expect((4...9).contains(server.requests.count))
+    try await layer.cache.close()
+  }
 }
