@@ -80,6 +80,20 @@ struct LostPinsTests {
     try store.close()
   }
 
+  @Test("The 30 days begin anew if the clock was ahead when they began")
+  func ahead() throws {
+    try lose()
+    try StoreKind.files.open(folder, limits: few).close()
+    let date = Date(timeIntervalSinceNow: 86_400 * 3650)
+    try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: index + "-lost")
+    let store = try StoreKind.files.open(folder, limits: few)
+    #expect(try present(store).count == 20)
+    try store.close()
+    let attributes = try FileManager.default.attributesOfItem(atPath: index + "-lost")
+    let begun = try #require(attributes[.modificationDate] as? Date)
+    #expect(abs(begun.timeIntervalSinceNow) < 3600)
+  }
+
   @Test("Limits hold at once if no pins were lost")
   func withoutLoss() throws {
     let store = try StoreKind.files.open(folder, limits: few)

@@ -30,14 +30,23 @@ extension DiskStore {
     guard let text = FileManager.default.contents(atPath: lossMark),
       let rank = Int64(String(decoding: text, as: UTF8.self))
     else { return .min }
-    let attributes = try? FileManager.default.attributesOfItem(atPath: lossMark)
     // A file without a date is too old, so that this ends.
-    let since = attributes?[.modificationDate] as? Date ?? .distantPast
-    guard Date().timeIntervalSince(since) <= Double(Self.daysToPin) * 86_400 else {
+    guard let days = Self.days(since: lossMark), days <= Double(Self.daysToPin) else {
       endLoss()
       return .min
     }
     return rank
+  }
+
+  /// Returns the days since a file was written, or `nil` if it has no date. A date that is yet to come, by a clock that
+  /// was ahead, becomes the present one.
+  static func days(since path: String) -> Double? {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    guard let date = attributes?[.modificationDate] as? Date else { return nil }
+    let days = Date().timeIntervalSince(date) / 86_400
+    // If it can't be changed, as on a read-only disk, the next call tries again.
+    if days < 0 { try? FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: path) }
+    return max(0, days)
   }
 
   /// Ends the time after a loss, from the next opening on.

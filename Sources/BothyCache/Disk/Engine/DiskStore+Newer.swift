@@ -66,10 +66,7 @@ extension DiskStore {
   /// Deletes the newer index if its days are over.
   func removeOldNewer() -> (files: Int, bytes: Int64) {
     // A file without a date stays.
-    let attributes = try? FileManager.default.attributesOfItem(atPath: newerPlace)
-    guard let since = attributes?[.modificationDate] as? Date,
-      Date().timeIntervalSince(since) > Double(Self.daysAside) * 86_400
-    else { return (0, 0) }
+    guard let days = Self.days(since: newerPlace), days > Double(Self.daysAside) else { return (0, 0) }
     let bytes = FileBytes.size(newerPlace) ?? 0
     removeNewer()
     return (1, bytes)
