@@ -64,7 +64,8 @@ extension OfflineRegions {
     }
   }
 
-  /// Returns a region in its actual state: if a run has its lock, and if the tiles of its manifest are on the disk.
+  /// Returns a region in its actual state: if a run has its lock, if the tiles of its manifest are on the disk, and if
+  /// these are what its style needs.
   ///
   /// A region that was complete once is complete, outdated or damaged, whatever stopped its last run. One that the user
   /// paused stays paused.
@@ -85,6 +86,10 @@ extension OfflineRegions {
     } else if region.state != .complete {
       region.state = .outdated
       region.reason = region.reason ?? "Its last refresh was not finished. Resume it to continue."
+    } else if await isRestyled(region) {
+      region.state = .outdated
+      region.reason =
+        "Its style has changed with another region of the style. Resume it to load what the style needs now."
     }
     return region
   }

@@ -143,9 +143,11 @@ extension OfflineRegions {
     }
     try await file.begin(region, isNew: isRefresh)
     // A refresh that continues may have stopped before it knew the needs of the newer style.
-    let readsStyle =
+    var readsStyle =
       region.plan.map != nil && (isRefresh || region.run.isRefresh && region.state != .complete)
-    try await withThrowingTaskGroup(of: Void.self) { [region] group in
+    // A region that wasn't complete yet loads the style that it was made for.
+    if !readsStyle, region.completedAt != nil { readsStyle = await isRestyled(region) }
+    try await withThrowingTaskGroup(of: Void.self) { [region, readsStyle] group in
       group.addTask { await self.watch(id, control, source.limits.patienceWithCopy) }
       defer { group.cancelAll() }
       try await perform(region, control, source.freshness, readsStyle: readsStyle)

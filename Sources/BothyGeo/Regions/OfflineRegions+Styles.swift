@@ -28,6 +28,19 @@ extension OfflineRegions {
     return try await replanned(region, settled)
   }
 
+  /// Returns true if the style on the disk needs other things than the region has. Regions of one style share its
+  /// documents, and the refresh of another one may have replaced them.
+  func isRestyled(_ region: Region) async -> Bool {
+    guard let map = region.plan.map else { return false }
+    let cache = cache
+    // A style that isn't there is among the lost parts.
+    let style = try? await MapStyle(at: map.style, of: region.plan.source, in: cache) {
+      key throws(BothyError) in
+      try await cache.value(key, policy: .local)
+    }
+    return style.map { $0.closure.json.canonicalText != map.json.canonicalText } ?? false
+  }
+
   private func reread(_ old: Region, _ map: MapClosure) async throws -> Region {
     var region = old
     var options = ResourceCache.Options(policy: .remote, priority: .background)

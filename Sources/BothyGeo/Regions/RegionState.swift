@@ -18,6 +18,9 @@ public enum RegionState: String, Sendable, Hashable, CaseIterable {
   case complete
   /// Complete on the disk, but its last refresh was interrupted, or some tiles of it failed. Readers receive the older
   /// tiles. Resuming the region continues the refresh.
+  ///
+  /// The refresh of another region may also have brought another version of its style. Resuming the region then loads
+  /// what that needs.
   case outdated
   /// Once complete, but tiles have been lost from the disk, by damage or because the cache was deleted. Resuming the
   /// region loads them again.

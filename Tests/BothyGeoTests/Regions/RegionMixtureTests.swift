@@ -222,6 +222,27 @@ struct RegionMixtureTests {
     }
   }
 
+  @Test("A region is outdated when another one's refresh has changed their style")
+  func otherStyle() async throws {
+    let rig = try StyleRig()
+    let region = try await rig.loaded("bright")
+    var plan = try await rig.plan("bright", zooms: 0...3)
+    plan.name = "Other"
+    let other = try await rig.regions.create(plan)
+    #expect(try await rig.regions.resume(other.id).state == .complete)
+    #expect(try await rig.regions.region(region.id).state == .complete)
+    let address = "https://maps.test/tiles/omt.json"
+    rig.server.change { $0.documents[address] = $0.documents[address]?.replacing("/omt/", with: "/omt2/") }
+    #expect(try await rig.regions.refresh(other.id).state == .complete)
+    let found = try await rig.regions.region(region.id)
+    #expect(found.state == .outdated && found.reason?.contains("style") == true)
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    rig.cache.suspendNetwork()
+    var walk = StyleWalk(MapEndpoint(try await rig.style("bright"), in: rig.cache))
+    try await walk.walk(RegionRig.oslo, 0...11, fonts: ["Noto Sans Bold", "Noto Sans Regular"])
+    #expect(walk.missing == [] && walk.asked > 256)
+  }
+
   @Test("An export takes no tile from memory that another process has replaced")
   func exportBeside() async throws {
     let rig = try RegionRig()

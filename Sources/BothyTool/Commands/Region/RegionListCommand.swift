@@ -12,8 +12,9 @@ struct RegionListCommand: AsyncParsableCommand {
       A region is waiting (nothing loaded yet), loading (by a process that runs),
       paused (by `bothy region pause` or an interrupt), interrupted (the network was
       gone, or the process), partial (some tiles failed), complete (all of it is
-      there), outdated (all of it is there, but its last refresh was not finished),
-      or damaged (it was complete, and tiles have gone from the disk).
+      there), outdated (all of it is there, but its last refresh was not finished, or
+      another region's has changed its style), or damaged (it was complete, and tiles
+      have gone from the disk).
       `bothy region resume` goes on with each.
 
       Example:  bothy region list --store ./bothy-cache --json
