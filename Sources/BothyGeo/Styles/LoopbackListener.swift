@@ -120,25 +120,32 @@ final class LoopbackListener: Sendable {
     }
     var received: [UInt8] = []
     while let head = LoopbackSocket.head(&received, connection) {
-      let (reply, ends) = reply(to: head)
+      let (reply, ends) = reply(to: head, on: connection)
       guard LoopbackSocket.send(reply, connection), !ends else { return }
     }
   }
 
+  /// The milliseconds after which a connection whose reply isn't there is looked at.
+  private static let look = 100
+
   /// Returns the bytes of the reply to a head, and true if the connection ends with it.
-  private func reply(to head: [UInt8]) -> (bytes: [UInt8], ends: Bool) {
+  ///
+  /// A renderer leaves tiles that it no longer shows. Their reads are cancelled, as their connections' places are needed.
+  private func reply(to head: [UInt8], on connection: Int32) -> (bytes: [UInt8], ends: Bool) {
     let request: LoopbackRequest
     do throws(LoopbackRequest.Refusal) { request = try LoopbackRequest(head, port: port) } catch {
       return (Self.bytes(MapAnswer(error.status), isHead: false, ends: true), true)
     }
     let (box, done) = (AnswerBox(), DispatchSemaphore(value: 0))
-    Task { [self] in
+    let task = Task { [self] in
       let made = await self.answer(request)
       box.answer.withLock { $0 = made }
       done.signal()
     }
     // This thread is the connection's own, none of the pool that tasks run on.
-    done.wait()
+    while done.wait(timeout: .now() + .milliseconds(Self.look)) == .timedOut {
+      if LoopbackSocket.hasEnded(connection) { task.cancel() }
+    }
     let made = box.answer.withLock { $0 }
     return (Self.bytes(made, isHead: request.isHead, ends: request.ends), request.ends)
   }

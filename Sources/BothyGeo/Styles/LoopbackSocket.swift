@@ -81,6 +81,13 @@ enum LoopbackSocket {
     }
   }
 
+  /// Returns true if the reader has closed the connection. Doesn't wait, and leaves bytes that came.
+  static func hasEnded(_ connection: Int32) -> Bool {
+    var byte: UInt8 = 0
+    let count = recv(connection, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+    return count == 0 || count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR
+  }
+
   /// Sends all bytes. Returns false if the reader has gone.
   static func send(_ bytes: [UInt8], _ connection: Int32) -> Bool {
     var sent = 0

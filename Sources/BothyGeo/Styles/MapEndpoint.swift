@@ -73,7 +73,7 @@ public final class MapEndpoint: Sendable {
     return url
   }
 
-  /// Stops listening and ends open connections. Reads of the cache that have begun are finished.
+  /// Stops listening and ends open connections. Reads of the cache for these are cancelled.
   ///
   /// A second call does nothing. `start` listens again under the same token, and on another port if the system chooses
   /// it.

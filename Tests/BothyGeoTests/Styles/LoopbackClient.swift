@@ -18,15 +18,26 @@ enum LoopbackClient {
     }
   }
 
-  private static func exchange(_ text: String, _ port: Int, _ address: UInt32) throws -> String {
-    let connection = try connect(port, address)
-    defer { close(connection) }
+  /// Sends bytes and closes the connection without waiting for an answer.
+  static func leave(_ text: String, to port: Int) throws {
+    let connection = try connect(port, 0x7F00_0001)
+    write(text, connection)
+    close(connection)
+  }
+
+  private static func write(_ text: String, _ connection: Int32) {
     let bytes = Array(text.utf8)
     #if canImport(Glibc)
       _ = bytes.withUnsafeBytes { Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     #else
       _ = bytes.withUnsafeBytes { Darwin.send(connection, $0.baseAddress, $0.count, 0) }
     #endif
+  }
+
+  private static func exchange(_ text: String, _ port: Int, _ address: UInt32) throws -> String {
+    let connection = try connect(port, address)
+    defer { close(connection) }
+    write(text, connection)
     var received: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 65_536)
     while true {

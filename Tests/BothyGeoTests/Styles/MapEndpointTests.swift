@@ -1,6 +1,7 @@
 import BothyCache
 import BothyGeo
 import BothyStore
+import BothyTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -197,5 +198,25 @@ struct MapEndpointTests {
         "GET \(again.path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\r\n", to: port)
       #expect(answer.hasPrefix("HTTP/1.1 200"))
     }
+  }
+
+  @Test("Readers that have left a server that hangs keep no place from others")
+  func left() async throws {
+    let there = try await Listening()
+    let gate = Latch()
+    there.rig.server.change { $0.gate = gate }
+    for tile in 0..<64 {
+      let path = there.sibling("tiles/openmaptiles/3/\(tile / 8)/\(tile % 8)")
+      try LoopbackClient.leave(
+        "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(there.port)\r\n\r\n", to: there.port)
+    }
+    let end = ContinuousClock.now + .seconds(30)
+    var answer = ""
+    while !answer.hasPrefix("HTTP/1.1 200"), ContinuousClock.now < end {
+      answer = try await there.get(there.path)
+    }
+    #expect(answer.hasPrefix("HTTP/1.1 200"))
+    there.endpoint.stop()
+    gate.open()
   }
 }
