@@ -233,11 +233,13 @@ struct ArchiveSourceTests {
     // The last ones of the large archive lie beyond the end of the small one.
     let tiles = try MadeArchive.tiles(336..<341)
     _ = try await rig.read(tiles[0])
+    let opened = try await TileArchives.open(url: "https://maps.test/hills.pmtiles", loader: server)
     let small = try MadeArchive.data(tiles, version: "2")
     server.forget()
     server.replace(small, tag: "W/\"2\"")
     #expect(try await rig.read(tiles[4]).text == MadeArchive.text(tiles[4], "2"))
     #expect(server.requests.first.map { $0.lowerBound >= small.count } == true)
+    #expect(try await opened.content(of: tiles[4]) == RegionServer.tile(MadeArchive.text(tiles[4], "2")))
   }
 
   @Test(

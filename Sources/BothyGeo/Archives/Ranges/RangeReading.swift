@@ -49,7 +49,14 @@ enum RangeReading {
     return data
   }
 
+  /// Checks that all bytes of a range came.
+  ///
+  /// An archive is opened with its last byte. A server that has nothing at a range now may not say that it has another
+  /// file.
   static func check(_ data: Data, _ range: Range<UInt64>) throws(BothyError) {
+    if data.isEmpty, !range.isEmpty {
+      throw BothyError(.changedArchive, "The archive was replaced while it was being read. Open it again.")
+    }
     guard data.count == range.count else {
       throw BothyError(.damagedArchive, "The archive ends before byte \(range.upperBound). Get it again.")
     }
