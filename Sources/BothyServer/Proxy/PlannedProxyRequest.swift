@@ -16,8 +16,10 @@ final class PlannedProxyRequest: Sendable {
     self.request = request
     self.target = target
     let plan = ProxyPlan(request.method, request.fields, isPlain: target.isPlain, isShared: target.isShared)
-    // Responses of such a target are for one caller each, so requests for it aren't joined.
-    self.plan = plan == .cached && target.passes(at: now) ? .pass : plan
+    // Some origins answer what the body of a GET asks for, and the cache sends none. Responses of a target that passes are
+    // for one caller each, so requests for it aren't joined.
+    let passes = !request.body.isEmpty || plan == .cached && target.passes(at: now)
+    self.plan = passes ? .pass : plan
     var options = ResourceCache.Options(fields: ProxyFields.cached(request.fields))
     // A slow origin doesn't allow a stale response (RFC 9111 §4.2.4).
     options.waitsForEnd = true

@@ -76,6 +76,19 @@ struct CacheProxyTests {
     for _ in 0..<2 { #expect(try await proxy.get("/a").cacheStatus == "bothy; fwd=miss") }
   }
 
+  @Test("A GET with a body passes with it, and is answered for itself")
+  func bodies() async throws {
+    let proxy = try ProxyUnderTest()
+    for body in ["all", "one", "two"] { proxy.origin.answers(200, hour, body) }
+    #expect(try await proxy.get("/search").text == "all")
+    for body in ["one", "two"] {
+      #expect(try await proxy.send(.get, "/search", [.contentType: "text/x"], body: body).text == body)
+      #expect(proxy.origin.last?.body == Data(body.utf8))
+    }
+    #expect(try await proxy.get("/search").text == "all")
+    #expect(proxy.origin.requests.count == 3)
+  }
+
   @Test("Reads with the condition of a writer pass, each for itself")
   func writersConditions() async throws {
     for fields: HTTPFields in [
