@@ -304,7 +304,8 @@ struct RegionRun {
   ///   alone.
   private mutating func fail(_ key: ResourceKey, _ message: String, _ cause: BothyError?, isMisled: Bool) {
     progress.failed += 1
-    if failing != key.source { (failing, failedInRow) = (key.source, (0, 0, 0)) }
+    if failing != key.source { failedInRow = (0, 0, 0) }
+    failing = key.source
     failedInRow.all += 1
     failedInRow.misled = isMisled ? failedInRow.misled + 1 : 0
     failedInRow.unreachable = cause == nil || isMisled ? 0 : failedInRow.unreachable + 1
