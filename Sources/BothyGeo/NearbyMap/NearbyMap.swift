@@ -44,7 +44,7 @@ public actor NearbyMap {
   private var known: (basis: SnapshotBasis, snapshot: PlaceSnapshot)?
   private var delay = RetryDelay()
   private var recovery: Task<Void, Never>?
-  /// True if a needed tile isn't in the database and its request failed.
+  /// True if a needed tile isn't in the database and its request failed, and after an error.
   private var hasHoles = false
   private(set) var hasNetwork = true
   private var hold = ConnectivityHold()
@@ -108,7 +108,8 @@ public actor NearbyMap {
   /// position is too near in time or space. On foot, it must be more than 5 seconds and 5 metres away, and 20 seconds
   /// in a vehicle.
   ///
-  /// A tile that can't be fetched doesn't throw. The report contains it.
+  /// A tile that can't be fetched doesn't throw. The report contains it. After an error, the next position is taken
+  /// wherever it is.
   ///
   /// - Parameter vehicleSpeed: metres a second, or `nil` on foot.
   /// - Throws: `BothyError` if the places or the saved places can't be read, or the position has more tiles than the
@@ -118,11 +119,16 @@ public actor NearbyMap {
     guard throttle.accepts(position, at: clock.wall(), vehicleSpeed: vehicleSpeed) else { return nil }
     self.position = Coordinate(
       latitude: position.latitude, longitude: Geodesy.normalized(longitude: position.longitude))
-    return try await refresh()
+    do { return try await refresh() } catch {
+      throttle.reset()
+      throw error
+    }
   }
 
   /// Checks the tiles around the last position again, for example after a time without a network. Returns an empty
   /// report before the first position.
+  ///
+  /// Throws like `update(_:vehicleSpeed:)`. The map then tries again by itself, as after a request that failed.
   @discardableResult
   public func refresh() async throws -> NearbyMap.Report {
     guard let position else { return NearbyMap.Report() }
@@ -130,6 +136,16 @@ public actor NearbyMap {
     recovery = nil
     runNumber += 1
     let run = runNumber
+    do { return try await refresh(around: position, run) } catch {
+      guard run == runNumber else { throw error }
+      hasHoles = true
+      if state == .loading { set(.error, run) }
+      scheduleRecovery()
+      throw error
+    }
+  }
+
+  private func refresh(around position: Coordinate, _ run: Int) async throws -> NearbyMap.Report {
     try await pinSaved()
     let plan = try await plan(around: position)
     let cover = begin(plan)
@@ -330,8 +346,8 @@ extension NearbyMap {
   private func recover() async {
     recovery = nil
     guard hasHoles, hasNetwork else { return }
-    // If the places can't be read now, they are checked again later.
-    if (try? await refresh()) == nil, recovery == nil { scheduleRecovery() }
+    // If the places can't be read now, the next attempt is scheduled.
+    _ = try? await refresh()
   }
 
   private func noteConnectivity() {

@@ -3,6 +3,7 @@ import BothyGeo
 import BothyStore
 import BothyTesting
 import Foundation
+import GRDB
 import HTTPTypes
 import Testing
 
@@ -106,6 +107,51 @@ struct NearbyMapNetworkTests {
     #expect(try await rig.cache.value(key).bytes == Data("a bell".utf8))
     #expect(rig.server.requests.last?.fields[.ifNoneMatch] == nil)
     #expect(try rig.places.held(rig.cover).count == rig.cover.count)
+    await rig.atlas.close()
+  }
+
+  /// Makes the places of a rig unreadable, or readable again.
+  private func set(isReadable: Bool, _ rig: NearbyMapRig) async throws {
+    let names = isReadable ? ("hidden", "tile") : ("tile", "hidden")
+    let queue = try DatabaseQueue(path: rig.places.path)
+    try await queue.write { try $0.execute(sql: "ALTER TABLE \(names.0) RENAME TO \(names.1)") }
+    try queue.close()
+  }
+
+  /// Promises: T-37
+  @Test("After an error the position is taken again, and the map tries by itself")
+  func unreadable() async throws {
+    let rig = try NearbyMapRig()
+    rig.cache.suspendNetwork()
+    try await set(isReadable: false, rig)
+    await #expect(throws: BothyError.self) { try await rig.atlas.update(rig.start) }
+    try await set(isReadable: true, rig)
+    let report = try #require(try await rig.atlas.update(rig.start))
+    #expect(Set(report.failed.keys) == rig.cover)
+    try await set(isReadable: false, rig)
+    await #expect(throws: BothyError.self) { try await rig.atlas.refresh() }
+    try await set(isReadable: true, rig)
+    rig.cache.resumeNetwork()
+    while await rig.atlas.state == .error {
+      rig.clock.advance(by: .seconds(10))
+      await Task.yield()
+    }
+    while await rig.atlas.tiles != rig.cover { await Task.yield() }
+    await rig.atlas.close()
+  }
+
+  /// Promises: T-37
+  @Test("Places that can't be read any more end the loading with an error")
+  func unreadableMeanwhile() async throws {
+    let rig = try NearbyMapRig()
+    rig.server.holdBack()
+    let update = Task { try await rig.atlas.update(rig.start) }
+    while rig.server.requests.isEmpty { await Task.yield() }
+    #expect(await rig.atlas.state == .loading)
+    try await set(isReadable: false, rig)
+    rig.server.answerAll()
+    await #expect(throws: BothyError.self) { try await update.value }
+    #expect(await rig.atlas.state == .error)
     await rig.atlas.close()
   }
 
