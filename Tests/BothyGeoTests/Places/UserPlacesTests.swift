@@ -32,6 +32,19 @@ struct UserPlacesTests {
     #expect(try mine.recentlySelected(2).map(\.name) == ["Here", "Renamed"])
   }
 
+  /// Promises: T-15
+  @Test("A selection is the newest, also after fifty of a clock that was ahead")
+  func ahead() throws {
+    for number in 0..<52 {
+      let key = FeatureKey(.poi, String(number))
+      let second = number < 50 ? 100_000 + number : number
+      try mine.noteSelected(
+        SelectedPlace("Place \(number)", at: start, for: key, selectedAt: time(second)))
+    }
+    #expect(try mine.recentlySelected().map(\.name) == (47..<52).reversed().map { "Place \($0)" })
+    #expect(try mine.recentlySelected(100).count == SavedPlaces.rememberedSelections)
+  }
+
   @Test("A person has one destination, and markers keep their order, notes and features")
   func saved() throws {
     let first = try mine.addMarker("A", at: start, note: "By the gate", createdAt: time(1))

@@ -95,12 +95,19 @@ public struct SavedPlaces: Sendable {
         feature.name ?? feature.nameTag ?? "", at: feature.center, for: feature.key, selectedAt: time))
   }
 
-  /// Records a selection, and deletes the oldest ones above the limit.
+  /// Records a selection, and deletes the oldest ones above the limit. Selections of a clock that was ahead become
+  /// earlier ones.
   package func noteSelected(_ place: SelectedPlace) throws {
     try store.write { transaction in
-      try transaction.save(place)
       let all = RecordQuery<SelectedPlace>().order(Field<Date>("selectedAt").descending)
-      for old in try transaction.fetch(all).dropFirst(Self.rememberedSelections) {
+      let others = try transaction.fetch(all).filter { $0.id != place.id }
+      for (rank, other) in others.prefix(while: { $0.selectedAt >= place.selectedAt }).enumerated() {
+        var other = other
+        other.selectedAt = place.selectedAt.addingTimeInterval(Double(-1 - rank) / 1000)
+        try transaction.save(other)
+      }
+      try transaction.save(place)
+      for old in others.dropFirst(Self.rememberedSelections - 1) {
         try transaction.delete(SelectedPlace.self, id: old.id)
       }
     }
@@ -108,7 +115,8 @@ public struct SavedPlaces: Sendable {
 
   /// Returns the latest selections, the newest first, as locations that aren't saved yet.
   ///
-  /// `createdAt` is the time of the selection. Costs one query. At most 50 are returned, whatever the count is.
+  /// `createdAt` is the time of the selection, or just before that of the next one if the clock was ahead. Costs one
+  /// query. At most 50 are returned, whatever the count is.
   public func recentlySelected(_ count: Int = 5) throws -> [SavedPlace] {
     try store.fetch(RecordQuery<SelectedPlace>().order(Field<Date>("selectedAt").descending).limit(count)).map
     {
