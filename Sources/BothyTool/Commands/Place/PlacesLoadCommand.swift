@@ -72,7 +72,6 @@ struct PlacesLoadCommand: AsyncParsableCommand {
       if let source { try await load(source, &intake) } else { try await load(&intake) }
       return (intake, try places.counts())
     }
-    try intake.noteAttribution(beside: places.file)
     try output.print {
       "\(intake.text)  The file has \(features.features) features of \(features.tiles) tiles."
     } json: { writer in

@@ -17,8 +17,6 @@ struct TileImporter {
   /// The number of tiles that the source doesn't have.
   private(set) var absent = 0
   private(set) var failures: [String] = []
-  /// The attributions that archives and sources state.
-  private(set) var attributions: Set<String> = []
 
   /// The endings of files, and formats of archives, that places are read from.
   private static let endings = ["json", "geojson", "pbf", "mvt"]
@@ -44,7 +42,7 @@ struct TileImporter {
     guard let tile = tile ?? Tile(filePath: URL(filePath: path).standardizedFileURL.path) else {
       throw ToolError("The name of \(path) does not say which tile it is. Say so with --tile 16/18109/23965.")
     }
-    take(PlaceTile(tile, payload: Data(try StandardStreams.read(path)), receivedAt: clock.now()), path)
+    take(tile, try Data(StandardStreams.read(path)), path)
   }
 
   /// Adds all files below a folder that are named like tiles, and skips others.
@@ -55,16 +53,13 @@ struct TileImporter {
     guard !files.isEmpty else { throw ToolError("\(path) has no GeoJSON or vector tiles.") }
     for name in ["tiles.json", "metadata.json"] {
       // Files that aren't JSON are skipped.
-      if let data = FileManager.default.contents(atPath: "\(path)/\(name)"),
-        let text = (try? JSONValue(parsing: data))?["attribution"]?.stringValue, !text.isEmpty
-      {
-        attributions.insert(text)
+      if let data = FileManager.default.contents(atPath: "\(path)/\(name)") {
+        try note(attribution: (try? JSONValue(parsing: data))?["attribution"]?.stringValue)
       }
     }
     for (index, file) in files.enumerated() {
       line.show("\(index) of \(files.count) tiles")
-      let data = Data(try StandardStreams.read("\(path)/\(file.name)"))
-      take(PlaceTile(file.tile, payload: data, receivedAt: clock.now()), file.name)
+      take(file.tile, try Data(StandardStreams.read("\(path)/\(file.name)")), file.name)
     }
   }
 
@@ -74,7 +69,7 @@ struct TileImporter {
       throw ToolError("\(path) holds \(format) tiles; places are read from GeoJSON and vector tiles.")
     }
     try archive.info.checkCoding()
-    if let text = archive.info.attribution, !text.isEmpty { attributions.insert(text) }
+    try note(attribution: archive.info.attribution)
     var tiles: [Tile] = []
     try await archive.forEachTile { tile, _ in tiles.append(tile) }
     if ["pbf", "mvt"].contains(archive.info.tileFormat?.lowercased()) {
@@ -84,17 +79,33 @@ struct TileImporter {
     }
     for (index, tile) in tiles.enumerated() {
       line.show("\(index) of \(tiles.count) tiles")
-      guard let data = try await archive.content(of: tile) else { continue }
-      take(PlaceTile(tile, payload: data, receivedAt: clock.now()), "\(path), tile \(tile)")
+      let name = "\(path), tile \(tile)"
+      do {
+        guard let data = try await archive.content(of: tile) else { continue }
+        take(tile, data, name)
+      } catch { fail(error, name) }
     }
   }
 
-  /// Adds a tile. An error in one tile loses only that tile.
-  private mutating func take(_ tile: PlaceTile, _ name: String) {
-    // Tiles that came by a clock that was ahead give way.
-    do { note(try places.replace(tile, now: tile.receivedAt)) } catch {
-      failures.append("\(name): \(ErrorMessage(error).sentence)")
-    }
+  /// Adds a tile. An error in one tile, also in the reading of its bytes, loses only that tile.
+  private mutating func take(_ tile: Tile, _ bytes: @autoclosure () throws -> Data, _ name: String) {
+    let now = clock.now()
+    do {
+      // Tiles that came by a clock that was ahead give way.
+      note(try places.replace(PlaceTile(tile, payload: bytes(), receivedAt: now), now: now))
+    } catch { fail(error, name) }
+  }
+
+  private mutating func fail(_ error: any Error, _ name: String) {
+    failures.append("\(name): \(ErrorMessage(error).sentence)")
+  }
+
+  /// Writes an attribution to the file beside the places, as maps must show it. Call it before the tiles are added, as
+  /// these stay after any error.
+  private func note(attribution text: String?) throws {
+    guard let text, !text.isEmpty else { return }
+    let known = Attribution.of(places.path)
+    if !known.contains(text) { try Attribution.write(known.union([text]), beside: places.path) }
   }
 
   private mutating func note(_ change: PlaceTileChange) {
@@ -113,7 +124,7 @@ struct TileImporter {
   mutating func take(
     _ tiles: [Tile], from source: ResourceSource, _ cache: ResourceCache, lifetime: Int64, removesGone: Bool
   ) async throws {
-    if !source.names.attribution.isEmpty { attributions.insert(source.names.attribution) }
+    try note(attribution: source.names.attribution)
     let held = try places.held(tiles)
     let now = clock.now()
     let wanted = tiles.filter { tile in
@@ -178,13 +189,6 @@ struct TileImporter {
     writer.member("current", current)
     writer.member("absent", absent)
     writer.member("failed", failures.count)
-  }
-
-  /// Writes the attributions to a file beside the places, as maps must show them.
-  func noteAttribution(beside path: String) throws {
-    let known = Attribution.of(path)
-    let all = known.union(attributions)
-    if all != known { try Attribution.write(all, beside: path) }
   }
 }
 
