@@ -75,6 +75,36 @@ struct SalvageTests {
     }
   }
 
+  @Test("An index that is damaged while it is filled loses nothing", arguments: StoreKind.allCases)
+  func damagedTwice(_ kind: StoreKind) throws {
+    let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
+    var store = try kind.open(folder)
+    try store.store((0..<20).map { (tile($0), makeEntry($0)) })
+    try store.pin([tile(3)], by: "region:a")
+    try store.close()
+    // So it is after a kill amid the copying from the quarantined index.
+    let path = kind.index(in: folder)
+    try FileManager.default.moveItem(atPath: path, toPath: path + ".corrupt-1")
+    let mark = URL(fileURLWithPath: path + "-salvage")
+    try Data(".corrupt-1".utf8).write(to: mark)
+    try kind.open(other).close()
+    try execute("UPDATE state SET complete = 0", kind.index(in: other))
+    try FileManager.default.copyItem(atPath: kind.index(in: other), toPath: path)
+    try execute("PRAGMA user_version = 1", path)
+    store = try kind.open(folder)
+    for number in 0..<20 { #expect(try store.entry(tile(number)) == makeEntry(number)) }
+    #expect(try store.isPinned(tile(3)) && !store.isPinned(tile(4)))
+    try store.removeAll(nil)
+    try store.close()
+    // A complete index that is damaged later is quarantined itself, also if a kill has left the mark.
+    try Data(".corrupt-1".utf8).write(to: mark)
+    try kind.open(folder).close()
+    try execute("PRAGMA user_version = 1", path)
+    store = try kind.open(folder)
+    #expect(try store.entry(tile(4)) == nil)
+    try store.close()
+  }
+
   @Test("An index that was quarantined earlier brings nothing back", arguments: StoreKind.allCases)
   func notTwice(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()

@@ -16,7 +16,7 @@ extension DiskStore {
     guard let old = QuarantinedIndex(place, sources) else { return Salvaged(origin: origin) }
     defer { old.close() }
     var salvaged = try copy(old, origin, into: index)
-    salvaged.isLast = FileBytes.size(salvageMark) != nil
+    salvaged.isLast = markedPlace != nil
     return salvaged
   }
 
@@ -86,25 +86,6 @@ extension DiskStore {
       try body(transaction)
       try transaction.finish()
     }
-  }
-
-  /// The path of a file that names the quarantined index while its content is being copied, also beyond a kill.
-  private var salvageMark: String { indexPath + "-salvage" }
-
-  func noteSalvage(of place: String) {
-    // Without the mark, on a full disk, entries in files are found again all the same.
-    try? Data(place.utf8).write(to: URL(filePath: salvageMark))
-  }
-
-  func endSalvage(_ salvaged: Salvaged) {
-    settle(salvaged)
-    unlink(salvageMark)
-  }
-
-  /// Returns the quarantined index to copy, or `nil`. A damaged one that was copied before isn't copied again.
-  private func lastPutAway() -> String? {
-    let marked = FileManager.default.contents(atPath: salvageMark)
-    return marked.map { String(decoding: $0, as: UTF8.self) } ?? (hasNewer ? newerPlace : nil)
   }
 }
 

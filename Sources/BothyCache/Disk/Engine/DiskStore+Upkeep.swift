@@ -228,7 +228,7 @@ extension DiskStore {
     let isComplete = try index.write { database in
       try Int64.fetchOne(database, sql: "SELECT complete FROM state") == 1
     }
-    if isComplete { return }
+    if isComplete { return forgetSalvage() }
     try files.prepare(isUsed: layout == .files)
     var found: [(time: Int64, path: [UInt8])] = []
     let folders = try files.forEachFile { path in

@@ -292,7 +292,13 @@ package final class DiskStore: DiskCache.Store {
   }
 
   /// Quarantines an unusable file under a new name, replacing an earlier quarantined one, and reports it.
+  ///
+  /// An earlier one that is still being copied stays, in place of the file that it was copied to.
   private func quarantine(_ reason: String, isNewer: Bool = false) throws {
+    if !isNewer, let first = dropUnfilled() {
+      options.onEvent?(.recreated(file: indexPath, movedTo: first, reason: reason))
+      return
+    }
     let place =
       isNewer ? newerPlace : "\(indexPath).corrupt-\(Int64(Date().timeIntervalSince1970 * 1000))"
     _ = removeQuarantined()
