@@ -95,10 +95,11 @@ extension ResourceCache {
   /// - Throws: `BothyError` `invalidKey` for a URL that isn't http or https, or `.busy` while another process writes.
   public func remove(_ url: URL) async throws { try await remove(try key(at: url)) }
 
-  /// Returns the key of a URL, in the registered source that has it, or in the one for any address.
+  /// Returns the key of a URL, in the registered source that has it, or in the one for any address. Another source of
+  /// any address, as that of a style, has no URL here: its secrets would go to each host.
   private func key(at url: URL) throws(BothyError) -> ResourceKey {
     let text = url.absoluteString
-    let known = sources.filter { $0.id != Self.anyAddress }
+    let known = sources.filter { $0.address != .anywhere }
     for source in known { if let key = try? source.key(url: text) { return key } }
     if let source = source(Self.anyAddress) { return try source.key(url: text) }
     var source = try ResourceSource(Self.anyAddress, address: .anywhere)

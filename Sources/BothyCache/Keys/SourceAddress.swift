@@ -18,8 +18,8 @@ public struct SourceAddress: Sendable, Hashable {
 
   /// Any address. Each key is a whole address.
   ///
-  /// `ResourceSource.key(url:)` makes the keys. `ResourceCache.data(at:)` uses such a source for URLs of no other
-  /// source.
+  /// `ResourceSource.key(url:)` makes the keys. `ResourceCache.data(at:)` has such a source of its own for URLs of no
+  /// other source, and uses none that the app has registered: the secrets of a style's source are for one host.
   public static let anywhere = SourceAddress(form: .anywhere)
 
   /// Returns a rule of the app's own.

@@ -48,6 +48,25 @@ struct URLReadTests {
     #expect(!rig.cache.sources.contains { $0.id == "any-address" })
   }
 
+  @Test("The secrets of a source of any address go to no URL that the app reads")
+  func anyAddress() async throws {
+    let url = try #require(url)
+    let other = try #require(URL(string: "https://other.example/menu"))
+    let rig = try rig(["soup"])
+    try rig.cache.register(
+      try ResourceSource(
+        "a-style", address: .anywhere, headers: [.authorization: "Bearer secret"],
+        userAgent: "Tests/1 (tests.example)", secrets: ["key": "secret"]))
+    let source = try ResourceSource(
+      "api", template: "https://api.example", userAgent: "Tests/1 (tests.example)")
+    try rig.cache.register(source)
+    _ = try await rig.cache.data(at: url)
+    _ = try await rig.cache.data(at: other)
+    #expect(rig.loader.requests.map(\.url) == [url.absoluteString, other.absoluteString])
+    #expect(rig.loader.requests.allSatisfy { $0.fields[.authorization] == nil })
+    #expect(rig.cache.peek(try source.key(path: "menu?day=1")) != nil)
+  }
+
   @Test("Values at a URL are the stored one, then the newer one")
   func values() async throws {
     let url = try #require(url)
