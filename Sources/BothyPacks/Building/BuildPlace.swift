@@ -20,7 +20,6 @@ struct BuildPlace {
     let url = URL(filePath: name)
     path = url.deletingLastPathComponent().path + "/.\(url.lastPathComponent).building-\(getpid())"
     Self.removeLeft(of: name)
-    remove()
     do {
       try FileManager.default.createDirectory(atPath: path + "/pack", withIntermediateDirectories: true)
     } catch {
@@ -53,7 +52,7 @@ struct BuildPlace {
   private static let old = "/old"
 
   /// Removes the folders that killed builds of this pack have left. A pack that one of them was replacing gets its name
-  /// back.
+  /// back. A killed process may have had the id of this one, as in a container.
   private static func removeLeft(of target: String) {
     let files = FileManager.default
     let url = URL(filePath: target)
@@ -62,7 +61,7 @@ struct BuildPlace {
     // An unreadable folder is reported when this build makes its own in it.
     for name in (try? files.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(prefix) {
       guard let builder = pid_t(name.dropFirst(prefix.count)), builder > 0,
-        !RunningProcess.exists(builder)
+        builder == getpid() || !RunningProcess.exists(builder)
       else { continue }
       let left = parent + "/" + name
       if !files.fileExists(atPath: target), files.fileExists(atPath: left + old) {
