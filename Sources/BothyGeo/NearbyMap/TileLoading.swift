@@ -274,8 +274,9 @@ package struct TileLoading: Sendable {
 
   private static let unknownSender = BothyError(
     .signInRequired,
-    "A tile without places came in place of one with places, and no other tile shows that the server sent it. A network "
-      + "that wants a sign-in may have. Sign in to the network. If no network asks for that, check the source's address."
+    "A tile without places came in place of one with places, and no other tile shows that the server sent it. A "
+      + "network that wants a sign-in may have. Sign in to the network. If no network asks for that, check the "
+      + "source's address."
   )
 
   /// Checks with a conditional request if the server has a tile.

@@ -130,7 +130,8 @@ final class LoopbackListener: Sendable {
 
   /// Returns the bytes of the reply to a head, and true if the connection ends with it.
   ///
-  /// A renderer leaves tiles that it no longer shows. Their reads are cancelled, as their connections' places are needed.
+  /// A renderer leaves tiles that it no longer shows. Their reads are cancelled, as the places of their connections are
+  /// needed.
   private func reply(to head: [UInt8], on connection: Int32) -> (bytes: [UInt8], ends: Bool) {
     let request: LoopbackRequest
     do throws(LoopbackRequest.Refusal) { request = try LoopbackRequest(head, port: port) } catch {

@@ -18,7 +18,8 @@ enum DurableFile {
     if error is BothyError || error is CancellationError { return error }
     return BothyError(
       .cannotWrite,
-      "\(path) can't be written: \(BothyError.cause(error)). Check the permissions of its folder and the room on the disk.",
+      "\(path) can't be written: \(BothyError.cause(error)). Check the permissions of its folder and the room on the "
+        + "disk.",
       underlying: error)
   }
 

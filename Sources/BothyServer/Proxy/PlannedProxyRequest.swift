@@ -16,8 +16,8 @@ final class PlannedProxyRequest: Sendable {
     self.request = request
     self.target = target
     let plan = ProxyPlan(request.method, request.fields, isPlain: target.isPlain, isShared: target.isShared)
-    // Some origins answer what the body of a GET asks for, and the cache sends none. Responses of a target that passes are
-    // for one caller each, so requests for it aren't joined.
+    // Some origins answer what the body of a GET asks for, and the cache sends none. Responses of a target that passes
+    // are for one caller each, so requests for it aren't joined.
     let passes = !request.body.isEmpty || plan == .cached && target.passes(at: now)
     self.plan = passes ? .pass : plan
     var options = ResourceCache.Options(fields: ProxyFields.cached(request.fields))
