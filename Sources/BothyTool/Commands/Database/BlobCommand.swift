@@ -137,11 +137,14 @@ struct BlobGetCommand: AsyncParsableCommand {
     }
     let file = try await blobs.file(for: blob)
     let target = URL(fileURLWithPath: output)
+    // An earlier file stays until all bytes are beside it, and a folder is never replaced.
+    let new = target.deletingLastPathComponent().appending(path: ".\(UUIDv7.make())").path
     do {
-      if FileManager.default.fileExists(atPath: output) { try FileManager.default.removeItem(at: target) }
-      try FileManager.default.copyItem(at: file, to: target)
+      try FileManager.default.copyItem(atPath: file.path, toPath: new)
+      guard rename(new, target.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
     } catch {
-      throw ToolError("\(output) can't be written. Check the path and the folder's rights.")
+      try? FileManager.default.removeItem(atPath: new)  // the first error is the one to report
+      throw ToolError("\(output) can't be written. Check that it is no folder, and the folder's rights.")
     }
   }
 }
