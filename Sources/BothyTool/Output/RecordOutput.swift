@@ -1,6 +1,7 @@
 import BothyInspector
 import BothyStore
 import BothySync
+import Foundation
 
 /// Records as text.
 extension RecordView {
@@ -28,11 +29,12 @@ extension RecordView {
 }
 
 extension FieldValue {
-  /// The value for people: plain text, dates as RFC 3339, and null as empty text.
+  /// The value for people: plain text, dates as RFC 3339, bytes as base64, and null as empty text.
   var shown: String {
     switch self {
     case .null: ""
     case .text(let text): text
+    case .data(let data): data.base64EncodedString()
     case .date(let milliseconds): Timestamp(milliseconds: milliseconds).rfc3339
     default: jsonText
     }
