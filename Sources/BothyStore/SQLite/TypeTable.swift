@@ -146,7 +146,7 @@ extension String {
 
   /// The text between quotes, with each quote inside doubled. In Swift a quote and an accent behind it are one
   /// character, but SQL ends the text at the quote.
-  func quoted(by quote: Unicode.Scalar) -> String {
+  package func quoted(by quote: Unicode.Scalar) -> String {
     var quoted = UnicodeScalarView()
     quoted.append(quote)
     for scalar in unicodeScalars {

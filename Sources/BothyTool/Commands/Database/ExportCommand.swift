@@ -79,8 +79,9 @@ struct ExportCommand: AsyncParsableCommand {
 
   /// Returns a cell, quoted as RFC 4180 requires. Empty text is quoted, to distinguish it from null.
   private static func cell(_ text: String) -> String {
-    let needsQuotes = text.isEmpty || text.contains { $0 == "," || $0 == "\"" || $0.isNewline }
-    return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text
+    // A comma with an accent behind it is another character in Swift, but readers look for its byte.
+    let needsQuotes = text.isEmpty || text.utf8.contains { ",\"\r\n".utf8.contains($0) }
+    return needsQuotes ? text.quoted(by: "\"") : text
   }
 }
 
