@@ -13,10 +13,12 @@ struct CSVReader {
     guard var text = try lines.next() else { return nil }
     let first = lines.line
     while !Self.isWhole(text) {
+      // The end of a line in a cell stays as it is.
+      let end = lines.endedWithReturn ? "\r\n" : "\n"
       guard let more = try lines.next() else {
         throw ToolError("Line \(first): a quoted cell has no end. Close it with a quotation mark.")
       }
-      text += [UInt8(ascii: "\n")] + more
+      text += Array(end.utf8) + more
     }
     return Self.cells(text)
   }

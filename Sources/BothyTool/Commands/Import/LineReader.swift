@@ -8,6 +8,8 @@ final class LineReader {
   private var isAtEnd = false
   /// The number of the line that `next` returned last, from 1.
   private(set) var line = 0
+  /// True if that line ended with a carriage return too.
+  private(set) var endedWithReturn = false
 
   /// Opens a file. Throws `ToolError` if it can't be read.
   init(_ path: String) throws {
@@ -46,7 +48,8 @@ final class LineReader {
   private func take(upTo end: Int, nextStart: Int) -> [UInt8] {
     line += 1
     var bytes = buffer[start..<end]
-    if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+    endedWithReturn = bytes.last == UInt8(ascii: "\r")
+    if endedWithReturn { bytes.removeLast() }
     start = nextStart
     return Array(bytes)
   }
