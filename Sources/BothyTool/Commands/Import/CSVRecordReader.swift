@@ -29,8 +29,7 @@ final class CSVRecordReader {
     guard let row = try rows.next() else {
       throw ToolError("The file is empty. The first row names the fields.")
     }
-    var names = row.map { $0 ?? "" }
-    if let first = names.first, first.hasPrefix("\u{FEFF}") { names[0] = String(first.dropFirst()) }
+    let names = row.map { $0 ?? "" }
     for name in names where name != "id" && name != "container" && reader.type[name] == nil {
       let known = reader.type.fields.map(\.name).joined(separator: ", ")
       throw BothyError(

@@ -25,7 +25,7 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
 
   private static func elements(of bytes: [UInt8], _ reader: RecordReader) throws -> [() throws -> AnyRecord] {
     let document: JSONValue
-    do { document = try JSONValue(parsing: bytes) } catch {
+    do { document = try JSONValue(parsing: Array(bytes.afterByteOrderMark())) } catch {
       throw ToolError("The file is not JSON. \(error) For one record a line use --format jsonl.")
     }
     let elements = document.arrayValue ?? document["records"]?.arrayValue

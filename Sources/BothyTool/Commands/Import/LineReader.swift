@@ -1,6 +1,7 @@
+import BothyStore
 import Foundation
 
-/// Reads the lines of a file or of standard input, one at a time, in bounded memory.
+/// Reads the lines of a file or of standard input, one at a time, in bounded memory. Leaves out a byte order mark.
 final class LineReader {
   private let handle: FileHandle
   private var buffer: [UInt8] = []
@@ -51,6 +52,6 @@ final class LineReader {
     endedWithReturn = bytes.last == UInt8(ascii: "\r")
     if endedWithReturn { bytes.removeLast() }
     start = nextStart
-    return Array(bytes)
+    return Array(line == 1 ? bytes.afterByteOrderMark() : bytes)
   }
 }

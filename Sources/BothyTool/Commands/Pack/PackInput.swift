@@ -58,7 +58,8 @@ struct PackInput {
         try located("Line \(lines.line)") { try body(Self.row(try Self.parse(line))) }
       }
     case .json:
-      let document = try located("The file") { try Self.parse(try StandardStreams.read(path)) }
+      let bytes = try StandardStreams.read(path).afterByteOrderMark()
+      let document = try located("The file") { try Self.parse(Array(bytes)) }
       guard let elements = document.arrayValue ?? document["records"]?.arrayValue else {
         throw ToolError(
           "\(path) must hold a JSON array of records. For one record a line use --format jsonl.")
@@ -77,10 +78,9 @@ struct PackInput {
 
   private func forEachInCSV(_ body: (InputRow) throws -> Void) throws {
     let rows = CSVReader(try LineReader(path))
-    guard var header = try located("Line 1", { try rows.next() })?.map({ $0 ?? "" }) else {
+    guard let header = try located("Line 1", { try rows.next() })?.map({ $0 ?? "" }) else {
       throw ToolError("\(path) is empty. The first row names the columns.")
     }
-    if header[0].hasPrefix("\u{FEFF}") { header[0].removeFirst() }
     while let cells = try located("Line \(rows.line + 1)", { try rows.next() }) {
       if cells == [nil] { continue }
       try located("Line \(rows.line)") {
