@@ -20,6 +20,9 @@ struct CSVReader {
       }
       text += Array(end.utf8) + more
     }
+    guard String(validating: text, as: UTF8.self) != nil else {
+      throw ToolError("Line \(first): the row is no text in UTF-8. Save the file in this encoding.")
+    }
     return Self.cells(text)
   }
 
