@@ -12,13 +12,15 @@ struct CSVReader {
   func next() throws -> [String?]? {
     guard var text = try lines.next() else { return nil }
     let first = lines.line
-    while !Self.isWhole(text) {
+    var isWhole = Self.hasPairs(text)
+    while !isWhole {
       // The end of a line in a cell stays as it is.
       let end = lines.endedWithReturn ? "\r\n" : "\n"
       guard let more = try lines.next() else {
         throw ToolError("Line \(first): a quoted cell has no end. Close it with a quotation mark.")
       }
       text += Array(end.utf8) + more
+      isWhole = !Self.hasPairs(more)
     }
     guard String(validating: text, as: UTF8.self) != nil else {
       throw ToolError("Line \(first): the row is no text in UTF-8. Save the file in this encoding.")
@@ -26,8 +28,8 @@ struct CSVReader {
     return Self.cells(text)
   }
 
-  /// Returns true if every quote is closed, so that their number is even.
-  private static func isWhole(_ text: [UInt8]) -> Bool {
+  /// Returns true if every quote is closed, so that their number is even. Each line of a cell is counted once.
+  private static func hasPairs(_ text: [UInt8]) -> Bool {
     text.count { $0 == UInt8(ascii: "\"") }.isMultiple(of: 2)
   }
 

@@ -13,15 +13,17 @@ final class CSVRecordReader {
 
   func next() throws -> AnyRecord? {
     let header = try readHeader()
-    guard let cells = try rows.next() else { return nil }
-    if cells == [nil] { return try next() }
-    return try Located.at("Line \(rows.line)") {
-      guard cells.count == header.count else {
-        throw ToolError(
-          "The row has \(cells.count) cells, the header \(header.count). Quote cells that hold commas.")
+    while let cells = try rows.next() {
+      if cells == [nil] { continue }
+      return try Located.at("Line \(rows.line)") {
+        guard cells.count == header.count else {
+          throw ToolError(
+            "The row has \(cells.count) cells, the header \(header.count). Quote cells that hold commas.")
+        }
+        return try record(header, cells)
       }
-      return try record(header, cells)
     }
+    return nil
   }
 
   private func readHeader() throws -> [String] {
