@@ -37,6 +37,9 @@ final class CSVRecordReader {
       throw BothyError(
         .unknownField, "\(reader.type.name) has no field '\(name)'. Known: id, container, \(known).")
     }
+    if let twice = Dictionary(grouping: names, by: \.self).first(where: { $1.count > 1 })?.key {
+      throw ToolError("The column '\(twice)' is there twice. Leave one of them out.")
+    }
     header = names
     return names
   }
