@@ -120,6 +120,18 @@ struct RecordAnswerTests {
     #expect(try device.store.store.record(RecordID(type: "Trip", id: id))?["title"] == "Rum")
   }
 
+  @Test("An edit of a record that was deleted meanwhile makes no other one")
+  func deletedMeanwhile() async throws {
+    let device = try InspectedDevice()
+    try await device.put("oslo", ["title": "Oslo", "country": "Norway", "nights": 2])
+    let visitor = try await device.visitor()
+    let id = RecordID(type: "Trip", id: "oslo")
+    try await device.store.delete(id, options: RequestOptions(writePolicy: .local))
+    let edit = await visitor.post("/api/put", #"{"type":"Trip","id":"oslo","fields":{"title":"Oslo 2"}}"#)
+    #expect(edit.status == .notFound && edit.text.contains("no longer on this device"))
+    #expect(try device.store.store.record(id) == nil)
+  }
+
   @Test("Decimals are shown, edited and compared as numbers")
   func decimals() async throws {
     let device = try InspectedDevice()

@@ -16,13 +16,17 @@ extension InspectorRoutes {
   }
 
   /// Saves the fields of `{"type","id"?,"fields":{…}}`. Without an id it is a new record. Fields that aren't given stay.
+  ///
+  /// Responds 404 for a record that isn't here any more, because these fields alone would make another one.
   private func put(_ members: [String: JSONValue]) async throws -> Response {
     let store = subjects.store
     guard let name = members["type"]?.stringValue, let fields = members["fields"]?.objectValue else {
       throw HTTPFailure(.badRequest, "badRecord", "A record to save has a type and fields.")
     }
     let type = try RecordPage.type(name, store)
-    let id = RecordID(type: type.name, id: members["id"]?.stringValue ?? UUIDv7.make())
+    let known = members["id"]?.stringValue
+    let id = RecordID(type: type.name, id: known ?? UUIDv7.make())
+    guard try known == nil || store.store.record(id) != nil else { throw Self.gone(id) }
     try await store.save(AnyRecord(type.name, id: id.id, try type.values(fields)))
     let state = try store.state(of: id).name
     watch.noteChange(

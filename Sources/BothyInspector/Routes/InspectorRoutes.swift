@@ -55,10 +55,7 @@ struct InspectorRoutes: PageRoutes {
     let id = RecordID(type: type.name, id: try call.required("id"))
     let record = try store.store.record(id)
     let entry = try store.pendingEntry(id)
-    guard record != nil || entry != nil else {
-      throw HTTPFailure(
-        .notFound, "notFound", "\(id) is no longer on this device. Go back to the list.")
-    }
+    guard record != nil || entry != nil else { throw Self.gone(id) }
     return try .object { writer in
       try writer.object("record", record) { try RecordView($1, in: store).write(to: &$0) }
       try writer.object("pending", entry) { try PendingWork.write($1, in: store, to: &$0) }
@@ -130,6 +127,10 @@ struct InspectorRoutes: PageRoutes {
     let page = try await subjects.store.maintenance.history(
       before: call.given("before").flatMap(Int64.init), limit: 50)
     return .object { page.writeMembers(to: &$0) }
+  }
+
+  static func gone(_ id: RecordID) -> HTTPFailure {
+    HTTPFailure(.notFound, "notFound", "\(id) is no longer on this device. Go back to the list.")
   }
 
   static let noServer = HTTPFailure(
