@@ -46,6 +46,17 @@ import Testing
     #expect(content == "{")
   }
 
+  @Test("A row that was removed begins again with the defaults at the next load") func removedRow() throws {
+    let folder = try TemporaryFolder()
+    let home = folder.home()
+    let settings = SharedSettings<LocaleSettings>(in: home)
+    for visits in 1...3 { try settings.update { $0.visits = visits } }
+    try home.store().write { try $0.database.execute(sql: "DELETE FROM bothy_settings") }
+    #expect(try settings.load() == LocaleSettings())
+    #expect(settings.current == LocaleSettings() && settings.problem == nil)
+    #expect(try settings.update { $0.visits += 1 }.visits == 1)
+  }
+
   /// Promises: K-8
   @Test("A missing or locked shared folder throws an error that explains what to do") func container() throws
   {

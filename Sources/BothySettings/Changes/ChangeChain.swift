@@ -30,7 +30,8 @@ struct ChangeChain<Group: SettingsGroup> {
   /// Forgets the last state.
   mutating func forget() { last = nil }
 
-  /// Notes that the store was opened again. Its file may be another one, whose generations count from their own beginning.
+  /// Notes that generations may count from their own beginning: the store was opened again, and its file may be another
+  /// one, or the group's row was removed.
   mutating func beginFile() { last?.state.generation = .min }
 
   /// Adds a state that was read from the store. Returns nil if the chain has a later state already.

@@ -97,7 +97,13 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
       return try Group(values: keeper.settle(transaction).values)
     }
     var state = try store.read { try keeper.read($0) }
-    if state == nil { state = try store.write { try keeper.settle($0) } }
+    if state == nil {
+      state = try store.write { transaction in
+        // The row may have been removed, so generations begin anew. Inside a write no newer state can exist.
+        withChain { $0.beginFile() }
+        return try keeper.settle(transaction)
+      }
+    }
     guard let state else { return Group() }
     let value = try Group(values: state.values)
     see(state, value, isInWrite: false)
