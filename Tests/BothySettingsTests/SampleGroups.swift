@@ -152,6 +152,23 @@ struct Watched: SettingsGroup, Equatable {
   }
 }
 
+/// A group that a test can hold up between the read of its values and their use.
+struct Paused: SettingsGroup {
+  var value = 0
+
+  static let fields: [FieldSchema] = [.field("value", Int.self)]
+  @TaskLocal static var pause: @Sendable () -> Void = {}
+
+  init() {}
+
+  init(from fields: inout FieldDecoder) throws(BothyError) {
+    Self.pause()
+    value = try Int(fromField: &fields)
+  }
+
+  func encode(to fields: inout FieldEncoder) { value.encodeField(to: &fields) }
+}
+
 extension TemporaryFolder {
   /// Returns another home on the same file, like that of another process.
   func home() -> SettingsContainer { SettingsContainer(at: path + "/settings.bothy") }

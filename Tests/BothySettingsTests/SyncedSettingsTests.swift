@@ -1,6 +1,7 @@
 import BothySettings
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -77,6 +78,41 @@ import Testing
     let kept = try newer.load()
     #expect(kept.length == .nautical && kept.places == 2)
     #expect(older.current.places == 2 && older.problem == nil)
+  }
+
+  @Test("A load that a newer state of the record overtakes shows the newer one")
+  func overtakenLoad() async throws {
+    let folder = try TemporaryFolder()
+    var type = Paused.recordType
+    type.isSynced = false
+    let store = try LocalStore(at: folder.file("paused.bothy"), schema: StoreSchema(types: [type]))
+    let settings = SharedSettings<Paused>(in: SettingsContainer(store))
+    func put(_ value: Int64) async throws {
+      let record = AnyRecord("Paused", id: "settings", ["value": .int(value)])
+      try await store.write { try $0.save(record) }
+    }
+    try await put(1)
+    #expect(try settings.load().value == 1)
+    let changes = settings.changes
+    let (isRead, gate) = (Latch(), DispatchSemaphore(value: 0))
+    let loading = Task {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Paused, any Error>) in
+        DispatchQueue.global().async {
+          let pause: @Sendable () -> Void = {
+            isRead.open()
+            gate.wait()
+          }
+          continuation.resume(with: Result { try Paused.$pause.withValue(pause) { try settings.load() } })
+        }
+      }
+    }
+    await isRead.pass()
+    try await put(2)
+    _ = await SharedSettings<Paused>.take(1, of: changes)
+    gate.signal()
+    #expect(try await loading.value.value == 2)
+    #expect(settings.current.value == 2)
+    try store.close()
   }
 
   @Test("A synced group refuses an optional setting with a default") func optionalDefault() throws {

@@ -27,6 +27,9 @@ struct ChangeChain<Group: SettingsGroup> {
 
   init(_ shape: GroupLayout) { self.shape = shape }
 
+  /// The number of the last link, or 0 without one.
+  var number: Int { last?.number ?? 0 }
+
   /// Forgets the last state.
   mutating func forget() { last = nil }
 
@@ -38,7 +41,12 @@ struct ChangeChain<Group: SettingsGroup> {
   ///
   /// `isInWrite` is true if the state was read inside a write, when a newer state can't exist. A commit of this process
   /// that is not known to be durable, and that differs from the state, has then failed.
-  mutating func see(_ state: SettingsState, _ value: Group, isInWrite: Bool) -> Link? {
+  ///
+  /// `number` is that of the last link when the read began, if another read may have ended meanwhile. A record changes
+  /// without a new generation, so the state may then be the older one. A commit after it is reported in any case.
+  mutating func see(
+    _ state: SettingsState, _ value: Group, isInWrite: Bool, since number: Int? = nil
+  ) -> Link? {
     if isInWrite, let open = pending.last, open.previous != nil, let last, last.number == open.number,
       last.state != state
     {
@@ -47,6 +55,7 @@ struct ChangeChain<Group: SettingsGroup> {
     guard let last else { return append(state, value) }
     if !isInWrite && state.generation < last.state.generation { return nil }
     if state == last.state { return last }
+    if let number, number != last.number, state.generation == last.state.generation { return nil }
     let positions = shape.changes(from: last.state.values, to: state.values)
     let link = append(state, value)
     guard !positions.isEmpty else { return link }

@@ -96,6 +96,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
       // The group in the caller's transaction isn't durable yet, so it isn't kept.
       return try Group(values: keeper.settle(transaction).values)
     }
+    let number = withChain { $0.number }
     var state = try store.read { try keeper.read($0) }
     if state == nil {
       state = try store.write { transaction in
@@ -106,7 +107,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
     }
     guard let state else { return Group() }
     let value = try Group(values: state.values)
-    see(state, value, isInWrite: false)
+    see(state, value, isInWrite: false, since: number)
     follow(store)
     return current
   }
@@ -123,11 +124,13 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
     }
   }
 
-  /// Adds a state that was read, and publishes it to readers.
-  func see(_ state: SettingsState, _ value: Group, isInWrite: Bool) {
+  /// Adds a state that was read, and publishes it to readers. The parameters are those of `ChangeChain.see`.
+  func see(_ state: SettingsState, _ value: Group, isInWrite: Bool, since number: Int? = nil) {
     // Published before listeners are notified, so a reader never sees an older value than a listener received.
     telling.withLock { telling in
-      if let link = telling.chain.see(state, value, isInWrite: isInWrite) { publish(link.number, link.value) }
+      if let link = telling.chain.see(state, value, isInWrite: isInWrite, since: number) {
+        publish(link.number, link.value)
+      }
     }
     withChain { _ in }
   }
