@@ -37,7 +37,10 @@ enum PrivateFile {
   ///
   /// The file is replaced completely by renaming, so that a reader or a crash sees either the old bytes or the new
   /// ones. It keeps its owner, also if root changes it. `body` runs under the lock and returns the new bytes.
-  static func change<Result>(_ path: String, _ body: () throws -> (Result, bytes: Data)) throws -> Result {
+  ///
+  /// A symbolic link stays, and the file that it points to is replaced: other programs know it by that name.
+  static func change<Result>(_ given: String, _ body: () throws -> (Result, bytes: Data)) throws -> Result {
+    let path = URL(filePath: given).resolvingSymlinksInPath().path
     let lock = open(path + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     guard lock >= 0 else { throw ToolError("\(path) can't be written. Check the rights of its folder.") }
     defer { close(lock) }
