@@ -78,6 +78,11 @@ extension [UserList] {
   /// Returns the list with this id, or else the one with this name. Throws if several lists have the name.
   func list(_ name: String) throws -> UserList? {
     if let list = first(where: { $0.id == name }) { return list }
+    return try list(called: name)
+  }
+
+  /// Returns the list with this name. Throws if several lists have it.
+  func list(called name: String) throws -> UserList? {
     let named = filter { $0.name == name }
     guard named.count <= 1 else {
       throw ToolError("Several lists are called '\(name)'. Name one by its id: bothy lists show.")

@@ -59,8 +59,9 @@ struct SaveListCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       try session.requireServer()
       let known = try await session.lists()
+      let earlier = try id == nil ? known.list(called: name) : known.first { $0.id == id }
       let list: UserList
-      if var found = known.first(where: { id == nil ? $0.name == name : $0.id == id }) {
+      if var found = earlier {
         found.name = name
         found.members = members
         list = try await session.store.sharing.update(found)
