@@ -49,7 +49,11 @@ struct SyncCommand: AsyncParsableCommand {
       if adopt || uploadMine, let address = session.address { try session.store.remember(address) }
       if keepApart {
         try await session.store.maintenance.keepApart()
-        return StandardStreams.note("The file is kept apart; it is synced with its own server alone.")
+        return try output.print {
+          "The file is kept apart; it is synced with its own server alone."
+        } json: {
+          $0.member("keptApart", true)
+        }
       }
       if watch {
         _ = try await decide(session.store)
