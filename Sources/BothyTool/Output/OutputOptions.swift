@@ -8,7 +8,7 @@ struct OutputOptions: ParsableArguments {
 
   /// Prints one result: a JSON document on one line, or text.
   func print(text: () throws -> String, json write: (inout JSONWriter) throws -> Void) throws {
-    guard json else { return try StandardStreams.write(text()) }
+    guard json else { return try StandardStreams.show(text()) }
     var writer = JSONWriter()
     try writer.object(write)
     try StandardStreams.write(writer.bytes + [UInt8(ascii: "\n")])

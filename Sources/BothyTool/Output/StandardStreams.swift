@@ -5,6 +5,11 @@ enum StandardStreams {
   /// Writes a result, unbuffered. Throws if standard output is closed.
   static func write(_ text: String) throws { try write(Array((text + "\n").utf8)) }
 
+  /// Writes a result for people, like `write`. A terminal gets no commands that other people's records hold.
+  static func show(_ text: String) throws {
+    try write(isatty(STDOUT_FILENO) == 1 ? text.withoutCommands : text)
+  }
+
   static func write(_ bytes: [UInt8]) throws {
     do { try FileHandle.standardOutput.write(contentsOf: Data(bytes)) } catch {
       throw ToolError(
@@ -14,8 +19,9 @@ enum StandardStreams {
 
   /// Prints a note on standard error.
   static func note(_ text: String) {
+    let shown = hasTerminal ? text.withoutCommands : text
     // If standard error is closed, the note is lost.
-    try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    try? FileHandle.standardError.write(contentsOf: Data((shown + "\n").utf8))
   }
 
   /// Replaces the last line of a terminal.
@@ -37,5 +43,22 @@ enum StandardStreams {
       throw ToolError("\(path) can't be read. Check that it is a file and may be read.")
     }
     return Array(data)
+  }
+}
+
+extension String {
+  /// The text with a code in place of each control character. Tabs and ends of lines stay.
+  fileprivate var withoutCommands: String {
+    var shown = UnicodeScalarView()
+    for scalar in unicodeScalars {
+      switch scalar.value {
+      case 0x09, 0x0A: shown.append(scalar)
+      case 0..<0x20, 0x7F..<0xA0:
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        shown.append(contentsOf: "⟨U+00\(digits.count == 1 ? "0" : "")\(digits)⟩".unicodeScalars)
+      default: shown.append(scalar)
+      }
+    }
+    return String(shown)
   }
 }
