@@ -88,15 +88,15 @@ package struct OperatorReports: Sendable {
     }
   }
 
-  /// Returns a text as one word of a shell.
+  /// Returns a text as one word of a shell, for which a quotation mark ends a word also before an accent.
   static func quoted(_ text: String) -> String {
     let isPlain = text.unicodeScalars.allSatisfy {
       $0.isASCII
         && ($0.properties.isAlphabetic || $0.properties.numericType != nil
           || "-_./:@%+=,".unicodeScalars.contains($0))
     }
-    return isPlain && !text.isEmpty && !text.hasPrefix("-")
-      ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+    guard !isPlain || text.isEmpty || text.hasPrefix("-") else { return text }
+    return "'" + text.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
   }
 }
 

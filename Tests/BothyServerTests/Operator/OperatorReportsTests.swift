@@ -221,6 +221,15 @@ struct OperatorReportsTests {
     #expect(since.map { $0 > 0 && $0 <= estate.clock.value } == true)
   }
 
+  @Test("An accent behind a quotation mark leaves a name one word of a command")
+  func accentBehindQuote() async throws {
+    let estate = try Self.estate()
+    try await estate.write("x'\u{301}; reboot; '")
+    let space = try await estate.document("upkeep")["spaces"]?.arrayValue?.first
+    let expected = #"bothy admin compact --database 'it'\''s.sqlite' 'x'\''\#u{301}; reboot; '\'''"#
+    #expect(space?["command"]?.stringValue == expected)
+  }
+
   /// Promises: A-36
   @Test("No document has content of records")
   func secrecy() async throws {
