@@ -89,7 +89,7 @@ package struct OperatorReports: Sendable {
   }
 
   /// Returns a text as one word of a shell, for which a quotation mark ends a word also before an accent.
-  static func quoted(_ text: String) -> String {
+  package static func quoted(_ text: String) -> String {
     let isPlain = text.unicodeScalars.allSatisfy {
       $0.isASCII
         && ($0.properties.isAlphabetic || $0.properties.numericType != nil

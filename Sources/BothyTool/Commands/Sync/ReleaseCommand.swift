@@ -1,4 +1,5 @@
 import ArgumentParser
+import BothyServer
 import BothyStore
 import BothySync
 
@@ -55,6 +56,7 @@ struct ReleaseCommand: AsyncParsableCommand {
 extension Session {
   /// The sentence about a draft, with its remedy.
   func hint(ofDraft record: RecordID) -> String {
-    "A draft is not sent before it is released: bothy release \(store.store.path) \(record.type) \(record.id)"
+    let words = [store.store.path, record.type, record.id].map(OperatorReports.quoted)
+    return "A draft is not sent before it is released: bothy release \(words.joined(separator: " "))"
   }
 }
