@@ -1,5 +1,6 @@
 """What is hard to show: huge numbers, other directions, long texts, sixty types, no server, and many rejected changes."""
 
+import json
 import urllib.parse
 
 KINDS = [{"name": "title", "type": "string"}, {"name": "aVeryLongFieldNameThatGoesOnAndOn", "type": "string", "optional": True},
@@ -63,6 +64,7 @@ def values(browser, estate, ask, pictures):
     browser.console = [line for line in browser.console if "id=nothing-there" not in line]
     wide(browser, ask, pictures)
     grown_old(browser, ask)
+    ends_of_lines(browser, estate, ask)
     ended(browser, process)
 
 
@@ -101,6 +103,20 @@ def grown_old(browser, ask):
     text = browser.text("dl.facts")
     ask.expect(" ago)" in text, f"the page says how long ago the record was made: {text!r}")
     browser.until("time is seen to pass", "document.querySelector('dl.facts').innerText !== arguments[0]", text, seconds=80)
+
+
+def ends_of_lines(browser, estate, ask):
+    """A text that nobody edits keeps its ends of lines, which the fields of a page can't hold."""
+    estate.put("Thing", "ends", "hard.bothy", title="one\r\ntwo\rthree")
+    ask.go(browser, "records/Thing/ends")
+    browser.click("#begin-edit")
+    browser.until("the form", "document.getElementById('field-count')")
+    browser.run("document.getElementById('field-count').focus(); document.getElementById('field-count').select()")
+    browser.type("7")
+    browser.keys("Enter")
+    browser.until("it is saved", "document.getElementById('notice')?.innerText.startsWith('Saved: Thing ends.')")
+    fields = json.loads(estate.tool("db", "get", "hard.bothy", "Thing", "ends", "--json"))["fields"]
+    ask.expect((fields["title"], fields["count"]) == ("one\r\ntwo\rthree", 7), f"only the edited field is changed: {fields!r}")
 
 
 def empties(browser, estate, ask):

@@ -17,6 +17,9 @@ function written(value, kind) {
   return asText[kind]?.(value) ?? (typeof value === "object" && !value.digits ? JSON.stringify(value, null, 1) : String(value));
 }
 
+/** A text with the ends of lines that a field of the page gives, whatever it was given. */
+const lines = (text) => text.replace(/\r\n?/g, "\n");
+
 /** Returns the value of a field's text as JSON. Throws an `Error` whose message says how to write it. */
 function read(text, field) {
   const bare = text.trim();
@@ -64,8 +67,8 @@ async function save(event, context, type) {
   try {
     for (const field of type.fields) {
       const text = form.get(field.name), before = written(editing.record?.fields[field.name], field.kind);
-      if (text === null || text.replaceAll("\r\n", "\n") === before) continue;
-      fields[field.name] = read(text.replaceAll("\r\n", "\n"), field);
+      if (text === null || lines(text) === lines(before)) continue;
+      fields[field.name] = read(lines(text), field);
     }
     if (editing.record && !Object.keys(fields).length) return close(context);
     editing.isBusy = true;
