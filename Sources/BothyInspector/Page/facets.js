@@ -24,8 +24,29 @@ export function facetsOf(type, records) {
   });
 }
 
-/** The conditions of a text that are joined by AND, if all of it is so. */
-const parts = (where) => where.split(/\s+AND\s+/).filter(Boolean);
+const hide = (text) => "·".repeat(text.length);
+
+/** The text with what is in quotes or brackets hidden, in as many characters. */
+function outside(where) {
+  let bare = where.replace(/'[^']*'|"[^"]*"/g, hide), last;
+  do {
+    last = bare;
+    bare = bare.replace(/\([^()]*\)/g, hide);
+  } while (bare !== last);
+  return bare;
+}
+
+/** The conditions of a text that are joined by AND. One that has OR is a single condition, in brackets. */
+function parts(where) {
+  const bare = outside(where), found = [];
+  if (/\bOR\b/i.test(bare)) return [`(${where})`];
+  let from = 0;
+  for (const { 0: word, index } of bare.matchAll(/\s+AND\s+/gi)) {
+    found.push(where.slice(from, index));
+    from = index + word.length;
+  }
+  return [...found, where.slice(from)].filter(Boolean);
+}
 
 /** Links that add a value's condition, or take it out again. `address` gives the address of a condition. */
 export function facets(found, where, address) {
