@@ -144,6 +144,18 @@ struct TokenTests {
     #expect(parts.asked() == 2)
   }
 
+  @Test("A clock ahead of a token's life requests no token with each request")
+  func clockAhead() async throws {
+    let parts = try parts(pending: 20, Self.small()) { number, time in
+      AccessToken(number == 1 ? "good" : "better", expiresAt: time.now - 7_200_000)
+    }
+    #expect(await parts.store.sync().pushed == 20)
+    #expect(parts.asked() == 1 && parts.transport.statuses.count > 2)
+    parts.transport.setUsers(["better": "ann"])
+    #expect(await parts.store.sync().obstacle == nil)
+    #expect(parts.asked() == 2)
+  }
+
   /// Promises: Scenario-22
   @Test(
     "The old token is used to its expiry, then changes wait for another")

@@ -14,7 +14,8 @@ public struct AccessToken: Sendable, Hashable {
   /// The expiry in milliseconds since 1970, or `nil` if it is unknown.
   ///
   /// A new token is requested a minute before it, or halfway to it if less than two minutes are left. If the
-  /// request fails, the old token serves until it expires.
+  /// request fails, the old token serves until it expires. An expiry that has passed when the token comes
+  /// counts as unknown, because the device's clock may be wrong.
   public var expiresAt: Int64?
 
   /// Creates a token. Neither the value nor the expiry is checked.

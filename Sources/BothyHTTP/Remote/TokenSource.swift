@@ -54,9 +54,10 @@ package actor TokenSource {
     current = token
     isKnown = true
     renewal = .max
-    if let end = token?.expiresAt {
-      let start = now()
-      renewal = end.subtractingClamped(min(Self.margin, max(0, end.subtractingClamped(start)) / 2))
+    let start = now()
+    // A new token that has expired is one of a wrong clock, by which each request would ask for another one.
+    if let end = token?.expiresAt, end > start {
+      renewal = end.subtractingClamped(min(Self.margin, end.subtractingClamped(start) / 2))
     }
     return token
   }
