@@ -257,7 +257,7 @@ struct SharingStories {
   }
 
   @Test("A new record with a deleted one's id starts without an audience")
-  func again() async throws {
+  func createdAgain() async throws {
     let world = try TwoUsers()
     try world.ann.insert("T1", "start")
     try await world.ann.store.sharing.share(.note(), with: .users("bob"))
