@@ -74,7 +74,7 @@ struct OutboxMigration {
       for (table, column) in [("bothy_replaced", "fields"), ("bothy_given", "fields")] {
         try rewrite(type, in: table, column, isWhole: false) { $0[field] = nil }
       }
-      try rewrite(type, in: "bothy_unreadable", "record", isWhole: true) { $0[field] = nil }
+      try renameUnreadable(type) { $0 == field ? nil : $0 }
       // The conditions of answered queries may have values of the field too.
       try transaction.run("DELETE FROM bothy_coverage WHERE type = ?", type)
       try forgetStagedPages()
@@ -157,7 +157,7 @@ struct OutboxMigration {
   /// Gives the members of all documents of a type their new names.
   func rename(_ type: String, from old: NameMap, to new: NameMap) throws {
     try rewrite(type) { $2 = new.local($2, of: old) }
-    try rewrite(type, in: "bothy_unreadable", "record", isWhole: true) { $0 = new.local($0, of: old) }
+    try renameUnreadable(type) { new.local(old.wire($0)) }
     try rewrite(type, in: "bothy_given", "fields", isWhole: false) { $0 = new.local($0, of: old) }
     try Journal.rewrite(type, in: transaction) { $0 = new.local($0, of: old) }
     try rewrite(type, in: "bothy_replaced", "fields", isWhole: false) { $0 = new.local($0, of: old) }
@@ -165,6 +165,19 @@ struct OutboxMigration {
     // Answered queries have the old names, which may be those of other fields now.
     try transaction.run("DELETE FROM bothy_coverage WHERE type = ?", type)
     try forgetStagedPages()
+  }
+
+  /// Renames the members of records that can't be read here, and removes those for which `name` returns `nil`. Such a
+  /// record may be nested deeper than any value that is read.
+  private func renameUnreadable(_ type: String, _ name: (String) -> String?) throws {
+    let records = try transaction.rows(
+      "SELECT record FROM bothy_unreadable WHERE type = ? AND record IS NOT NULL", type
+    ) { try ServerRecord(json: $0.bytes(at: 0)) }
+    for var record in records {
+      record.fields = record.fields.renamed(name)
+      try transaction.run(
+        "UPDATE bothy_unreadable SET record = ? WHERE type = ? AND id = ?", record.json, type, record.id.id)
+    }
   }
 
   /// Renames records and fields in the reasons of rejections.

@@ -131,12 +131,16 @@ extension WireNames {
 }
 
 extension FieldsDocument {
-  /// Returns the members under other names. Leaves a document that can't be read as it is, for its reader to find.
-  func renamed(_ rename: (String) -> String) -> FieldsDocument {
+  /// Returns the members under other names, without those for which `rename` returns `nil`. Leaves a document that can't
+  /// be read as it is, for its reader to find. Values may be nested to any depth.
+  func renamed(_ rename: (String) -> String?) -> FieldsDocument {
     var members: [(name: String, value: [UInt8])] = []
     do {
       try JSONReader.read(bytes, upTo: .max) { reader in
-        try reader.object { name, reader in members.append((rename(name), try reader.rawValue(upTo: .max))) }
+        try reader.object { name, reader in
+          let value = try reader.rawValue(upTo: .max)
+          if let name = rename(name) { members.append((name, value)) }
+        }
       }
     } catch { return self }  // its reader finds the same error and reports it
     members.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }

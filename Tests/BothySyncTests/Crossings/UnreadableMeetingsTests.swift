@@ -154,6 +154,33 @@ struct UnreadableMeetingsTests {
     #expect(pair.a.remote.requests.isEmpty && pair.a.remote.reads == 1)
   }
 
+  @Test("A record that is nested deep stops no update of the app", arguments: [false, true])
+  func migrated(isConcealed: Bool) async throws {
+    let pair = try Pair(schema: Stories.schema)
+    try await Self.plant(#"{"meta":"# + Stories.nested(200) + #","title":"deep"}"#, pair.world.storage)
+    await pair.a.store.sync()
+    var schema = Stories.schema
+    schema.version = 2
+    schema.types[0].fields[0] =
+      isConcealed
+      ? FieldSchema("title", .text, optional: true, sensitive: true) : FieldSchema("heading", .text)
+    let step: Migration.Step =
+      isConcealed
+      ? .makeSensitive(type: "Page", field: "title")
+      : .renameField(type: "Page", from: "title", to: "heading")
+    try pair.a.restart(schema: schema, migrations: [Migration(to: 2, step)])
+    #expect(try await pair.a.store.maintenance.unreadableRecords().map(\.record) == [Stories.page("P1")])
+    let kept = try await pair.a.store.store.read { transaction in
+      let select = try PreparedStatement("SELECT record FROM bothy_unreadable", in: transaction.database)
+      defer { select.reset() }
+      return try select.step() ? select.text(at: 0) : nil
+    }
+    let record = try #require(kept)
+    #expect(record.contains(#""meta":[["#) && !record.contains(#""title""#))
+    #expect(record.contains(#""heading":"deep""#) == !isConcealed)
+    #expect(await pair.a.store.sync().obstacle == nil)
+  }
+
   @Test("A live change older than an unreadable version is outdated")
   func olderLiveChange() async throws {
     let pair = try Pair(schema: Stories.schema)
