@@ -21,7 +21,9 @@ struct OutboxMigration {
         "bothy_outbox", "bothy_later", "bothy_doubt", "bothy_unreadable", "bothy_refetch", "bothy_given",
         "bothy_journal", "bothy_sharing", "bothy_coverage", "bothy_stale", "bothy_replaced",
       ] {
-        try database.execute(sql: "UPDATE \(table) SET type = ?2 WHERE type = ?1", arguments: [from, to])
+        // A dropped type that had the name has left a mark, which this one may have too.
+        try database.execute(
+          sql: "UPDATE OR REPLACE \(table) SET type = ?2 WHERE type = ?1", arguments: [from, to])
       }
       for (table, columns) in [
         ("bothy_outbox", ["sent", "remote_version"]), ("bothy_later", ["sent"]),
@@ -58,7 +60,7 @@ struct OutboxMigration {
       try Journal.drop(type: type, in: database)
       for table in [
         "bothy_outbox", "bothy_later", "bothy_doubt", "bothy_unreadable", "bothy_refetch", "bothy_given",
-        "bothy_stale", "bothy_coverage",
+        "bothy_stale", "bothy_coverage", "bothy_sharing", "bothy_replaced",
       ] {
         try database.execute(sql: "DELETE FROM \(table) WHERE type = ?", arguments: [type])
       }

@@ -28,6 +28,31 @@ struct TypeDeclaredAgainTests {
     #expect(try b.ids(AnyQuery("Memo")) == ["1"])
     #expect(try await b.store.maintenance.verify())
   }
+
+  @Test("A type takes a dropped one's name while its records are requested again")
+  func renamed() async throws {
+    let world = try SimulatedWorld()
+    var schema = memo(1)
+    schema.types += memo(1, name: "Page").types
+    let a = try world.device("a", schema)
+    let b = try world.device("b", schema)
+    try a.put("Page", "1", ["title": .text("one")])
+    await a.store.sync()
+    await b.store.sync()
+    // The user sees other pages than before, and the device has no answer yet.
+    let mark = "INSERT INTO bothy_refetch VALUES ('Page', '', NULL, 1)"
+    try b.change { try PreparedStatement(mark, in: $0.database).run() }
+    try b.restart(
+      schema: memo(2),
+      migrations: [
+        Migration(to: 2, .dropType("Memo")), Migration(to: 2, .renameType(from: "Page", to: "Memo")),
+      ])
+    #expect(try b.ids(AnyQuery("Memo")) == ["1"])
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(try b.ids(AnyQuery("Memo")) == ["1"])
+    #expect(try await b.store.maintenance.verify())
+  }
+
   /// Returns the schema with a type that isn't synced.
   private static var local: StoreSchema {
     var schema = memo(1)
