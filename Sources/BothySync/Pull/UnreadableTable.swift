@@ -132,11 +132,20 @@ enum UnreadableTable {
       var repaired = false
       guard case .success(let row) = read(record, table, repaired: &repaired) else { continue }
       try remove(id, in: transaction)
-      if try OutboxQueue.mark(id, in: transaction) == nil {
-        try transaction.put(table, id: id.id, row)
-      } else {
-        try OutboxQueue.hear(record, in: transaction)
-      }
+      try show(record, row, table, in: transaction)
+    }
+  }
+
+  /// Shows a record that was kept aside, or notes it beside the pending work of its record.
+  fileprivate static func show(
+    _ record: ServerRecord, _ row: StoredRow, _ table: TypeTable, in transaction: WriteTransaction
+  ) throws {
+    guard let entry = try OutboxQueue.entry(record.id, in: transaction) else {
+      try transaction.put(table, id: record.id.id, row)
+      return
+    }
+    if record.version.isNewer(than: entry.reported?.version ?? "") {
+      try OutboxQueue.hear(record, in: transaction)
     }
   }
 }
@@ -238,7 +247,8 @@ package enum UnrecognizedRecords {
       guard let row = try UnreadableTable.row(record, table, repaired: &repaired, in: transaction) else {
         return
       }
-      try transaction.put(table, id: record.id.id, row)
+      // A document of pending changes may have been opened before.
+      try UnreadableTable.show(record, row, table, in: transaction)
     }
     try replace(name, by: [], in: transaction)
   }

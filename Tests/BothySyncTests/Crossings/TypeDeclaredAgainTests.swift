@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -51,6 +52,28 @@ struct TypeDeclaredAgainTests {
     #expect(await b.store.sync().obstacle == nil)
     #expect(try b.ids(AnyQuery("Memo")) == ["1"])
     #expect(try await b.store.maintenance.verify())
+  }
+
+  @Test("Pending changes of a document survive the update that declares their type")
+  func document() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    let b = try world.device("b", memo(1, name: "Page"))
+    try a.put("Memo", "1", ["title": .text("one")])
+    await a.store.sync()
+    await b.store.sync()
+    try a.set("Memo", "1", ["title": .text("mine")])
+    let folder = try TemporaryFolder()
+    let document = folder.path + "/pending.json"
+    try await a.store.signOut(.export(to: document))
+    var schema = memo(2, name: "Page")
+    schema.types += memo(2).types
+    try b.store.store.close()
+    #expect(try SyncedStore.restorePending(from: document, into: b.path, schema: schema))
+    try b.restart(schema: schema)
+    #expect(try b.record("Memo", "1")?["title"] == .text("mine"))
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(try await world.server("Memo", "1")?["title"] == "mine")
   }
 
   /// Returns the schema with a type that isn't synced.
