@@ -66,8 +66,11 @@ enum DatabaseFiles {
     return found?[.size] as? Int64
   }
 
-  /// Finishes the deletion of a database that is marked as signed out.
+  /// Finishes the deletion of a database that is marked as signed out, or as one that a new file replaces.
   static func finishSignOut(_ path: String) throws {
+    let isReplaced = try SyncValues.reading(path) { try ServerBinding.isReplaced(in: $0) }
+    // The changes of its quarantined copies were neither given up nor saved.
+    if isReplaced == true { return try remove(path) }
     let isDiscarded = try SyncValues.reading(path) { try ServerBinding.isDiscarded(in: $0) }
     if isDiscarded == true { try removeDocuments(of: path) }
     try removeWithCopies(path)

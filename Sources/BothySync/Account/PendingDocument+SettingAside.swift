@@ -6,25 +6,39 @@ import GRDB
 extension PendingDocument {
   /// Writes the pending changes of a file to a document beside it, under the file's own schema, and deletes the file.
   /// Returns the document's path, or `nil` if the file had no pending changes.
+  ///
+  /// The file is marked in the transaction that reads the changes. So what another process commits before is in the
+  /// document, and its later changes are refused.
   static func setAside(_ path: String, _ options: StoreOptions) throws -> String? {
     let store = try LocalStore(existing: path, options: options)
     var place: String?
-    let document = try store.read { transaction -> PendingDocument? in
-      guard try transaction.database.tableExists("bothy_outbox") else { return nil }
-      var document = try PendingDocument(in: transaction)
-      try document.hold(store.secrets.keys())
-      return document
-    }
-    if let document, !document.entries.isEmpty {
-      var number = 1
-      while FileManager.default.fileExists(atPath: "\(path).pending-\(number).json") { number += 1 }
-      let free = "\(path).pending-\(number).json"
-      try document.write(to: free)
-      place = free
+    do {
+      try store.write(origin: .remote) { transaction in
+        guard try transaction.database.tableExists("bothy_outbox") else { return }
+        var document = try PendingDocument(in: transaction)
+        try document.hold(store.secrets.keys())
+        if !document.entries.isEmpty {
+          let free = freePlace(beside: path)
+          try document.write(to: free)
+          place = free
+          try DatabaseFiles.copyBlobs(of: path, beside: free)
+        }
+        try ServerBinding.replace(in: transaction)
+      }
+    } catch {
+      // The first error is thrown.
+      if let place { try? FileManager.default.removeItem(atPath: place) }
+      try? store.close()
+      throw error
     }
     try store.close()
-    if let place { try DatabaseFiles.copyBlobs(of: path, beside: place) }
     try DatabaseFiles.remove(path)
     return place
+  }
+
+  private static func freePlace(beside path: String) -> String {
+    var number = 1
+    while FileManager.default.fileExists(atPath: "\(path).pending-\(number).json") { number += 1 }
+    return "\(path).pending-\(number).json"
   }
 }

@@ -186,8 +186,8 @@ extension SyncOptions {
     ///
     /// Pass a migration for the change, or open the file with the earlier schema.
     case throwError
-    /// All pending changes are written to a document beside the file, then the file is recreated. Meant for
-    /// development.
+    /// All pending changes are written to a document beside the file, then the file is recreated. Changes of other
+    /// processes that have it open are refused from then on. Meant for development.
     ///
     /// Changes with sensitive values are drafts in the document, because it doesn't have the values.
     /// The next sync downloads the server's records. Records that no server has are lost, unless they are

@@ -158,7 +158,17 @@ struct ServerBinding: Sendable, Equatable {
     try SyncValues.set(signedOut, isDiscarding ? discarded : "1", in: transaction)
   }
 
+  /// Marks the file as one that a new file replaces. Its pending changes are in a document.
+  static func replace(in transaction: WriteTransaction) throws {
+    try SyncValues.set(signedOut, replaced, in: transaction)
+  }
+
   private static let discarded = "discarded"
+  private static let replaced = "replaced"
+
+  static func isReplaced(in transaction: ReadTransaction) throws -> Bool {
+    try SyncValues.value(signedOut, in: transaction) == replaced
+  }
 
   static func isDiscarded(in transaction: ReadTransaction) throws -> Bool {
     try SyncValues.value(signedOut, in: transaction) == discarded
