@@ -180,8 +180,10 @@ struct PendingDocument {
   }
 
   /// The key under which a file remembers that it has taken the document in. Equal documents have one key.
-  var memory: String {
-    "pending." + SHA256.hash(data: Array(json.canonicalText.utf8)).hexadecimal
+  var memory: String { "pending." + Self.hash(of: json) }
+
+  static func hash(of content: JSONValue) -> String {
+    SHA256.hash(data: Array(content.canonicalText.utf8)).hexadecimal
   }
 
   /// Returns the document by another schema, and the sensitive values that the steps have moved or renamed.

@@ -47,7 +47,7 @@ extension StoreMaintenance {
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws -> Salvage {
     var wreck = try Wreck(file, otherwise: schema)
-    let memory = wreck.pending.memory
+    let (memory, recordsMemory) = (wreck.pending.memory, wreck.recordsMemory)
     try wreck.leaveOut(pendingIn: path, schema, migrations)
     try wreck.pending.check(owner, schema)
     // A file that was salvaged before has its changes already.
@@ -58,7 +58,7 @@ extension StoreMaintenance {
     let store = try LocalStore.recording(
       at: path, schema: schema, migrations: migrations, options: options, clock: clock)
     defer { try? store.close() }  // the writes are durable
-    try wreck.putRecords(into: store)
+    try wreck.putRecords(into: store, memory: recordsMemory)
     wreck.report.pending += wreck.pending.entries.count
     try rename(file, to: "salvaged")
     return wreck.report
@@ -322,13 +322,24 @@ private struct Wreck {
     report.lost += lost
   }
 
+  /// The key under which a file remembers that it has taken these records in.
+  var recordsMemory: String {
+    let content = records.map { record in
+      JSONValue.array([
+        .string(record.type), .string(record.id), .object(record.fields.mapValues(\.json)),
+      ])
+    }
+    return "salvaged." + PendingDocument.hash(of: .array(content))
+  }
+
   /// Writes the records that no server has, unless the store has records with their ids or unique values. Uses one
-  /// transaction.
-  mutating func putRecords(into store: LocalStore) throws {
+  /// transaction. Does nothing if an earlier call has written all of them, because some may be deleted since.
+  mutating func putRecords(into store: LocalStore, memory: String) throws {
     let (records, secrets, history, isOutboxWhole) = (records, secrets, history, isOutboxWhole)
     let (put, pending, lost) = try store.write { transaction in
       var (put, pending, lost) = (0, 0, [RecordID]())
       try ServerBinding.inherit(history, in: transaction)
+      if try SyncValues.value(memory, in: transaction) != nil { return (put, pending, lost) }
       transaction.secrets.merge(secrets) { $1 }
       for record in records {
         if try transaction.exists(record.recordID) { continue }
@@ -339,6 +350,7 @@ private struct Wreck {
         }
         if isChange { pending += 1 } else { put += 1 }
       }
+      if lost.isEmpty { try SyncValues.set(memory, "1", in: transaction) }
       return (put, pending, lost)
     }
     report.records = put

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothyTestSupport
+import Foundation
 import Testing
 
 /// Salvage of a file that an earlier version of the app wrote.
@@ -70,6 +71,34 @@ import Testing
       at: path, schema: Self.new, migrations: Self.steps, options: options, clock: SyncClock())
     #expect(try again.record(RecordID(type: "Jotting", id: "l"))?["number"] == 12)
     #expect(try again.record(RecordID(type: "Memo", id: "m"))?["heading"] == "kept")
+    try again.close()
+  }
+
+  @Test("A salvage that was interrupted brings back no record that was deleted since")
+  func interrupted() throws {
+    let folder = try TemporaryFolder()
+    let (file, path) = (folder.path + "/app.bothy.damaged-1", folder.path + "/app.bothy")
+    let store = try LocalStore.recording(
+      at: file, schema: Self.old, options: options, clock: SyncClock())
+    try store.write { transaction in
+      for id in ["a", "b"] { try transaction.insert(AnyRecord("Local", id: id, ["text": "here alone"])) }
+    }
+    try store.close()
+    let first = try StoreMaintenance.salvaged(file, into: path, schema: Self.old, options: options)
+    #expect(first.records == 2)
+    // The process ended before it could rename the file.
+    let renamed = folder.path + "/app.bothy.salvaged-1"
+    for ending in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: renamed + ending) {
+      try FileManager.default.moveItem(atPath: renamed + ending, toPath: file + ending)
+    }
+    let app = try LocalStore.recording(at: path, schema: Self.old, options: options, clock: SyncClock())
+    try app.write { _ = try $0.delete(RecordID(type: "Local", id: "a")) }
+    try app.close()
+    let second = try StoreMaintenance.salvaged(file, into: path, schema: Self.old, options: options)
+    #expect(second.records == 0 && second.lost.isEmpty)
+    let again = try LocalStore.recording(at: path, schema: Self.old, options: options, clock: SyncClock())
+    #expect(try again.fetch(AnyQuery("Local")).map(\.id) == ["b"])
+    #expect(!FileManager.default.fileExists(atPath: file))
     try again.close()
   }
 }
