@@ -50,7 +50,8 @@ public final class LocalStore: Sendable {
   /// - Throws: `BothyError`, and leaves an existing file unchanged, except that a damaged one is renamed. `.corrupt`
   ///   names its new path, and the next opening creates a new file. If a migration meets the damage, the next opening
   ///   renames the file. `.newerFile` needs a newer app. `.schemaMismatch` names each difference without a step.
-  ///   `.migrationFailed` has the error of a step. `invalidSchema` names the type and field of a wrong declaration.
+  ///   `.migrationFailed` has the error of a step, or names a field that is to be unique over equal values.
+  ///   `invalidSchema` names the type and field of a wrong declaration.
   ///   `cannotOpen`, `notADatabase`, `.readOnly`, `.busy` and `.diskFull` name the file.
   public convenience init(
     at path: String, schema: StoreSchema, migrations: [Migration] = [], options: StoreOptions = StoreOptions()

@@ -93,7 +93,18 @@ struct Migrator {
       try installer.fill(field, of: type, onlyNull: true)
     }
     for type in change.newTypes { try installer.create(type) }
-    for type in change.reindexed { try installer.createIndexes(of: type) }
+    for type in change.reindexed {
+      do { try installer.createIndexes(of: type) } catch let error as DatabaseError
+        where error.resultCode == .SQLITE_CONSTRAINT
+      {
+        throw BothyError(
+          .migrationFailed,
+          "\(path) has several records with one value where values are to be unique now: \(error.message ?? type.name). "
+            + "Make them differ in one version of the app, and declare the field unique in the next; the file was left "
+            + "as it is.",
+          underlying: error)
+      }
+    }
     let links = LinkIndex(database: database)
     for (type, field) in change.relinked {
       try links.remove(type: type.name, field: field.name)

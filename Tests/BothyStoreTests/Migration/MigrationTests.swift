@@ -56,6 +56,30 @@ struct MigrationTests {
     #expect(try note(store)?["stars"] == 5)
   }
 
+  @Test("A field that becomes unique over equal values is refused with the way on")
+  func becomesUnique() throws {
+    func open(_ version: Int, isUnique: Bool) throws -> LocalStore {
+      let key = FieldSchema("key", .text, unique: isUnique)
+      return try self.open(
+        StoreSchema(version: version, types: [TypeSchema("Setting", fields: [key], synced: false)]))
+    }
+    var store = try open(1, isUnique: false)
+    try store.write { transaction in
+      for id in ["a", "b"] { try transaction.insert(AnyRecord("Setting", id: id, ["key": "one"])) }
+    }
+    try store.close()
+    let error = #expect(throws: BothyError.self) { _ = try open(2, isUnique: true) }
+    #expect(error?.code == .migrationFailed && error?.message.contains("Setting.key") == true)
+    store = try open(1, isUnique: false)
+    try store.write { _ = try $0.update(RecordID(type: "Setting", id: "b"), fields: ["key": "two"]) }
+    try store.close()
+    store = try open(2, isUnique: true)
+    #expect(try store.diagnose().findings == [])
+    expect(.uniqueViolation) {
+      try store.write { try $0.insert(AnyRecord("Setting", id: "c", ["key": "two"])) }
+    }
+  }
+
   @Test("Fields and types are renamed with their data, indexes and references")
   func rename() throws {
     try seed(schema(1, FieldSchema("title", .text, indexed: true, fullText: true)))
