@@ -129,8 +129,11 @@ final class EventHub: Sendable {
 }
 
 extension LocalStore {
-  /// The effects of each commit of this store on its records, with their origin. Delivers one array a commit, from this
-  /// call on. Commits of other processes are left out; `commits` reports those.
+  /// The effects of each commit of this store on its records, with their origin. Delivers one array a commit, of each
+  /// write that begins after this call. Commits of other processes are left out; `commits` reports those.
+  ///
+  /// A write that is running at the time of this call has none. To continue a state without a gap, take the stream first
+  /// and read the state inside a `write` of its own, which waits for such a write.
   ///
   /// While a listener exists, each write costs a note, and a write from the server one more look-up. A slow listener
   /// receives all events later, so consume them or cancel. Ends when the store is closed, and

@@ -117,8 +117,11 @@ public struct StoreMaintenance: Sendable {
 
   // MARK: feeds
 
-  /// The changed records of each commit of this process from now on, with their origin: an array for each commit.
-  /// Commits of other processes are left out.
+  /// The changed records of each commit of this process, with their origin: an array for each write that begins after
+  /// this call. Commits of other processes are left out.
+  ///
+  /// A write that is running at the time of this call has none. To continue a state without a gap, take the stream first
+  /// and read the state inside a `write` of its own, which waits for such a write.
   ///
   /// While a listener exists, each write costs a note, and a write from the server one more look-up. A slow listener
   /// receives all events later. Each use makes a stream of its own, which ends when the store is closed.
