@@ -118,8 +118,10 @@ struct Migrator {
     _ step: Migration.Step, before later: [Migration.Step], on schema: inout StoreSchema, target: StoreSchema,
     _ installer: SchemaInstaller
   ) throws {
+    let isLocal = if case .renameType(let from, _) = step { schema[from]?.isSynced == false } else { false }
     if step.applies(to: schema) { try change(step, before: later, on: &schema, target: target, installer) }
-    try recorder?.migrate(step, in: database)
+    // The name of a type of this device is that of no container, and sync keeps nothing about it.
+    if !isLocal { try recorder?.migrate(step, in: database) }
   }
 
   private func change(
@@ -189,19 +191,28 @@ struct Migrator {
       sql: "UPDATE bothy_link SET owner_type = ?2 WHERE owner_type = ?1", arguments: [from, to])
     try database.execute(
       sql: "UPDATE bothy_link SET target_type = ?2 WHERE target_type = ?1", arguments: [from, to])
-    if schema.types[position].isSynced { schema.types[position].wire = schema.types[position].wireName }
+    let isSynced = schema.types[position].isSynced
+    if isSynced { schema.types[position].wire = schema.types[position].wireName }
     schema.types[position].name = to
-    for type in schema.types where type.isSynced && type.name != to {
-      try database.execute(
-        sql: "UPDATE \(type.name.quotedIdentifier) SET _container = ?2 WHERE _container = ?1",
-        arguments: [from, to])
-    }
+    if isSynced { try renameContainer(from, to, of: schema) }
     for (index, type) in schema.types.enumerated() {
       for (place, field) in type.fields.enumerated() where field.kind.target?.type == from {
         schema.types[index].fields[place].kind = field.kind.referring { _ in to }
       }
     }
     try installer.createIndexes(of: schema.types[position])
+  }
+
+  /// Gives the container of a renamed type its new name. Another container that has this name already is called with a
+  /// colon from now on, as one that this schema uses otherwise.
+  private func renameContainer(_ from: String, _ to: String, of schema: StoreSchema) throws {
+    for type in schema.types where type.isSynced {
+      for (before, after) in [(to, ":" + to), (from, to)] where type.name != to || before == to {
+        try database.execute(
+          sql: "UPDATE \(type.name.quotedIdentifier) SET _container = ?2 WHERE _container = ?1",
+          arguments: [before, after])
+      }
+    }
   }
 
   /// Copies the values into the secret store, then overwrites them in the file. If the transaction rolls back, the next

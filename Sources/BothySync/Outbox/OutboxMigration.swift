@@ -25,35 +25,14 @@ struct OutboxMigration {
         try database.execute(
           sql: "UPDATE OR REPLACE \(table) SET type = ?2 WHERE type = ?1", arguments: [from, to])
       }
-      for (table, columns) in [
-        ("bothy_outbox", ["sent", "remote_version"]), ("bothy_later", ["sent"]),
-        ("bothy_doubt", ["sent", "remote_version"]), ("bothy_unreadable", ["record"]),
-        ("bothy_stale", ["told"]),
-      ] {
-        for column in columns {
-          try database.execute(
-            sql: """
-              UPDATE \(table) SET \(column) = json_set(\(column), '$.type', ?2) WHERE type = ?2;
-              UPDATE \(table) SET \(column) = json_set(\(column), '$.container', ?2)
-              WHERE json_extract(\(column), '$.container') = ?1
-              """, arguments: [from, to, from, to])
-        }
+      try forEachDocument {
+        try database.execute(
+          sql: "UPDATE \($0) SET \($1) = json_set(\($1), '$.type', ?1) WHERE type = ?1", arguments: [to])
       }
+      // Another container may have that name. As one that this schema uses otherwise, it is called with a colon then.
+      try renameContainer(to, ":" + to)
       // The type's own container has its name.
-      for table in [
-        "bothy_outbox", "bothy_later", "bothy_doubt", "bothy_unreadable", "bothy_cursor", "bothy_refetch",
-        "bothy_given", "bothy_replaced",
-      ] {
-        try database.execute(
-          sql: "UPDATE OR IGNORE \(table) SET container = ?2 WHERE container = ?1", arguments: [from, to])
-      }
-      for (table, column) in [
-        ("bothy_outbox", "awaited_in"), ("bothy_later", "awaited_in"), ("bothy_doubt", "awaited_in"),
-        ("bothy_journal", "place"),
-      ] {
-        try database.execute(
-          sql: "UPDATE \(table) SET \(column) = ?2 WHERE \(column) = ?1", arguments: [from, to])
-      }
+      try renameContainer(from, to)
       try renameRefused(record: { $0.type == from ? RecordID(type: to, id: $0.id) : $0 })
       try forgetStagedPages()
     case .dropType(let type):
@@ -84,6 +63,46 @@ struct OutboxMigration {
     // `rename` changes names and `convert` changes values. Other devices keep a field that is dropped here.
     case .renameField, .dropField, .convertField: break
     }
+  }
+
+  /// Calls `body` with each table and column of operations and of the server's records.
+  private func forEachDocument(_ body: (String, String) throws -> Void) rethrows {
+    for (table, column) in [
+      ("bothy_outbox", "sent"), ("bothy_outbox", "remote_version"), ("bothy_later", "sent"),
+      ("bothy_doubt", "sent"), ("bothy_doubt", "remote_version"), ("bothy_unreadable", "record"),
+      ("bothy_stale", "told"),
+    ] {
+      try body(table, column)
+    }
+  }
+
+  /// Gives a container its new name in all that sync keeps. The rows of the types have it already.
+  private func renameContainer(_ from: String, _ to: String) throws {
+    func rename(_ table: String, _ column: String, where condition: String = "1") throws {
+      try database.execute(
+        sql: "UPDATE OR IGNORE \(table) SET \(column) = ?2 WHERE \(column) = ?1 AND \(condition)",
+        arguments: [from, to])
+    }
+    for table in [
+      "bothy_outbox", "bothy_later", "bothy_doubt", "bothy_unreadable", "bothy_cursor", "bothy_refetch",
+      "bothy_given", "bothy_replaced",
+    ] {
+      try rename(table, "container")
+    }
+    for table in ["bothy_outbox", "bothy_later", "bothy_doubt"] { try rename(table, "awaited_in") }
+    try rename("bothy_journal", "place")
+    // A container that is pulled once more is named by the id.
+    try rename("bothy_refetch", "id", where: "type = ''")
+    func renameMember(_ table: String, _ column: String) throws {
+      try database.execute(
+        sql: """
+          UPDATE OR IGNORE \(table) SET \(column) = json_set(\(column), '$.container', ?2)
+          WHERE json_extract(\(column), '$.container') = ?1
+          """, arguments: [from, to])
+    }
+    try forEachDocument(renameMember)
+    try renameMember("bothy_coverage", "query")
+    try SubscriptionTable.rename(from, to, in: transaction)
   }
 
   /// Has the secrets of changes without an answer sent once more after the answer. A server that has such a change already

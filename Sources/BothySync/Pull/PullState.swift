@@ -256,11 +256,26 @@ enum SubscriptionTable {
     return try evict(before, left, in: transaction)
   }
 
+  /// Gives a container its new name in the scopes that the file keeps.
+  static func rename(_ container: String, _ name: String, in transaction: ReadTransaction) throws {
+    for key in [Self.key, Self.openedKey] {
+      guard var scopes = try stored(key, in: transaction) else { continue }
+      for index in scopes.indices where scopes[index].container == container {
+        scopes[index].container = name
+      }
+      try transaction.run("UPDATE bothy_sync SET value = ? WHERE key = ?", text(of: scopes), key)
+    }
+  }
+
   private static func save(_ scopes: [SyncScope], as key: String, in transaction: WriteTransaction) throws {
+    try SyncValues.set(key, text(of: scopes), in: transaction)
+  }
+
+  private static func text(of scopes: [SyncScope]) -> String {
     let value = scopes.map { scope in
       JSONValue.object(["container": .string(scope.container), "children": .bool(scope.includesChildren)])
     }
-    try SyncValues.set(key, JSONValue.array(value).canonicalText, in: transaction)
+    return JSONValue.array(value).canonicalText
   }
 
   /// Marks records with pending work that are evicted when it is done, and unmarks those that stay after all. A record

@@ -50,4 +50,61 @@ struct RenamedTypeContainersTests {
     #expect(try b.ids(AnyQuery("Comment")) == ["c", "d"])
     _ = world
   }
+
+  @Test("What was followed or purged in a renamed container comes by its new name", arguments: [false, true])
+  func requested(isPurged: Bool) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema(1, "Memo"))
+    let b = try world.device("b", Self.schema(1, "Memo"))
+    try a.put("Memo", "1", ["title": .text("one")])
+    await a.store.sync()
+    await b.store.sync()
+    if isPurged {
+      try b.store.purge(container: "Memo")
+    } else {
+      try await b.store.follow([SyncScope(container: "Memo")])
+    }
+    try b.restart(schema: Self.schema(2, "Page"), migrations: Self.rename)
+    try a.put("Memo", "2", ["title": .text("two")])
+    await a.store.sync()
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(try b.ids(AnyQuery("Page")) == ["1", "2"])
+  }
+
+  @Test("A container that has a type's new name stays another one")
+  func takenName() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema(1, "Memo"))
+    let b = try world.device("b", Self.schema(1, "Memo"))
+    try a.put("Memo", "1", ["title": .text("one")])
+    try a.put("Comment", "c", ["text": .text("nice")], in: "Page")
+    await a.store.sync()
+    await b.store.sync()
+    try b.put("Comment", "d", ["text": .text("mine")], in: "Page")
+    try b.restart(schema: Self.schema(2, "Page"), migrations: Self.rename)
+    #expect(try b.ids(AnyQuery("Comment", container: "Page")).isEmpty)
+    #expect(try b.ids(AnyQuery("Page", container: "Page")) == ["1"])
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(try await world.serverRecords()[RecordID(type: "Comment", id: "d")]?.container == "Page")
+    #expect(try await b.store.maintenance.verify())
+  }
+
+  @Test("The rename of a local type moves no container of its name")
+  func localType() async throws {
+    func schema(_ version: Int, _ name: String) -> StoreSchema {
+      let local = TypeSchema(name, fields: [FieldSchema("text", .text)], synced: false)
+      return StoreSchema(version: version, types: memo(1).types + [local])
+    }
+    let world = try SimulatedWorld()
+    let a = try world.device("a", schema(1, "Drafts"))
+    try a.put("Memo", "1", ["title": .text("one")], in: "Drafts")
+    await a.store.sync()
+    try a.put("Memo", "2", ["title": .text("two")], in: "Drafts")
+    try a.restart(
+      schema: schema(2, "Sketches"),
+      migrations: [Migration(to: 2, .renameType(from: "Drafts", to: "Sketches"))])
+    #expect(try a.ids(AnyQuery("Memo", container: "Drafts")) == ["1", "2"])
+    #expect(await a.store.sync().pushed == 1)
+    #expect(try await world.serverRecords().values.map(\.container) == ["Drafts", "Drafts"])
+  }
 }
