@@ -178,6 +178,7 @@ extension LocalStore {
   ) throws -> (Result, Done) {
     try options.onStep?(.begin, origin)
     try connections.schemaCheck?.run(in: database)
+    connections.commits.begin()
     let transaction = WriteTransaction(database, catalog, origin: origin, recorder: recorder)
     if eventHub.isHeard { transaction.log = EventLog() }
     transaction.secretStore = secrets
@@ -206,8 +207,8 @@ extension LocalStore {
 
   /// Announces a commit before the writer begins the next transaction, so that commits are announced in their order.
   private func tell(_ done: Done, _ origin: WriteOrigin, in database: Database) throws {
-    // Taken after the commit, which takes as long as the disk: a read meanwhile doesn't see it.
-    let number = Reading.next()
+    // Writing the commit takes as long as the disk, and a read meanwhile doesn't see it.
+    let number = connections.commits.end()
     ownChanges.others.settle(in: database)
     try options.onStep?(.committed, origin)
     ownChanges.note(done.own, committed: number)

@@ -9,6 +9,7 @@ package struct Connections: Sendable {
   private let lookups: ClosableDatabase
   /// Nil for a store in memory, which no other process has open.
   let schemaCheck: SchemaCheck?
+  let commits: CommitMoment
   /// True if one connection does everything.
   var isInMemory: Bool { lookups === writer }
 
@@ -28,7 +29,12 @@ package struct Connections: Sendable {
       let isSuspect = options.damagedFile == .setAside && DamagedFile.isSuspect(path)
       try Self.inspect(path, schemaVersion: schemaVersion)
       schemaCheck = SchemaCheck(path: path, version: schemaVersion)
-      let pool = try DatabasePool(path: path, configuration: Self.configuration(options))
+      let commits = CommitMoment()
+      self.commits = commits
+      var writing = Self.configuration(options)
+      // The connections keep the object by this closure. Those that only read make no commit.
+      writing.prepareDatabase { commits.follow($0) }
+      let pool = try DatabasePool(path: path, configuration: writing)
       if options.durability == .full {
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       }
@@ -58,6 +64,7 @@ package struct Connections: Sendable {
       writer = ClosableDatabase(try DatabaseQueue(configuration: Self.configuration(options)))
       lookups = writer
       schemaCheck = nil
+      commits = CommitMoment()
     } catch {
       throw BothyError(error, path: ":memory:")
     }

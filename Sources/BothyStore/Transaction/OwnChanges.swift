@@ -4,7 +4,7 @@ internal import Synchronization
 package struct OwnChange: Sendable {
   /// When it was made, in numbers of `Reading`.
   var made = Reading.next()
-  /// When its commit had ended, in numbers of `Reading`.
+  /// When readers began to see its commit, in numbers of `Reading`.
   var committed = Int64.max
   /// When it was made, by `DeviceTime`.
   var time = DeviceTime.now()
