@@ -335,12 +335,12 @@ private struct Wreck {
   /// Writes the records that no server has, unless the store has records with their ids or unique values. Uses one
   /// transaction. Does nothing if an earlier call has written all of them, because some may be deleted since.
   mutating func putRecords(into store: LocalStore, memory: String) throws {
-    let (records, secrets, history, isOutboxWhole) = (records, secrets, history, isOutboxWhole)
+    let (records, history, isOutboxWhole) = (records, history, isOutboxWhole)
+    let secrets = Dictionary(grouping: secrets, by: \.key.record)
     let (put, pending, lost) = try store.write { transaction in
       var (put, pending, lost) = (0, 0, [RecordID]())
       try ServerBinding.inherit(history, in: transaction)
       if try SyncValues.value(memory, in: transaction) != nil { return (put, pending, lost) }
-      transaction.secrets.merge(secrets) { $1 }
       for record in records {
         if try transaction.exists(record.recordID) { continue }
         let isChange = try transaction.catalog.table(record.type).schema.isSynced && !isOutboxWhole
@@ -348,6 +348,8 @@ private struct Wreck {
           lost.append(record.recordID)
           continue
         }
+        // A record that is here already keeps its own.
+        for (key, secret) in secrets[record.recordID] ?? [] { transaction.secrets[key] = secret }
         if isChange { pending += 1 } else { put += 1 }
       }
       if lost.isEmpty { try SyncValues.set(memory, "1", in: transaction) }

@@ -101,4 +101,34 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: file))
     try again.close()
   }
+
+  @Test("Salvage replaces no secret of a record that the new file has")
+  func secrets() throws {
+    func schema(_ version: Int) -> StoreSchema {
+      let pin = FieldSchema("pin", .text, optional: true, sensitive: version == 2)
+      return StoreSchema(version: version, types: [TypeSchema("User", fields: [pin])])
+    }
+    let steps = [Migration(to: 2, .makeSensitive(type: "User", field: "pin"))]
+    let folder = try TemporaryFolder()
+    let (file, path) = (folder.path + "/app.bothy.damaged-1", folder.path + "/app.bothy")
+    let secrets = MemorySecretStore()
+    var options = self.options
+    options.secrets = secrets
+    for (place, version, pins) in [(file, 1, ["ann": "1", "bob": "2"]), (path, 2, ["ann": "3"])] {
+      let store = try LocalStore.recording(
+        at: place, schema: schema(version), migrations: version == 2 ? steps : [], options: options,
+        clock: SyncClock())
+      try store.write { transaction in
+        for (id, pin) in pins { try transaction.insert(AnyRecord("User", id: id, ["pin": .text(pin)])) }
+        try transaction.flush()
+        try PreparedStatement("DELETE FROM bothy_outbox", in: transaction.database).run()
+      }
+      try store.close()
+    }
+    let report = try StoreMaintenance.salvaged(
+      file, into: path, schema: schema(2), migrations: steps, options: options)
+    #expect(report.records == 1 && report.lost.isEmpty)
+    let pins = ["ann", "bob"].map { secrets.secret(SecretKey(RecordID(type: "User", id: $0), field: "pin")) }
+    #expect(pins == ["3", "2"])
+  }
 }
