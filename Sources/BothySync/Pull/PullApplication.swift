@@ -162,8 +162,11 @@ struct PullApplication {
         try transaction.forget(table, id: change.id.id)
         pending = try OutboxQueue.pending(in: transaction)
       } else {
-        guard try transaction.evict(table, id: change.id.id, upTo: change.version) else { return }
+        let isShown = try transaction.evict(table, id: change.id.id, upTo: change.version)
+        // One that left this device before is deleted too, and others here may still refer to it.
+        guard try isShown || !transaction.exists(change.id) else { return }
         try transaction.followDeletion(of: change.id, isOwn: false)
+        guard isShown else { return }
       }
       try known.set(.nobody, of: change.id)
       report.pulled += 1

@@ -44,6 +44,24 @@ struct RulesAfterDeletionTests {
     #expect(try b.store.outboxEntries().isEmpty)
   }
 
+  @Test("Types of this device follow a deletion by others after the record was purged")
+  func purged() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema)
+    let b = try world.device("b", Self.schema)
+    try a.put("List", "L", ["name": "home"])
+    await a.store.sync()
+    await b.store.sync()
+    for type in ["Draft", "Pin"] { try b.put(type, "1", ["list": "L"]) }
+    try b.store.purge(Self.list)
+    #expect(try b.record("Draft", "1")?["list"] == "L")
+    try a.change { _ = try $0.delete(Self.list) }
+    await a.store.sync()
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(try b.record("Draft", "1") == nil)
+    #expect(try b.record("Pin", "1")?["list"] == .null)
+  }
+
   @Test(
     "A deletion that the server gets first carries out its rules",
     arguments: [WritePolicy.remote, .remoteThenLocal])
