@@ -21,23 +21,30 @@ extension WriteTransaction {
     let incoming = try catalog.incoming[catalog.table(id.type).index]
       .filter { isOwn || !catalog.tables[$0.table].schema.isSynced }
     if incoming.isEmpty { return }
-    let former = recorder
-    recorder = clock
-    defer { recorder = former }
-    for reference in incoming where reference.rule != .deny {
-      let owner = catalog.tables[reference.table]
-      let field = owner.schema.fields[reference.field]
-      for ownerID in try referrers(of: id, from: owner, field, isList: reference.isList) {
-        let referrer = RecordID(type: owner.schema.name, id: ownerID)
-        if reference.rule == .nullify {
-          try clearReference(
-            DeletionPlan.Clearing(
-              owner: referrer, field: field.name, target: id.id, isList: reference.isList))
-        } else {
-          do { try delete(referrer) } catch let error as BothyError where error.code == .denied { continue }
+    try recording {
+      for reference in incoming where reference.rule != .deny {
+        let owner = catalog.tables[reference.table]
+        let field = owner.schema.fields[reference.field]
+        for ownerID in try referrers(of: id, from: owner, field, isList: reference.isList) {
+          let referrer = RecordID(type: owner.schema.name, id: ownerID)
+          if reference.rule == .nullify {
+            try clearReference(
+              DeletionPlan.Clearing(
+                owner: referrer, field: field.name, target: id.id, isList: reference.isList))
+          } else {
+            do { try delete(referrer) } catch let error as BothyError where error.code == .denied { continue }
+          }
         }
       }
     }
+  }
+
+  /// Runs `body`, whose changes are ones of this device in a transaction of the server's too.
+  package func recording(_ body: () throws -> Void) throws {
+    let former = recorder
+    recorder = clock
+    defer { recorder = former }
+    try body()
     try flush()
   }
 

@@ -93,9 +93,8 @@ extension OutboxQueue {
     let table = try transaction.catalog.table(entry.id.type)
     let local = try local(entry, table, in: transaction)
     if local == nil, try transaction.exists(entry.id) {
-      // Applies the delete rules to other records too.
-      try transaction.delete(entry.id)
-      try transaction.flush()
+      // Applies the delete rules to other records too, whose changes are pending as after any deletion.
+      try transaction.recording { try transaction.delete(entry.id) }
     }
     try expose(entry.id, in: transaction)
     guard let local else { return }

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -80,6 +81,26 @@ struct RulesAfterDeletionTests {
     #expect(await a.store.sync().pushed == 1)
     #expect(try await world.serverRecords()[RecordID(type: "Todo", id: "T")]?.isDeleted ?? true)
     #expect(try a.store.diagnose().findings.isEmpty)
+  }
+
+  @Test("A deletion that is kept here while it is sent leaves no child behind")
+  func keptHere() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema)
+    try a.put("List", "L", ["name": "home"])
+    try a.put("Todo", "T", ["title": "paint", "list": "L"])
+    await a.store.sync()
+    let (store, calls) = (a.store, Calls())
+    a.remote.setDuringExchange {
+      guard calls.add() == 1 else { return }
+      do { try store.resolve(Self.list, .keepLocal) } catch { Issue.record(error) }
+    }
+    // Its caller may hear of either end.
+    _ = try? await a.store.delete(Self.list, options: RequestOptions(writePolicy: .remoteThenLocal))
+    #expect(try calls.count > 0 && a.record("Todo", "T") == nil)
+    #expect(await a.store.sync().obstacle == nil)
+    #expect(try await world.serverRecords()[RecordID(type: "Todo", id: "T")]?.isDeleted ?? true)
+    #expect(try await a.store.maintenance.verify())
   }
 
   @Test("References stay when their record only leaves this device")
