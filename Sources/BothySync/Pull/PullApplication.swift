@@ -220,6 +220,8 @@ struct PullApplication {
   }
 
   private mutating func setAside(_ found: UnreadableRecord, _ change: ServerRecord? = nil) throws {
+    // The versions of another history don't compare with those of a snapshot.
+    if isRebasing { try UnreadableTable.remove(found.record, in: transaction) }
     try UnreadableTable.keep(found, change, in: transaction)
     report.unreadable.append(found)
     setsAside = true

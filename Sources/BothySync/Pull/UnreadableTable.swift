@@ -35,10 +35,12 @@ enum UnreadableTable {
     } catch { return .failure(UnreadableRecord(record, error)) }
   }
 
-  /// Keeps a record aside, in place of an earlier version of it.
+  /// Keeps a record aside, in place of an earlier version of it. Leaves a newer one, because answers may arrive out of
+  /// order.
   static func keep(
     _ found: UnreadableRecord, _ record: ServerRecord? = nil, in transaction: WriteTransaction
   ) throws {
+    if try has(found.record, after: found.version, in: transaction) { return }
     try transaction.run(
       "INSERT OR REPLACE INTO bothy_unreadable VALUES (?, ?, ?, ?, ?, ?)", found.record, found.version,
       found.container, found.reason, record?.json)

@@ -154,6 +154,28 @@ struct UnreadableMeetingsTests {
     #expect(pair.a.remote.requests.isEmpty && pair.a.remote.reads == 1)
   }
 
+  @Test("An unreadable conflict doesn't replace a newer unreadable version")
+  func olderConflict() async throws {
+    let pair = try Pair(schema: Stories.schema)
+    try await Self.plant(#"{"title":"one"}"#, pair.world.storage)
+    await pair.a.store.sync()
+    try await Self.plant(Self.deep, pair.world.storage)
+    let (store, calls) = (pair.a.store, Calls())
+    let fields = FieldsDocument(canonical: Array(Self.deep.utf8))
+    let newer = ServerRecord(id: Stories.page("P1"), version: "3", modified: 1, fields: fields)
+    // A live change overtakes the answer.
+    pair.a.remote.setDuringExchange {
+      guard calls.add() == 1 else { return }
+      do { _ = try await store.apply(PushedChange(newer)) } catch { Issue.record(error) }
+    }
+    let record = AnyRecord("Page", id: "P1", ["title": .text("later")])
+    let error = await #expect(throws: BothyError.self) {
+      try await store.save(record, options: .saving(.remoteThenLocal))
+    }
+    #expect(error?.code == .conflict && calls.count > 0)
+    #expect(try await store.maintenance.unreadableRecords().map(\.version) == ["3"])
+  }
+
   @Test("A record that is nested deep stops no update of the app", arguments: [false, true])
   func migrated(isConcealed: Bool) async throws {
     let pair = try Pair(schema: Stories.schema)
