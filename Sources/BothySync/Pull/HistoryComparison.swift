@@ -272,7 +272,7 @@ struct HistoryComparison {
     } else {
       try OutboxQueue.remove(entry, noted, in: transaction)
       guard entry.isHidden else { return }
-      try transaction.evict(transaction.catalog.table(entry.id.type), id: entry.id.id)
+      try transaction.forget(transaction.catalog.table(entry.id.type), id: entry.id.id)
     }
   }
 
@@ -281,7 +281,10 @@ struct HistoryComparison {
   mutating func finish(_ scope: SyncScope, gone: [RecordID]) throws {
     guard isOn else { return }
     self.gone += gone
-    for entry in try OutboxQueue.entries(where: "base_version IS NOT NULL AND leaving = 0", in: transaction) {
+    let entries = try OutboxQueue.entries(
+      where: "base_version IS NOT NULL AND leaving = 0", in: transaction)
+    // Deletions come last, because their delete rules change entries of others.
+    for entry in entries.filter({ $0.change != .delete }) + entries.filter({ $0.change == .delete }) {
       guard scope.contains(entry.container ?? entry.id.type), !mentioned.contains(entry.id) else {
         continue
       }

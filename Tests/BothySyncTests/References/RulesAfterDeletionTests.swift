@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothySyncService
 import BothyTestSupport
 import BothyTesting
 import Testing
@@ -101,6 +102,51 @@ struct RulesAfterDeletionTests {
     #expect(await a.store.sync().obstacle == nil)
     #expect(try await world.serverRecords()[RecordID(type: "Todo", id: "T")]?.isDeleted ?? true)
     #expect(try await a.store.maintenance.verify())
+  }
+
+  private struct Ended: Error {}
+
+  @Test("A deletion that was on its way to a lost server carries out its rules")
+  func serverLost() async throws {
+    let folder = try TemporaryFolder()
+    let (remote, time) = (SwitchedRemote(), VirtualTime())
+    func use(_ name: String) throws {
+      let storage = try SQLiteServerStorage(at: folder.path + "/\(name).sqlite")
+      remote.target = InProcessRemote(SyncService(storage: storage, now: time.reader()))
+    }
+    func open(_ onStep: (@Sendable (StoreStep, WriteOrigin) throws -> Void)? = nil) throws -> SyncedStore {
+      var options = StoreOptions(processes: .single)
+      options.onStep = onStep
+      return try SyncedStore(
+        at: folder.path + "/a.sqlite", schema: Self.schema, remote: remote, configuration: .quiet,
+        options: options, clock: SyncClock(now: time.reader()))
+    }
+    try use("first")
+    let (isEnding, hasEnded) = (Locked(false), Locked(false))
+    // The process ends when the deletion is durable, and not sent yet.
+    let store = try open { step, origin in
+      if isEnding.value && step == .committed && origin == .remote { hasEnded.value = true }
+      if hasEnded.value { throw Ended() }
+    }
+    try store.store.write { transaction in
+      try transaction.insert(AnyRecord("List", id: "L", ["name": "home"]))
+      try transaction.insert(AnyRecord("Todo", id: "T", ["title": "paint", "list": "L"]))
+    }
+    #expect(await store.sync().pushed == 2)
+    isEnding.value = true
+    await #expect(throws: Ended.self) {
+      _ = try await store.delete(Self.list, options: RequestOptions(writePolicy: .remoteThenLocal))
+    }
+    try store.close()
+    try use("second")
+    let again = try open()
+    #expect(try again.outboxEntries().map(\.id) == [Self.list])
+    #expect(try await again.maintenance.uploadMine().obstacle == nil)
+    #expect(await again.sync().obstacle == nil)
+    #expect(try again.store.record(RecordID(type: "Todo", id: "T")) == nil)
+    #expect(try again.outboxEntries().isEmpty)
+    #expect(try await remote.digest(.everything).count == 0)
+    try again.close()
   }
 
   @Test("References stay when their record only leaves this device")
