@@ -5,7 +5,7 @@ import BothyTesting
 import HTTPTypes
 import Testing
 
-@Suite("Events of a cache", .timeLimit(.minutes(1)))
+@Suite("Events of a cache", .timeLimit(.minutes(5)))
 struct EventTests {
   /// Returns the event without the error of a failure.
   private func plain(_ event: CacheEvent) -> String {

@@ -98,24 +98,26 @@ struct TypedResourceTests {
       try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1))
     let (changes, listener) = (menu.changes, rig.listen())
     let store = rig.store
-    let seen = Task {
-      var seen: [String] = []
+    let told = Received<String>()
+    let listening = Task {
       for await change in changes {
-        seen.append(change.value.dish)
         #expect(
           store[menu.key].map { String(decoding: $0.body, as: UTF8.self) } == Self.json(change.value.dish))
+        told.append(change.value.dish)
         if change.value.dish == "stew" { break }
       }
-      return seen
     }
     _ = try await menu.updateIfNeeded()
+    // The value that a change brings is read later, and is then the newest.
+    try await until { told.values == ["soup"] }
     rig.pass(.hours(2))
     #expect(try await menu.updateIfNeeded() == .confirmed)
     #expect(rig.store[menu.key]?.metadata.validatedAt == rig.time.now)
     dish.change { $0 = "stew" }
     rig.pass(.hours(2))
     #expect(try await menu.updateIfNeeded() == .changed)
-    #expect(await seen.value == ["soup", "stew"])
+    await listening.value
+    #expect(told.values == ["soup", "stew"])
     let events = try await listener.events(of: rig.cache)
     #expect(events.filter { if case .confirmed = $0 { true } else { false } }.count == 1)
   }

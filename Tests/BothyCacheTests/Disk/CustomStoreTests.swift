@@ -100,7 +100,7 @@ struct CustomStoreTests {
     let path = folder.file("cache.sqlite")
     let tier = DiskCache { options in
       var options = options
-      options.busyTimeout = .seconds(60)
+      options.busyTimeout = .seconds(200)
       return try DiskStore(path: path, options: options)
     }
     let store = try tier.open()

@@ -232,9 +232,10 @@ struct IntegrityTests {
     arguments: StoreKind.allCases)
   func mixedWriters(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
-    let stores = try (0..<4).map { _ in
-      try kind.open(folder, limits: DiskCache.Limits(bytes: 4 << 20, count: 20, largestEntry: 1 << 20))
-    }
+    let limits = DiskCache.Limits(bytes: 4 << 20, count: 20, largestEntry: 1 << 20)
+    // The lock has no order, so a writer may wait long for its turn.
+    let options = DiskCache.Options(limits: limits, busyTimeout: .seconds(100))
+    let stores = try (0..<4).map { _ in try kind.open(folder, options) }
     try stores[0].pin([tile(1)], by: "test")
     let versions = (0..<8).map { makeEntry($0, size: 3000 + $0 * 17_000) }
     try stores[0].store([(tile(1), versions[0])])

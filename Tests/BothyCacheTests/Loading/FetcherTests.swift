@@ -200,7 +200,10 @@ struct FetcherTests {
     for count in 1...5 {
       clock.advance(by: .seconds(10))
       feed.yield(Data(count: piece))
-      try await until { isDone.value || received.value == Int64(count * piece) }
+      // The watch for silence sleeps again before the clock moves on.
+      try await until {
+        isDone.value || received.value == Int64(count * piece) && !clock.sleepers.isEmpty
+      }
     }
     feed.finish()
     #expect(await task.failure == (piece == 1 ? .timedOut : nil))
