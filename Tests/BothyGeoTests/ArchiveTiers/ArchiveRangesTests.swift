@@ -5,7 +5,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Reads of ranges that share requests", .timeLimit(.minutes(2)))
+@Suite("Reads of ranges that share requests", .timeLimit(.minutes(5)))
 struct ArchiveRangesTests {
   /// A file whose byte at each place is the lowest byte of the place.
   private final class Source: Sendable {

@@ -5,7 +5,7 @@ import BothyTestSupport
 import Foundation
 import Testing
 
-@Suite("Tiles in a format of the app's own", .timeLimit(.minutes(1)))
+@Suite("Tiles in a format of the app's own", .timeLimit(.minutes(5)))
 struct TileDecoderTests {
   /// Reads a line for each hut: its latitude, its longitude and its name.
   private struct HutLines: TileDecoder {

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("A renderer's endpoint", .timeLimit(.minutes(2)))
+@Suite("A renderer's endpoint", .timeLimit(.minutes(5)))
 struct MapEndpointTests {
   /// An endpoint that listens, with its address in parts.
   private struct Listening {

@@ -5,7 +5,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Terms of providers", .timeLimit(.minutes(1)))
+@Suite("Terms of providers", .timeLimit(.minutes(5)))
 struct ProviderTermsTests {
   /// Promises: A-75
   @Test("A region of a provider that forbids it is refused, whatever the source says")

@@ -7,7 +7,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Archives in a style", .timeLimit(.minutes(3)))
+@Suite("Archives in a style", .timeLimit(.minutes(5)))
 struct StyleArchiveTests {
   private static let document = #""url": "https://maps.test/tiles/omt.json""#
   private static let remote = #""url": "pmtiles://https://maps.test/omt.pmtiles""#

@@ -4,7 +4,7 @@ import BothyStore
 import Foundation
 import Testing
 
-@Suite("What a style needs", .timeLimit(.minutes(1)))
+@Suite("What a style needs", .timeLimit(.minutes(5)))
 struct StyleClosureTests {
   private static let address = "https://maps.test/bright/style.json"
 

@@ -7,7 +7,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Regions of a style", .timeLimit(.minutes(3)))
+@Suite("Regions of a style", .timeLimit(.minutes(5)))
 struct StyleRegionTests {
   private static let fonts: [SourceID: [String]] = [
     "bright": ["Noto Sans Bold", "Noto Sans Regular"],
