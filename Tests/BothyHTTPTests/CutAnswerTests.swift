@@ -8,7 +8,7 @@ import HTTPTypes
 import Testing
 
 /// Responses whose end did not arrive.
-@Suite("Responses that are cut off", .timeLimit(.minutes(1)))
+@Suite("Responses that are cut off", .timeLimit(.minutes(5)))
 struct CutAnswerTests {
   /// A transport that delivers only the beginning of each body, if it is told how much.
   private struct Cutting: HTTPTransport {

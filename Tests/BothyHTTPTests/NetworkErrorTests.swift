@@ -14,7 +14,7 @@ struct NetworkErrorTests {
 
   private func store(
     _ url: String, _ transport: any HTTPTransport, _ configuration: SyncOptions = .quiet,
-    timeout: Duration = .seconds(20)
+    timeout: Duration = .seconds(100)
   ) throws -> SyncedStore {
     let store = try SyncedStore(
       at: nil, schema: StoreSchema(version: 1, Card.self),

@@ -9,7 +9,7 @@ import HTTPTypes
 import Testing
 
 /// Tests of networks that respond instead of the server.
-@Suite("Sign-in pages instead of the server's response", .timeLimit(.minutes(1)))
+@Suite("Sign-in pages instead of the server's response", .timeLimit(.minutes(5)))
 struct PortalTests {
   static let portals: [TransportResponse] = [
     TransportResponse(status: 200, headers: [.contentType: "text/html"], body: Array("<html>Sign in".utf8)),

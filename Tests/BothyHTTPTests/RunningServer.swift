@@ -41,7 +41,7 @@ struct RunningServer: Sendable {
 
   func remote(_ space: String = "hut", token: String? = nil) -> BothyRemote {
     BothyRemote(
-      url: url, space: space, transport: platformTransport(compression: false), timeout: .seconds(20),
+      url: url, space: space, transport: platformTransport(compression: false), timeout: .seconds(100),
       token: { token })
   }
 }

@@ -1,6 +1,7 @@
 import BothyCache
 import BothyHTTP
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -89,10 +90,13 @@ struct CacheOriginTests {
   @Test("A hundred simultaneous readers of one tile send one request")
   func coalescing() async throws {
     let source = try source(.http, path: "latest")
-    let cache = try open(source)
+    let gate = Latch()
+    let cache = try open(source, loader: GatedLoader(gate: gate))
     let key = try source.key(path: "7.json")
     let bodies = try await withThrowingTaskGroup(of: Data?.self) { group in
       for _ in 0..<100 { group.addTask { try await cache.value(key).bytes } }
+      try await until { cache.counters["nginx"]?.coalesced == 99 }
+      gate.open()
       return try await group.reduce(into: [Data?]()) { $0.append($1) }
     }
     #expect(bodies == Array(repeating: Self.tile(7), count: 100))
@@ -131,5 +135,18 @@ struct CacheOriginTests {
     origin.stop()
     #expect(try await readAll(cache, source).allSatisfy { $0.isFresh })
     try await cache.close()
+  }
+}
+
+/// The platform's loader, whose requests wait for a latch.
+private struct GatedLoader: ResourceLoader {
+  let gate: Latch
+  private let loader = platformLoader()
+
+  init(gate: Latch) { self.gate = gate }
+
+  func load(_ request: ResourceRequest) async throws -> ResourceResponse {
+    await gate.pass()
+    return try await loader.load(request)
   }
 }

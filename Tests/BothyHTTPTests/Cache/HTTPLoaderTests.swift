@@ -7,7 +7,7 @@ import HTTPTypes
 import Testing
 
 /// Tests of the cache's loader in front of a transport without sockets.
-@Suite("A transport as a loader", .timeLimit(.minutes(1)))
+@Suite("A transport as a loader", .timeLimit(.minutes(5)))
 struct HTTPLoaderTests {
   private func load(_ transport: any HTTPTransport) async throws -> ResourceResponse {
     try await HTTPLoader(transport: transport, monitor: NetworkFeed()).load(ResourceRequest("https://hut"))

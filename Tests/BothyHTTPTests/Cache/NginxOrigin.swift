@@ -43,7 +43,7 @@ final class NginxOrigin: @unchecked Sendable {
       keepalive_requests 100000;
       server {
         listen 127.0.0.1:\(port); root \(folder.path)/files;
-        location /slow/ { alias \(folder.path)/files/; limit_rate_after 1m; limit_rate 64k; }
+        location /slow/ { alias \(folder.path)/files/; limit_rate_after 1m; limit_rate 8k; }
         location /late/ { alias \(folder.path)/files/; gzip off; limit_rate 4k; }
         location /latest/ { alias \(folder.path)/files/; gzip off; limit_rate 200; }
         location /moved/ { return 301 /files/tile.json; }

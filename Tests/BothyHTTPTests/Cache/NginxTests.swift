@@ -1,5 +1,6 @@
 import BothyCache
 import BothyHTTP
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import HTTPTypes
@@ -45,14 +46,18 @@ struct NginxTests {
   func coalescing() async throws {
     let coalescer = RequestCoalescer<String, FetchedResponse>()
     let order = order("/late/tile.json")
+    let gate = Latch()
     let bodies = try await withThrowingTaskGroup(of: Data.self) { group in
       for _ in 0..<100 {
         group.addTask { [fetcher] in
-          try await coalescer.value(for: "tile") { request throws(LoadFailure) in
-            try await fetcher.fetch(order, for: request)
+          try await coalescer.value(for: "tile") { request async throws(LoadFailure) in
+            await gate.pass()
+            return try await fetcher.fetch(order, for: request)
           }.body
         }
       }
+      try await until { coalescer.waiterCount("tile") == 100 }
+      gate.open()
       return try await group.reduce(into: [Data]()) { $0.append($1) }
     }
     #expect(bodies == Array(repeating: tile, count: 100))

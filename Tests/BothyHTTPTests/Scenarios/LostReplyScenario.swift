@@ -20,7 +20,7 @@ struct LostReplyScenario {
       try await CuttingProxy.run(to: port) { proxy in
         let remote = BothyRemote(
           url: proxy.url, space: "hut", transport: platformTransport(compression: false),
-          timeout: .seconds(20))
+          timeout: .seconds(100))
         var configuration = SyncOptions.quiet
         configuration.merging = MergePolicies(default: .fieldByField)
         let store = try SyncedStore(
