@@ -51,11 +51,10 @@ import Testing
     let other = SharedSettings<LocaleSettings>(in: folder.home())
     try other.update { $0.visits = 1 }
     if runs { running = Task { await model.run() } }
-    for _ in 0..<1000 where model.value.visits != 1 {
+    try await until {
       if !runs { model.show() }
-      await Task.yield()
+      return model.value.visits == 1
     }
-    #expect(model.value.visits == 1)
     running?.cancel()
     await running?.value
   }
