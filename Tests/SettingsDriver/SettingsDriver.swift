@@ -34,7 +34,7 @@ struct SettingsDriver {
       case "nothing": try driver.settings.update { $0.left += 0 }
       case "nested": try driver.nested()
       case "pairs": try driver.pairs(count: Int(text(3)) ?? 0)
-      case "add": for _ in 0..<(Int(text(3)) ?? 0) { try driver.settings.update { $0.left += 1 } }
+      case "add": for _ in 0..<(Int(text(3)) ?? 0) { try driver.update { $0.left += 1 } }
       case "read": try await driver.read(seconds: Double(text(3)) ?? 1)
       case "quiet": try driver.quiet(count: Int(text(3)) ?? 0)
       case "watch": await driver.watch()
