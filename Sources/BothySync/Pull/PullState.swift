@@ -251,6 +251,7 @@ enum SubscriptionTable {
     try save(scopes, as: key, in: transaction)
     guard let before else { return 0 }
     for scope in before where !scopes.contains(scope) { try PullState.forget(scope, in: transaction) }
+    try Refetch.end(outside: scopes, in: transaction)
     let left = try PullState.scopes(in: transaction) + scopes
     try reconsider(before, left, in: transaction)
     return try evict(before, left, in: transaction)

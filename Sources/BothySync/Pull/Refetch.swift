@@ -85,6 +85,20 @@ enum Refetch {
     return wasOnlyMarked
   }
 
+  /// Ends the marks of containers that belong to no other scope of the file, because nothing lacks their records then.
+  /// Forgets what was pulled for such a mark alone.
+  ///
+  /// - Parameter subscribed: the scopes that the store pulls from now on.
+  static func end(outside subscribed: [SyncScope], in transaction: WriteTransaction) throws {
+    for row in try rows(where: "type = ''", in: transaction) {
+      let marked = SyncScope(container: row.mark.id, includesChildren: true)
+      let known = try PullState.scopes(in: transaction) + subscribed
+      if known.contains(where: { $0 != marked && $0.contains(marked) }) { continue }
+      try end([row.mark], in: transaction)
+      if row.isUnplaced && !subscribed.contains(marked) { try PullState.forget(marked, in: transaction) }
+    }
+  }
+
   /// Returns the marked containers that belong to the pulled scopes.
   static func containers(in scopes: [SyncScope], in transaction: ReadTransaction) throws -> [SyncScope] {
     try rows(where: "type = ''", in: transaction)
