@@ -78,7 +78,10 @@ enum Refetch {
       }
       let marked = SyncScope(container: row.mark.id, includesChildren: true)
       // The type of such a mark is empty, and so is its container if the scope has a cursor of its own.
-      if marked == scope { wasOnlyMarked = row.isUnplaced }
+      if marked == scope && row.isUnplaced {
+        // It may have got a subscription of its own since.
+        wasOnlyMarked = try !(SubscriptionTable.stored(in: transaction)?.contains(scope) ?? false)
+      }
       return scope.contains(marked)
     }
     try end(ended.map(\.mark), in: transaction)

@@ -48,4 +48,16 @@ struct PurgedScopeTests {
       #expect(found.records.count == 3 && found.isComplete)
     }
   }
+
+  @Test("A purged container that gets a subscription of its own is downloaded once")
+  func subscribed() async throws {
+    let (_, device) = try await device()
+    try device.store.purge(container: "trips/oslo")
+    try await device.store.subscriptions.add(Self.oslo)
+    #expect(await device.store.sync().pulled == 3)
+    device.remote.forgetRequests()
+    #expect(await device.store.sync().obstacle == nil)
+    let pulls = device.remote.requests.flatMap(\.pulls)
+    #expect(pulls.count == 2 && pulls.allSatisfy { $0.cursor != nil })
+  }
 }
