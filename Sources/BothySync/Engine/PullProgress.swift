@@ -114,6 +114,12 @@ struct PullProgress: Sendable {
   /// Stages the last answer's pages, because scopes are missing that the sync doesn't pull.
   mutating func hold() { (hasMore, isShowing) = (true, false) }
 
+  /// Pulls further scopes with those of the sync.
+  mutating func add(_ more: [SyncScope]) {
+    scopes += more.filter { !scopes.contains($0) }
+    open += more.filter { !open.contains($0) }
+  }
+
   /// Returns a last page without changes for each scope whose pages are staged, if all are shown now.
   mutating func release() -> [SyncResponse.Page] {
     guard isShowing && !hasMore else { return [] }
@@ -160,9 +166,37 @@ struct PullProgress: Sendable {
 
 /// The scopes that a sync needs beside its own, and those that its next request has room for.
 extension SyncRunner {
+  /// Stages an answer's pages if they aren't shown without scopes that the sync doesn't pull. Returns these scopes. A sync
+  /// of all subscriptions has the locks of all scopes and pulls them by itself, so that none is returned.
+  func hold(
+    _ pulling: inout PullProgress, _ request: Request, _ plan: Plan, _ response: SyncResponse
+  ) async throws -> [SyncScope] {
+    var lacking = try await uncompared(pulling, plan, response)
+    if lacking.isEmpty { lacking = try await self.lacking(pulling, request) }
+    if lacking.isEmpty { return [] }
+    pulling.hold()
+    if request.pulls != nil { return lacking }
+    pulling.add(lacking)
+    return []
+  }
+
+  /// Returns all scopes with records beside those that the sync pulls, if pages of another history have arrived. They are
+  /// compared in one step. Later the file follows that history, in which others may have moved their records away.
+  private func uncompared(
+    _ pulling: PullProgress, _ plan: Plan, _ response: SyncResponse
+  ) async throws -> [SyncScope] {
+    let isOther =
+      response.pages.contains(where: \.isOtherHistory) || plan.states.values.contains(where: \.isOtherHistory)
+    guard isOther else { return [] }
+    return try await store.read { transaction in
+      try PullState.all(in: transaction).filter { $0.cursor != nil || $0.isComplete }.map(\.scope)
+        .filter { !pulling.scopes.contains($0) }
+    }
+  }
+
   /// Returns all subscribed scopes beside those that the sync pulls, if one of them may lack a part of a transaction
   /// that has arrived. Costs nothing if the pages have no changes, or if the sync pulls all scopes.
-  func lacking(_ pulling: PullProgress, _ request: Request) async throws -> [SyncScope] {
+  private func lacking(_ pulling: PullProgress, _ request: Request) async throws -> [SyncScope] {
     guard pulling.news > 0, pulling.isShowing, request.pulls?.isEmpty == false else { return [] }
     let others = followed.current.filter { !pulling.scopes.contains($0) }
     if others.isEmpty { return [] }

@@ -72,8 +72,7 @@ extension SyncRunner {
     response.outcomes += withheld
     response.pages.removeAll { !plan.asks(for: $0) }
     pulling.arrive(response, plan.states, hasSent: !plan.batch.items.isEmpty)
-    let lacking = try await lacking(pulling, request)
-    if !lacking.isEmpty { pulling.hold() }
+    let lacking = try await hold(&pulling, request, plan, response)
     response.pages += pulling.release()
     let timing = timing(of: response, request, pulling)
     let decisions = try await Conflicts(store: store, configuration: configuration, clock: clock)

@@ -1,0 +1,41 @@
+import BothyStore
+import BothySync
+import BothySyncService
+import BothyTestSupport
+import BothyTesting
+import Testing
+
+/// A server that begins a new history, and a device that has several scopes of it.
+@Suite("Several scopes of a restored server", .timeLimit(.minutes(2)))
+struct RestoredScopesTests {
+  private static let one = RecordID(type: "Memo", id: "1")
+
+  /// Returns a device with a memo in the container `box`, and another one that pulls everything.
+  private func devices(
+    in world: SimulatedWorld, _ scopes: [String]
+  ) async throws -> (a: SimulatedDevice, b: SimulatedDevice) {
+    let a = try world.device("a", memo(1)) {
+      $0.scopes = scopes.map { SyncScope(container: $0, includesChildren: true) }
+    }
+    let b = try world.device("b", memo(1))
+    try b.put("Memo", "1", ["title": .text("one")], in: "box")
+    await b.store.sync()
+    #expect(await a.store.sync().obstacle == nil)
+    return (a, b)
+  }
+
+  @Test(
+    "A container that was pulled on demand is compared with a new history at once", arguments: [nil, "shelf"])
+  func onDemand(container: String?) async throws {
+    let world = try SimulatedWorld()
+    let (a, b) = try await devices(in: world, ["shelf"])
+    #expect(await a.store.sync(container: "box").pulled == 1)
+    try await world.storage.startEpoch(space: "test")
+    #expect(await a.store.sync(container: container).obstacle == nil)
+    await b.store.sync()
+    try b.change { _ = try $0.move(Self.one, to: "attic") }
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(await a.store.sync(container: "box").obstacle == nil)
+    #expect(try a.record("Memo", "1") == nil)
+  }
+}
