@@ -19,8 +19,9 @@ struct HistoryComparison {
   private var known: Int64 = 0
   /// The highest position of that history that the snapshot has.
   private var kept: Int64 = 0
-  /// Acknowledged records that the snapshot removes.
-  private var gone: [RecordID] = []
+  /// Acknowledged records that the snapshot removes, with their versions. A scope after it that has a newer version drops
+  /// the record, which others have moved there.
+  private var gone: [RecordID: String] = [:]
   /// Acknowledged records that the snapshot reverts, with their versions. A later page that has a newer version drops
   /// the record.
   private var older: [RecordID: String] = [:]
@@ -49,7 +50,7 @@ struct HistoryComparison {
   var lost: [RecordID] { missing + resent }
   private var missing: [RecordID] {
     let outdated = Array(older.keys) + doubtful.filter { $0.value > kept }.keys
-    return gone + outdated.sorted { ($0.type, $0.id) < ($1.type, $1.id) }
+    return (gone.keys + outdated).sorted { ($0.type, $0.id) < ($1.type, $1.id) }
   }
 
   private var givesBack: Bool { isOn && decision == .uploadMine }
@@ -92,6 +93,10 @@ struct HistoryComparison {
     guard givesBack else {
       if let version = older[change.id] {
         if !isDenied && change.version.isNewer(than: version) { older[change.id] = nil }
+      } else if let version = gone[change.id] {
+        guard change.version.isNewer(than: version) else { return false }
+        gone[change.id] = nil
+        doubt(change, version)
       } else if let version = try SnapshotReplacement.lost(change, table, in: transaction) {
         older[change.id] = version
       } else if let (row, version) = try SnapshotReplacement.replaced(change.id, table, in: transaction) {
@@ -222,8 +227,12 @@ struct HistoryComparison {
 
   /// True if a record that the snapshot lacks stays, to be returned to the server. No device has deleted it.
   mutating func keeps(_ id: RecordID, _ table: TypeTable) throws -> Bool {
-    guard givesBack, let (row, version) = try SnapshotReplacement.replaced(id, table, in: transaction)
+    guard isOn, let (row, version) = try SnapshotReplacement.replaced(id, table, in: transaction)
     else { return false }
+    guard givesBack else {
+      gone[id] = version
+      return false
+    }
     guard try isOurs(row, table) else {
       // The owner's device returns the record to the server, and keeps it. Until then it stays here as it is.
       try transaction.setVersion(OutboxQueue.agedVersion, table, id: id.id)
@@ -278,9 +287,8 @@ struct HistoryComparison {
 
   /// Ends the snapshot of a scope. Records that it lacks weren't deleted, so their pending changes become inserts,
   /// whatever the merge policy.
-  mutating func finish(_ scope: SyncScope, gone: [RecordID]) throws {
+  mutating func finish(_ scope: SyncScope) throws {
     guard isOn else { return }
-    self.gone += gone
     let entries = try OutboxQueue.entries(
       where: "base_version IS NOT NULL AND leaving = 0", in: transaction)
     // Deletions come last, because their delete rules change entries of others.

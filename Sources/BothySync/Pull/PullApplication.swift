@@ -90,7 +90,7 @@ struct PullApplication {
     if isRebasing {
       let gone = try snapshot.finish { try comparison.keeps($0, $1) }
       report.pulled += gone.count
-      try comparison.finish(page.scope, gone: gone)
+      try comparison.finish(page.scope)
       pending = try OutboxQueue.pending(in: transaction)
       try noteAbsences(page)
     }

@@ -38,4 +38,44 @@ struct RestoredScopesTests {
     #expect(await a.store.sync(container: "box").obstacle == nil)
     #expect(try a.record("Memo", "1") == nil)
   }
+
+  @Test(
+    "A record that others moved between two subscriptions of a new history isn't lost",
+    arguments: [["box", "shelf"], ["shelf", "box"]])
+  func moved(scopes: [String]) async throws {
+    let world = try SimulatedWorld()
+    let (a, b) = try await devices(in: world, scopes)
+    try await world.storage.startEpoch(space: "test")
+    await b.store.sync()
+    try b.change { _ = try $0.move(Self.one, to: "shelf") }
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(await a.store.sync().obstacle == nil)
+    #expect(try a.record("Memo", "1")?.container == "shelf")
+  }
+
+  @Test(
+    "A move between two subscriptions that the server lost waits for a decision",
+    arguments: [["box", "shelf"], ["shelf", "box"]])
+  func lostMove(scopes: [String]) async throws {
+    let (folder, time, remote) = (try TemporaryFolder(), VirtualTime(), SwitchedRemote())
+    let storage = try SQLiteServerStorage(at: folder.path + "/server.sqlite")
+    remote.target = InProcessRemote(SyncService(storage: storage, now: time.reader()))
+    var options = SyncOptions.quiet
+    options.scopes = scopes.map { SyncScope(container: $0) }
+    let store = try SyncedStore(
+      at: nil, schema: memo(1), remote: remote, configuration: options,
+      clock: SyncClock(now: time.reader()))
+    try await store.store.write {
+      try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("one")], container: "box"))
+    }
+    #expect(await store.sync().obstacle == nil)
+    try await storage.backup(to: folder.path + "/backup.sqlite")
+    try await store.store.write { _ = try $0.move(Self.one, to: "shelf") }
+    #expect(await store.sync().obstacle == nil)
+    let restored = try SQLiteServerStorage(at: folder.path + "/backup.sqlite")
+    try await restored.startEpoch(space: "test")
+    remote.target = InProcessRemote(SyncService(storage: restored, now: time.reader()))
+    #expect(await store.sync().stop?.name == "otherServer")
+    #expect(try store.store.record(Self.one)?.container == "shelf")
+  }
 }
