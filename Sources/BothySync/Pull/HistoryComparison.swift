@@ -163,6 +163,10 @@ struct HistoryComparison {
     mentioned.insert(change.id)
     guard let base = entry.base else { return false }
     let isSame = !change.isDeleted && base.fields == change.fields
+    guard try change.isDeleted || Self.isReadable(change, transaction.catalog.table(change.id.type)) else {
+      try age(entry, base, beside: change)
+      return false
+    }
     guard base.version.isNewer(than: change.version) else {
       return isSame ? false : try rebases(entry, base, change)
     }
@@ -196,6 +200,17 @@ struct HistoryComparison {
     base.version = isInPlace ? same?.version ?? OutboxQueue.agedVersion : OutboxQueue.agedVersion
     try OutboxQueue.setReported(nil, of: entry.id, in: transaction)
     try OutboxQueue.reopen(entry.id, base: base, kind: entry.change, in: transaction)
+  }
+
+  /// Handles pending work beside a record that can't be read here, which is kept aside. The work isn't based on it.
+  private mutating func age(
+    _ entry: Outbox.Entry, _ base: Outbox.Entry.Base, beside change: ServerRecord
+  ) throws {
+    let isLost = base.version == change.version || base.version.isNewer(than: change.version)
+    if !givesBack {
+      if isLost { older[change.id] = base.version } else { doubt(change, base.version) }
+    }
+    if isLost { try redate(entry, base, nil) }
   }
 
   /// Handles pending work whose acknowledged state gives way to what others wrote since. Returns true if the snapshot

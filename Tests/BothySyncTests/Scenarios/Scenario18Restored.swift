@@ -271,6 +271,27 @@ struct Scenario18Restored {
     #expect(try await a.maintenance.unreadableRecords().map(\.record) == [.note("T1")])
     #expect(try note(a, "T1")?.title == "mended")
   }
+
+  @Test(
+    "An edit beside an unreadable record of an adopted server stops no decision", arguments: [false, true])
+  func editBesideUnreadable(givesBack: Bool) async throws {
+    var servers = try Servers()
+    let a = try servers.device("a", .fieldByField)
+    try await plant(#"{"title":"one"}"#, in: servers)
+    #expect(await a.sync().obstacle == nil)
+    try change(a) { _ = try $0.update(Note.self, id: "T1") { $0.note = "mine" } }
+    // The new server counts from one, so that this version is that of the edit's base.
+    try servers.empty()
+    try await plant(Self.deep, in: servers)
+    let decided = try await givesBack ? a.maintenance.uploadMine() : a.maintenance.adoptServer()
+    #expect(decided.obstacle == nil && decided.unreadable.map(\.record).contains(.note("T1")))
+    #expect(try note(a, "T1")?.title == "one" && note(a, "T1")?.note == "mine")
+    try await plant(#"{"title":"mended"}"#, in: servers)
+    for _ in 0..<2 { #expect(await a.sync().obstacle == nil) }
+    #expect(try note(a, "T1")?.title == "mended" && note(a, "T1")?.note == "mine")
+    #expect(try a.outboxEntries().isEmpty)
+  }
+
   @Test("A draft on a record of an adopted server hears of later changes there", arguments: [false, true])
   func draft(isEdited: Bool) async throws {
     var servers = try Servers()
