@@ -119,9 +119,14 @@ struct Migrator {
     _ installer: SchemaInstaller
   ) throws {
     let isLocal = if case .renameType(let from, _) = step { schema[from]?.isSynced == false } else { false }
+    let former = schema
     if step.applies(to: schema) { try change(step, before: later, on: &schema, target: target, installer) }
     // The name of a type of this device is that of no container, and sync keeps nothing about it.
     if !isLocal { try recorder?.migrate(step, in: database) }
+    // The server has the records of a dropped type under its first name, which may be declared again.
+    if case .dropType(let name) = step, let wire = former[name]?.wireName, former[wire] == nil {
+      try recorder?.migrate(.dropType(wire), in: database)
+    }
   }
 
   private func change(

@@ -76,6 +76,31 @@ struct TypeDeclaredAgainTests {
     #expect(try await world.server("Memo", "1")?["title"] == "mine")
   }
 
+  @Test(
+    "The records of a type that was renamed and dropped come again under its first name",
+    arguments: [4, 5], [false, true])
+  func renamedAndDropped(version: Int, isAtOnce: Bool) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    let b = try world.device("b", memo(1))
+    try a.put("Memo", "1", ["title": .text("one")])
+    await a.store.sync()
+    await b.store.sync()
+    #expect(try b.ids(AnyQuery("Memo")) == ["1"])
+    let rename = Migration.Step.renameType(from: "Memo", to: "Card")
+    let steps = [Migration(to: 2, rename), Migration(to: 3, .dropType("Card")), Migration(to: 5, rename)]
+    if !isAtOnce {
+      try b.restart(schema: memo(2, name: "Card"), migrations: steps)
+      #expect(await b.store.sync().obstacle == nil)
+    }
+    let name = version == 4 ? "Memo" : "Card"
+    try b.restart(schema: memo(version, name: name), migrations: steps)
+    #expect(try b.ids(AnyQuery(name)).isEmpty)
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(try b.ids(AnyQuery(name)) == ["1"])
+    #expect(try await b.store.maintenance.verify())
+  }
+
   /// Returns the schema with a type that isn't synced.
   private static var local: StoreSchema {
     var schema = memo(1)
