@@ -208,6 +208,24 @@ extension SyncRunner {
     }
   }
 
+  /// Ends the comparison with another history for a file that pulls nothing, because it has nothing to compare. Throws
+  /// `RemoteError` `otherHistory` for any other file, which a request without pulls doesn't compare.
+  func endComparison(in transaction: WriteTransaction) throws {
+    guard followed.current.isEmpty, try PullState.scopes(in: transaction).isEmpty else {
+      throw BoundRemote.uncompared
+    }
+    try HistoryComparison.endWithoutPages(in: transaction)
+  }
+
+  /// Returns the types whose changes don't fill a request for a caller that waits, or `nil` if it isn't filled: only
+  /// what a sync would send by itself travels with it, and nothing while pages of a snapshot are missing.
+  func unfilled(_ request: Request, in transaction: ReadTransaction) throws -> Set<String>? {
+    guard request.isFilled, governor.obstacle == nil, configuration.direction != .pull,
+      try !followed.current.contains(where: { try PullState.load($0, in: transaction).staged != nil })
+    else { return nil }
+    return governor.heldTypes
+  }
+
   /// Chooses the scopes of one of several requests. Those without a last page come first, and then those whose last page
   /// is staged, so that their next one has the position of the others.
   static func first(

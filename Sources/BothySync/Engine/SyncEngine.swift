@@ -284,15 +284,15 @@ final class SyncEngine: Sendable {
     case .signedOut?, .updateRequired?: return SyncReport(stop: governor.obstacle)
     default: if records == nil, let obstacle = governor.obstacle { return SyncReport(stop: obstacle) }
     }
-    let held = records == nil ? governor.heldTypes : []
-    let report: SyncReport
+    let request = SyncRunner.Request(
+      scope: .push, pulls: [], records: records, isFilled: isFilled, ignoresRetryTimes: true,
+      heldTypes: records == nil ? governor.heldTypes : [])
+    var report: SyncReport
     do {
-      report = try await express.withPermit {
-        await runner.run(
-          .init(
-            scope: .push, pulls: [], records: records, isFilled: isFilled, ignoresRetryTimes: true,
-            heldTypes: held)
-        ).report
+      report = try await express.withPermit { await runner.run(request).report }
+      // A push compares nothing. A sync does, unless it is not allowed or the server is another one.
+      if report.obstacle == .otherServer, await sync(.init(scope: .pull, isGoverned: true)).stop == nil {
+        report = try await express.withPermit { await runner.run(request).report }
       }
     } catch { return SyncReport(stop: .cancelled) }
     retry(after: report)

@@ -195,11 +195,16 @@ extension SyncRunner {
       let isBeginning = states.contains { $0.cursor == nil && $0.staged == nil }
       let isFilling = states.contains { $0.staged != nil }
       let isWaiting = request.waitsForPages && states.contains { $0.staged != nil && open.contains($0.scope) }
-      let isDeciding = try ServerBinding.isAdopting(in: transaction)
+      var isComparing = request.isComparing
+      var isDeciding = try ServerBinding.isAdopting(in: transaction)
+      if (isComparing || isDeciding) && states.isEmpty && request.scope != .pull {
+        try endComparison(in: transaction)
+        (isComparing, isDeciding) = (false, false)
+      }
       // Pages of the history that the file follows may wait for the outcome of an operation.
       let isUndecided = isDeciding && !(isFilling && pulling.hasArrived)
       let isReading =
-        isBeginning || request.isComparing || isUndecided || states.contains(where: \.isOtherHistory)
+        isBeginning || isComparing || isUndecided || states.contains(where: \.isOtherHistory)
       var batch = PushBatch()
       if request.scope != .pull && request.records == nil {
         try OutboxQueue.endWaits(of: request.arrived, in: transaction)
@@ -237,15 +242,6 @@ extension SyncRunner {
         states: Dictionary(states.map { ($0.scope, $0) }, uniquingKeysWith: { $1 }),
         refused: applier.report)
     }
-  }
-
-  /// Returns the types whose changes don't fill a request for a caller that waits, or `nil` if it isn't filled: only
-  /// what a sync would send by itself travels with it, and nothing while pages of a snapshot are missing.
-  private func unfilled(_ request: Request, in transaction: ReadTransaction) throws -> Set<String>? {
-    guard request.isFilled, governor.obstacle == nil, configuration.direction != .pull,
-      try !followed.current.contains(where: { try PullState.load($0, in: transaction).staged != nil })
-    else { return nil }
-    return governor.heldTypes
   }
 
   /// The most scopes that one request pulls from, as servers limit them.

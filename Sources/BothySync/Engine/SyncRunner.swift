@@ -145,7 +145,7 @@ struct SyncRunner: Sendable {
     _ request: Request, _ report: inout SyncReport, _ run: SyncHistoryWriter.Running?
   ) async -> [SyncScope] {
     var request = request
-    var pulling = PullProgress(request.scope == .push ? [] : await pulls(for: request))
+    var pulling = PullProgress(await pulls(for: request))
     var (due, fruitless, startedOver, comparisons) = (Int64.max, 0, false, 0)
     var uploads = BlobUploads(self, request)
     defer { report.blocked = uploads.followers.blocked(beside: report.blocked) }
@@ -258,19 +258,22 @@ extension SyncRunner {
   /// Returns the scopes that a request names, or all subscribed ones.
   func requested(_ request: Request) -> [SyncScope] { request.pulls ?? followed.current }
 
-  /// Returns the scopes of a request, and the containers in them that must be pulled again.
+  /// Returns the scopes of a request, and the containers in them that must be pulled again. A push pulls only to
+  /// compare the file with another history.
   func pulls(for request: Request) async -> [SyncScope] {
+    if request.pulls?.isEmpty == true { return [] }
     // Unreadable: the exchange reports why.
-    let found = try? await store.read { transaction in
+    let found = try? await store.read { transaction -> (scopes: [SyncScope], more: [SyncScope]) in
       // Another store on the file may have changed what it follows.
       if isShared, let stored = try SubscriptionTable.stored(in: transaction) { followed.current = stored }
       let scopes = requested(request)
       // Scopes that were pulled on demand are compared too.
       let isDeciding = try request.isComparing || ServerBinding.isAdopting(in: transaction)
+      if request.scope == .push && !isDeciding { return ([], []) }
       let pulled = isDeciding && request.pulls == nil ? try PullState.scopes(in: transaction) : []
-      return (scopes, more: try Refetch.containers(in: scopes, in: transaction) + pulled)
+      return (scopes, try Refetch.containers(in: scopes, in: transaction) + pulled)
     }
-    guard let (scopes, more) = found else { return requested(request) }
+    guard let (scopes, more) = found else { return request.scope == .push ? [] : requested(request) }
     return scopes + more.filter { !scopes.contains($0) }
   }
 

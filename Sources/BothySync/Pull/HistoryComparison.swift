@@ -345,6 +345,13 @@ struct HistoryComparison {
     }
   }
 
+  /// Ends the comparison of a file that pulls nothing, and so has no pages to compare with.
+  static func endWithoutPages(in transaction: WriteTransaction) throws {
+    var comparison = HistoryComparison(transaction)
+    if try ServerBinding.load(in: transaction).decision == .uploadMine { try comparison.offerRest() }
+    try ServerBinding.followNext(in: transaction)
+  }
+
   /// Offers the records outside all pulled scopes as new, because they were compared with nothing. If the server has
   /// such a record, the merge policy decides, and takes the larger number of counters.
   private mutating func offerRest() throws {

@@ -45,7 +45,7 @@ struct BoundRemote: CompleteRemote {
         throw RemoteError(.rejected, history.refusal(found), code: Self.otherServer)
       }
       if request.pulls.isEmpty && !history.isContinued(by: found) {
-        throw RemoteError(.rejected, "The server's history is another one.", code: Self.otherHistory)
+        throw Self.uncompared
       }
     }
     let isNew = binding.history?.epoch.isEmpty ?? true
@@ -70,6 +70,8 @@ struct BoundRemote: CompleteRemote {
 
   static let otherServer = "otherServer"
   static let otherHistory = "otherHistory"
+  /// The error of operations for a server whose history the file must be compared with first.
+  static let uncompared = RemoteError(.rejected, "The server's history is another one.", code: otherHistory)
   static let signedOutCode = "signedOut"
   private static let signedOut = RemoteError(
     .rejected, "The account of this file was signed out.", code: signedOutCode)

@@ -126,6 +126,12 @@ struct ServerBinding: Sendable, Equatable {
     for key in [adopting, former, reached] { try SyncValues.remove(key, in: transaction) }
   }
 
+  /// Has the file follow the history that answers next: of its server, or of any one after a decision.
+  static func followNext(in transaction: WriteTransaction) throws {
+    for key in [epoch, adopting, former, reached] { try SyncValues.remove(key, in: transaction) }
+    try ReplacedFields.forgetAll(in: transaction)
+  }
+
   /// Gives up the history that the file followed, and adopts the next one that answers. An earlier decision that wasn't
   /// carried out no longer counts. The cursors stay, so that the server says if it has that history. Then it has lost
   /// nothing.
