@@ -47,6 +47,9 @@ package final class AsyncSemaphore: Sendable {
   /// The error of a task that finds the queue full.
   package struct Crowded: Error {}
 
+  /// The number of tasks that wait.
+  package var waiting: Int { state.withLock { $0.waiters.count } }
+
   /// True if the caller runs inside: in the task that was admitted, or in a child of that task.
   package var isInside: Bool {
     let entries = Self.entries

@@ -94,12 +94,20 @@ extension SyncedStore {
   /// for. No trigger shortens a wait, and neither does calling this again. A sync or an awaited save of the app itself
   /// is tried at once, and ends the wait when the server answers; so does a network that came back after one that was
   /// gone.
+  ///
+  /// One call runs at a time, such as those of two windows. A further one waits until that ends, and takes its place.
   public func run(reachability: (any ReachabilityMonitor)? = nil) async {
     await run(reachability: reachability, clock: configuration.clock)
   }
 
   /// Like `run(reachability:)`, but on a given clock, for tests.
   package func run<C: Clock>(reachability: (any ReachabilityMonitor)? = nil, clock: C) async
+  where C.Duration == Duration {
+    // Cancelled while it waited.
+    try? await engine.loops.withPermit { await runAlone(reachability, clock) }
+  }
+
+  private func runAlone<C: Clock>(_ reachability: (any ReachabilityMonitor)?, _ clock: C) async
   where C.Duration == Duration {
     let configuration = configuration
     let triggers = configuration.triggers

@@ -156,6 +156,8 @@ public final class SyncedStore: Sendable {
 
   /// How many callers wait for syncs that others began.
   package var joinedCount: Int { engine.joinedCount }
+  /// How many calls of `run()` wait for the running one to end.
+  package var waitingRuns: Int { engine.loops.waiting }
 }
 
 /// Opening by file, by name, and in memory.

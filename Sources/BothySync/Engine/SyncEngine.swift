@@ -21,6 +21,8 @@ final class SyncEngine: Sendable {
   private let syncs = JoinedSyncs()
   /// Rings for each event that the run loop must handle.
   private let bell = Signal()
+  /// Lets one loop run at a time, as one task can wait for the bell.
+  let loops = AsyncSemaphore()
 
   private struct State: ~Copyable {
     var status = SyncStatus()
