@@ -264,6 +264,7 @@ final class SyncEngine: Sendable {
       let result = try await permits.withPermit(places: .max) {
         try await express.withPermit(places: .max) { try body() }
       }
+      governor.end()
       request()
       return result
     } catch {
@@ -341,11 +342,11 @@ final class SyncEngine: Sendable {
     }
     var machine = SyncMachine()
     var action = machine.handle(.started(hasWork: startsWithWork))
-    while !Task.isCancelled && !governor.isShut {
+    while !Task.isCancelled && !governor.isOver {
       switch action {
       case .startRun:
         if let obstacle = await governor.obstacle(in: runner.store) {
-          await skip(obstacle)
+          if obstacle != .signedOut { await skip(obstacle) }
           action = machine.handle(.paused)
           continue
         }
@@ -375,7 +376,7 @@ final class SyncEngine: Sendable {
     rest(.waiting(attempt: retries.attempt))
     while let end = retries.end {
       await ring(until: end)
-      if Task.isCancelled || governor.isShut { return false }
+      if Task.isCancelled || governor.isOver { return false }
       if governor.obstacle != nil { return true }
     }
     return true

@@ -12,6 +12,7 @@ final class SyncConditions: Sendable {
     /// The server's message when it required a newer version of the app.
     var updateRequired: String?
     var isShut = false
+    var isOver = false
     var readPolicy: ReadPolicy
     /// The read policy that takes effect when a sync has completed.
     var awaited: ReadPolicy?
@@ -60,6 +61,12 @@ final class SyncConditions: Sendable {
 
   /// True after the user is signed out, here or by another process that removed the file.
   var isShut: Bool { state.withLock { $0.isShut } || file.isGone }
+
+  /// True after the user was signed out. False while a sign-out is tried that may be refused.
+  var isOver: Bool { state.withLock { $0.isOver } || file.isGone }
+
+  /// Notes that the user was signed out.
+  func end() { state.withLock { $0.isOver = true } }
 
   /// Ends syncing. Returns false if it was ended already.
   func shut() -> Bool {

@@ -28,4 +28,31 @@ struct RunLifeTests {
     await second.value
     #expect(store.status.phase == .stopped)
   }
+
+  @Test("A sign-out that is refused while a save is under way doesn't end run")
+  func refusedSignOut() async throws {
+    let pair = try await pair()
+    let (store, remote) = (pair.a.store, pair.a.remote)
+    let running = Task { await store.run() }
+    try await until { store.status.phase == .idle }
+    _ = try await store.writeDraft { try $0.insert(Note(id: "draft", "kept")) }
+    let gate = Latch()
+    remote.setBeforeSending { _ in await gate.pass() }
+    let saving = Task {
+      try await store.save(Note(id: "T2", "two"), options: RequestOptions(writePolicy: .remoteThenLocal))
+    }
+    await gate.reached()
+    let leaving = Task { try await store.signOut(.refuseIfPending) }
+    try await until { store.isSignedOut }
+    store.requestSync()
+    try await until { [.paused, .stopped].contains(store.status.phase) }
+    gate.open()
+    _ = await saving.result
+    let refusal = await #expect(throws: BothyError.self) { try await leaving.value }
+    #expect(refusal?.code == .pendingChanges)
+    try await store.save(Note(id: "T3", "three"))
+    try await until { try !pair.a.isPending("T3") }
+    running.cancel()
+    await running.value
+  }
 }
