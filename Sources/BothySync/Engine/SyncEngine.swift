@@ -64,40 +64,42 @@ final class SyncEngine: Sendable {
   var joinedCount: Int { syncs.waitingCount }
 
   func update(_ change: (inout SyncStatus) -> Void) {
-    let status = state.withLock { state in
-      change(&state.status)
-      return state.status
-    }
-    statuses.send(status)
+    state.withLock { change(&$0.status) }
+    publish()
   }
+
+  /// Publishes the status after a change. It is read when it is sent, so that the last one is that of the last change.
+  private func publish() { statuses.send(status) }
 
   /// Publishes the progress of a sync, together with that of the others that run.
   private func tell(_ progress: SyncStatus.Progress, of number: Int) {
-    let total = state.withLock { state in
+    state.withLock { state in
       state.running[number]?.progress = progress
-      return state.total
+      state.status.phase = .syncing(state.total)
     }
-    update { $0.phase = .syncing(total) }
+    publish()
   }
 
   /// Sets the loop's phase for the times when no sync runs.
   private func rest(_ phase: SyncStatus.Phase) {
-    let isBusy = state.withLock { state in
+    state.withLock { state in
       state.resting = phase
-      return !state.running.isEmpty
+      if state.running.isEmpty { state.status.phase = phase }
     }
-    if !isBusy { update { $0.phase = phase } }
+    publish()
   }
 
   /// Notes the scopes of a sync that begins, or goes on with more. Returns its number.
   private func begin(_ scopes: [SyncScope], _ known: Int?) -> Int {
-    let (number, all, total) = state.withLock { state in
+    let number = state.withLock { state in
       if known == nil { state.lastNumber += 1 }
       let number = known ?? state.lastNumber
       state.running[number] = (scopes, state.running[number]?.progress ?? SyncStatus.Progress())
-      return (number, state.running.values.flatMap { $0.scopes }, state.total)
+      state.status.phase = .syncing(state.total)
+      state.status.syncing = state.running.values.flatMap { $0.scopes }
+      return number
     }
-    update { ($0.phase, $0.syncing) = (.syncing(total), all) }
+    publish()
     return number
   }
 
@@ -215,16 +217,14 @@ final class SyncEngine: Sendable {
     let now = runner.clock.now()
     if report.stop == nil { governor.completed() }
     retry(after: report)
-    let (others, phase) = state.withLock { state in
+    state.withLock { state in
       state.running[number] = nil
-      let phase = state.running.isEmpty ? state.resting : .syncing(state.total)
-      return (state.running.values.flatMap { $0.scopes }, phase)
+      state.status.phase = state.running.isEmpty ? state.resting : .syncing(state.total)
+      state.status.syncing = state.running.values.flatMap { $0.scopes }
+      state.status.lastStop = report.stop
+      if report.stop == nil { state.status.lastSync = Date(timeIntervalSince1970: Double(now) / 1000) }
     }
-    update { status in
-      (status.phase, status.syncing) = (phase, others)
-      status.lastStop = report.stop
-      if report.stop == nil { status.lastSync = Date(timeIntervalSince1970: Double(now) / 1000) }
-    }
+    publish()
     tell(report)
     for wait in joined { wait.end(with: .success(report)) }
   }

@@ -37,7 +37,7 @@ package final class NetworkFeed: ReachabilityMonitor {
   /// Sends the present state to all listeners. May be called from any thread.
   package func send(_ state: NetworkState) {
     current.withLock { $0 = state }
-    changes.send(state)
+    changes.send(self.state)
   }
 
   package func states() -> AsyncStream<NetworkState> { changes.values(startingWith: state) }

@@ -100,7 +100,7 @@ final class SyncConditions: Sendable {
         defer { state.network = newValue }
         return state.network.isReachable != newValue.isReachable
       }
-      if isOther { presences.send(newValue.isReachable) }
+      if isOther { presences.send(network.isReachable) }
     }
   }
 
@@ -134,7 +134,7 @@ final class SyncConditions: Sendable {
       defer { state.readPolicy = policy }
       return state.readPolicy != policy
     }
-    if isOther { readPolicies.send(policy) }
+    if isOther { readPolicies.send(readPolicy) }
   }
 
   /// Sets the policy that a provider returned for a network. A policy that reads from the server takes effect after the

@@ -217,7 +217,7 @@ final class ReachabilityEstimate: Sendable {
       defer { state = State(isReachable: isReachable, heard: now) }
       return state.isReachable != isReachable
     }
-    if isNew { changes.send(isReachable) }
+    if isNew { changes.send(state.withLock { $0.isReachable }) }
   }
 
   func hint(at now: Int64) -> ReachabilityHint {
