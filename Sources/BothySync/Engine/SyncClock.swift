@@ -112,8 +112,12 @@ package final class SyncClock: Sendable {
 
   func noteSaved(_ estimate: Estimate) { saved.withLock { $0 = estimate } }
 
-  /// Takes a sample. Returns the new estimate if it changed.
+  /// The last time that counts as one, which is the end of the year 9999.
+  private static let lastTime: Int64 = 253_402_300_799_999
+
+  /// Takes a sample. Returns the new estimate if it changed. A time before 1970 or after 9999 is no sample.
   package func sample(serverTime: Int64, sentAt: Int64, receivedAt: Int64) -> Estimate? {
+    guard (0...Self.lastTime).contains(serverTime) else { return nil }
     let roundTrip = max(0, receivedAt - sentAt)
     let sample = Estimate(
       offset: serverTime - (sentAt + roundTrip / 2), roundTrip: roundTrip, measuredAt: receivedAt,

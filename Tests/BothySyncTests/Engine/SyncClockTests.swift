@@ -44,6 +44,13 @@ struct SyncClockTests {
     #expect(clock.sample(serverTime: 900, sentAt: 0, receivedAt: 200)?.offset == 800)
   }
 
+  @Test("A time of the server that no clock has changes nothing", arguments: [.min, -1, .max] as [Int64])
+  func impossible(time: Int64) {
+    let clock = SyncClock(now: { 10_000 })
+    #expect(clock.sample(serverTime: time, sentAt: 9_000, receivedAt: 10_000) == nil)
+    #expect(clock.correctedNow() == 10_000)
+  }
+
   /// Promises: X-5
   @Test("The estimate survives a restart")
   func restart() async throws {
