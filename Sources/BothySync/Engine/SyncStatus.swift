@@ -136,9 +136,13 @@ extension SyncedStore {
             if let counts = try? await store.read({ try OutboxQueue.counts(in: $0) }) { latest.set(counts) }
           }
         }
-        group.addTask {
+        group.addTask { [store] in
           do { for try await found in counts { latest.set(found) } } catch { latest.countingFailed() }
+          // After an error the numbers stay unknown. This ends when the store is closed.
+          for await _ in store.commits {}
         }
+        await group.next()
+        group.cancelAll()
       }
       continuation.finish()
     }

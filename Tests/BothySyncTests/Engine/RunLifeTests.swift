@@ -4,10 +4,20 @@ import BothyTestSupport
 import BothyTesting
 import Testing
 
-@Suite("The life of several runs", .timeLimit(.minutes(2)))
+@Suite("The life of runs and of statuses", .timeLimit(.minutes(2)))
 struct RunLifeTests {
   /// Returns devices of which `a` syncs after saves.
   private func pair() async throws -> Pair { try await Pair.sharing { $0.triggers = [.save] } }
+
+  @Test("The statuses end when the store is closed")
+  func closed() async throws {
+    let pair = try await pair()
+    let (store, seen) = (pair.a.store, Calls())
+    let reading = Task { for await _ in store.statuses { seen.add() } }
+    try await until { seen.count > 0 }
+    try store.close()
+    await reading.value
+  }
 
   @Test("A second call of run waits, and goes on when the first ends")
   func twice() async throws {
