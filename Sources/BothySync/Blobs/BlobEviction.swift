@@ -64,7 +64,8 @@ struct BlobEviction {
       if try await remote.holding(of: file.sha256) == .whole(size: file.size) { return true }
       guard runner.governor.obstacle == nil else { return false }
       var requests = 0
-      _ = try await BlobHealing(runner: runner).send(file, &requests)
+      let request = SyncRunner.Request(scope: .push, isGoverned: true)
+      _ = try await BlobHealing(runner: runner).send(file, for: request, &requests)
       return false
     } catch {
       // Without the server's confirmation nothing is deleted. The next eviction requests it again.

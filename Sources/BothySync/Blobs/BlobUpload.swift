@@ -129,18 +129,19 @@ struct BlobHealing {
       folder.files().filter { wanted.contains(BlobWish.name(of: $0.sha256)) }
     }
     for file in found {
-      try runner.checkMayGoOn(request)
-      if try await send(file, &report.requests) { report.uploadedBlobs += 1 }
+      if try await send(file, for: request, &report.requests) { report.uploadedBlobs += 1 }
     }
   }
 
   /// Uploads a blob unless the server has it. Returns true if the server has it. Throws `RemoteError` if blobs can't be
-  /// uploaded now.
-  func send(_ file: BlobFolder.File, _ requests: inout Int) async throws -> Bool {
+  /// uploaded now, and `Held` as soon as the request may not go on.
+  func send(
+    _ file: BlobFolder.File, for request: SyncRunner.Request, _ requests: inout Int
+  ) async throws -> Bool {
     guard let remote = runner.remote.blobs else { return false }
     var upload = BlobUpload(Blob(sha256: file.sha256, size: Int(clamping: file.size)), runner)
     while true {
-      try Task.checkCancellation()
+      try runner.checkMayGoOn(request)
       requests += 1
       switch try await upload.step(remote) {
       case .moved: continue

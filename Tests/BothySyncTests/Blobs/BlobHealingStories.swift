@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Foundation
 import Testing
@@ -49,6 +50,24 @@ struct BlobHealingStories {
     let later = Int64(Date().timeIntervalSince1970 * 1000) + 400 * 365 * day
     _ = try await #require(pair.world.service.blobs).sweep(before: later)
     #expect(try await holdings(pair, blobs) == blobs.map { _ in .whole(size: 25) })
+  }
+
+  @Test("Pausing stops the upload of a lost blob before its next part")
+  func paused() async throws {
+    let pair = try SnapPair()
+    try await pair.a.snap("1", picture())
+    let (store, remote, calls) = (pair.a.store, pair.a.remote, Calls())
+    await store.sync()
+    try await #require(pair.world.service.blobs).remove(space: "test")
+    _ = try await pair.world.service.verify(space: "test")
+    remote.forgetRequests()
+    remote.setAfterBlobs { request in
+      if case .upload(_, 10) = request, calls.add() == 1 { try? store.pause() }
+    }
+    #expect(await store.sync().obstacle == .paused)
+    #expect(pair.a.uploads == [0, 10])
+    #expect(await store.sync(forced: true).uploadedBlobs == 1)
+    #expect(pair.a.uploads == [0, 10, 20, 30, 40])
   }
 
   @Test("A blob that arrives after its record is kept")
