@@ -6,7 +6,7 @@ import BothyStore
 /// the records behind it.
 struct BlobUploads {
   private let runner: SyncRunner
-  private let request: SyncRunner.Request
+  private var request: SyncRunner.Request
   /// The changes that wait for each blob, by its name.
   private var waits: [String: Wait] = [:]
   /// The names of these blobs, in the order of uploading.
@@ -88,12 +88,14 @@ struct BlobUploads {
     while let name = queue.first, requests < Self.slice,
       bytes < Int64(runner.configuration.blobs.partSize) * 4
     {
-      try runner.checkMayGoOn(request)
+      request = try runner.goingOn(request)
       let before = uploads[name]?.offset ?? 0
       let (done, rest) = (report.uploadedBlobs, left(of: name))
       let isDecided: Bool
       do {
-        if name != current, try await !isNeeded(name) {
+        if isHeld(name) {
+          isDecided = true
+        } else if name != current, try await !isNeeded(name) {
           isDecided = true
         } else {
           isDecided = try await advance(name, &report, &requests)
@@ -121,6 +123,12 @@ struct BlobUploads {
       arrived.insert(record)
       arrived.formUnion(followers.end(record))
     }
+  }
+
+  /// True if the network rules hold back the changes of all records that wait for the blob.
+  private func isHeld(_ name: String) -> Bool {
+    let held = request.heldTypes
+    return !held.isEmpty && waits[name]?.needs.allSatisfy { held.contains($0.record.type) } ?? false
   }
 
   /// True if a change waits for the blob as before. It doesn't if the change was edited since, or if another sync has

@@ -71,6 +71,15 @@ struct SyncRunner: Sendable {
     if request.isGoverned, let obstacle = governor.obstacle { throw Held(reason: obstacle) }
   }
 
+  /// Returns a request as it goes on now, before each of its requests. A governed one leaves out the changes of types that
+  /// the network rules hold back since. Throws like `checkMayGoOn`.
+  func goingOn(_ request: Request) throws -> Request {
+    try checkMayGoOn(request)
+    var request = request
+    if request.isGoverned { request.heldTypes = governor.heldTypes }
+    return request
+  }
+
   /// The number of exchanges without progress after which two parties probably keep undoing each other's changes.
   static let fruitlessLimit = 25
   static let noProgress = RemoteError(
@@ -157,7 +166,7 @@ struct SyncRunner: Sendable {
     if request.ignoresRetryTimes { request.arrived = [] }
     while true {
       do {
-        try checkMayGoOn(request)
+        request = try goingOn(request)
         // A change that is rejected during the sync isn't tried again by it, also if the clock is set back meanwhile.
         due = min(due, clock.now())
         let step = try await exchange(request, &pulling, due: due, &report, run)
