@@ -36,6 +36,7 @@ struct BlobUpload {
       guard let offset else { return try await take(remote.holding(of: blob.sha256)) }
       return try await send(from: offset, to: remote)
     } catch let error as RemoteError {
+      if error.isAboutFile { throw error }
       switch error.errorClass {
       case .unreachable, .unauthenticated, .throttled, .serverError: throw error
       case .forbidden, .notFound, .conflict, .rejected: return try await refusal(error)

@@ -31,34 +31,34 @@ extension BlobRemote {
   }
 }
 
-/// A remote for blobs with a time limit for each call.
-struct BoundedBlobs: BlobRemote {
+/// The blobs of one file's own server. Each call has a time limit, and is made in the name of the file, so that another
+/// server or user gets no bytes of it.
+struct BoundBlobs: BlobRemote {
   let remote: any BlobRemote
-  let limit: Duration
-  let clock: SyncClock
+  let file: BoundRemote
 
   func holding(of sha256: String) async throws(RemoteError) -> BlobHolding {
-    try await Bounded.request(within: limit, clock) { () throws(RemoteError) in
-      try await remote.holding(of: sha256)
-    }
+    try await file.asking { () throws(RemoteError) in try await remote.holding(of: sha256) }
   }
 
   func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding {
-    try await Bounded.request(within: limit, clock) { () throws(RemoteError) in
-      try await remote.verifiedHolding(of: sha256)
-    }
+    try await file.asking { () throws(RemoteError) in try await remote.verifiedHolding(of: sha256) }
   }
 
   func upload(_ part: BlobPart) async throws(RemoteError) -> BlobHolding {
-    try await Bounded.request(within: limit, clock) { () throws(RemoteError) in try await remote.upload(part)
-    }
+    try await file.asking { () throws(RemoteError) in try await remote.upload(part) }
   }
 
   func download(_ sha256: String, _ range: Range<Int64>) async throws(RemoteError) -> [UInt8] {
-    try await Bounded.request(within: limit, clock) { () throws(RemoteError) in
-      try await remote.download(sha256, range)
-    }
+    try await file.asking { () throws(RemoteError) in try await remote.download(sha256, range) }
   }
 
   func url(of sha256: String) -> URL { remote.url(of: sha256) }
+}
+
+extension RemoteError {
+  /// True if the server refused the file, whatever it was asked.
+  var isAboutFile: Bool {
+    [BoundRemote.otherServer, BoundRemote.signedOutCode, "wrongPrincipal"].contains(code)
+  }
 }

@@ -78,10 +78,10 @@ struct BoundRemote: CompleteRemote {
 
   var isConfidential: Bool { remote.isConfidential }
   var hasNotifications: Bool { remote.hasNotifications }
-  var blobs: (any BlobRemote)? { remote.blobs.map { BoundedBlobs(remote: $0, limit: limit, clock: clock) } }
+  var blobs: (any BlobRemote)? { remote.blobs.map { BoundBlobs(remote: $0, file: self) } }
 
   /// Calls the server in the name of the file, so that an answer about another file's space or user isn't accepted.
-  private func asking<Answer: Sendable>(
+  func asking<Answer: Sendable>(
     _ body: @escaping @Sendable () async throws(RemoteError) -> Answer
   ) async throws(RemoteError) -> Answer {
     let binding = await binding()

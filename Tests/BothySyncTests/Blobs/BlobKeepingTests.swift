@@ -148,6 +148,21 @@ struct BlobKeepingTests {
     #expect(pair.a.store.blobs.isHere(blob))
   }
 
+  @Test("Another server gets no blob of the file")
+  func otherServer() async throws {
+    let (pair, other) = (try SnapPair(), try SnapPair())
+    let blob = try await pair.a.snap("1", picture())
+    await pair.a.store.sync()
+    try pair.a.store.close()
+    let store = try SyncedStore(
+      at: pair.a.path, schema: .snaps, remote: InProcessRemote(other.world.service), configuration: .quiet,
+      options: StoreOptions(processes: .single), clock: SyncClock(now: pair.world.time.reader()))
+    try await store.blobs.evict(toFit: 0)
+    #expect(store.blobs.isHere(blob))
+    #expect(try await other.world.service.blobHolding(space: "test", blob.sha256) == .part(0))
+    try store.close()
+  }
+
   @Test("An interrupted download resumes after a restart", arguments: 1...4)
   func resumedDownload(after count: Int) async throws {
     let pair = try SnapPair()
