@@ -21,7 +21,8 @@ public protocol RemoteStorage: Sendable {
   /// Returns a stream with an element, without data, each time something changed. Ends when the connection is
   /// lost.
   ///
-  /// A running `run()` syncs after each element. It calls this again after a wait when the stream has ended.
+  /// A running `run()` syncs after each element. It calls this again after a wait when the stream has ended. Begin
+  /// with an element once the connection stands, because the server may have changed while there was none.
   func notifications() -> AsyncThrowingStream<Void, any Error>
 }
 
