@@ -195,7 +195,8 @@ struct Refetching: Sendable {
     guard isWhole else { return done }
     for mark in try await store.read({ try Refetch.types(in: $0) }) {
       for scope in scopes {
-        guard try await asking(&done, { try await fetchAll(mark.type, in: scope, &$0) }) else { return done }
+        guard try await asking(&done, for: [mark], { try await fetchAll(mark.type, in: scope, &$0) })
+        else { return done }
       }
       try await store.write(origin: .remote) { try Refetch.end([mark], in: $0) }
     }
@@ -203,13 +204,18 @@ struct Refetching: Sendable {
   }
 
   /// Runs a query. If the server rejects queries, resets the scopes so that everything is pulled, and returns false.
-  private func asking(_ done: inout Done, _ body: (inout Done) async throws -> Void) async throws -> Bool {
+  ///
+  /// - Parameter types: the mark of the type that the query is for. It ends then, as a pull of all scopes brings the type.
+  private func asking(
+    _ done: inout Done, for types: [Refetch.Mark] = [], _ body: (inout Done) async throws -> Void
+  ) async throws -> Bool {
     do {
       try await body(&done)
       return true
     } catch let error as RemoteError where error.isRefusalOfQueries {
       try await store.write(origin: .remote) { transaction in
-        for scope in scopes { try PullState.reset(scope, in: transaction) }
+        for scope in scopes { try PullState.reset(scope, isComplete: types.isEmpty, in: transaction) }
+        try Refetch.end(types, in: transaction)
       }
       done.needsPull = true
       return false

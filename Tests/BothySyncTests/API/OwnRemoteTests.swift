@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 struct OwnRemoteTests {
   /// A server that is reached by exchanges alone.
   private struct ExchangesAlone: RemoteStorage {
-    let server: InProcessRemote
+    let server: any RemoteStorage
 
     func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
       try await server.exchange(request)
@@ -43,6 +44,39 @@ struct OwnRemoteTests {
     #expect(read?.code == .rejected)
     let comparison = await #expect(throws: BothyError.self) { try await first.maintenance.verify() }
     #expect(comparison?.code == .rejected)
+  }
+
+  @Test("A type that is declared again is pulled once with its container, without queries")
+  func declaredAgain() async throws {
+    let folder = try TemporaryFolder()
+    let service = SyncService(storage: try SQLiteServerStorage(), now: VirtualTime().reader())
+    let calls = Calls()
+    let remote = RewritingRemote(InProcessRemote(service)) { request, server throws(RemoteError) in
+      calls.add()
+      return try await server.exchange(request)
+    }
+    func open(_ schema: StoreSchema) throws -> SyncedStore {
+      var options = SyncOptions.quiet
+      options.scopes = [.container("Memo")]
+      return try SyncedStore(
+        at: folder.database, schema: schema, migrations: [Migration(to: 2, .dropType("Memo"))],
+        remote: ExchangesAlone(server: remote), configuration: options)
+    }
+    var store = try open(memo(1))
+    try await store.store.write { try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("one")])) }
+    #expect(await store.sync().pushed == 1)
+    try store.close()
+    store = try open(memo(2, name: "Page"))
+    try store.close()
+    var schema = memo(3, name: "Page")
+    schema.types += memo(3).types
+    store = try open(schema)
+    #expect(await store.sync().obstacle == nil)
+    #expect(try store.store.fetch(AnyQuery("Memo")).map(\.id) == ["1"])
+    let before = calls.count
+    #expect(await store.sync().obstacle == nil)
+    #expect(calls.count == before + 1)
+    try store.close()
   }
 
   @Test("Cursors that look like those of Bothy's server aren't compared as positions")
