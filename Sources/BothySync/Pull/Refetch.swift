@@ -68,8 +68,9 @@ enum Refetch {
     }
   }
 
-  /// Ends the marks of a scope that was pulled as a whole, for its records and for containers that belong to it. Costs
-  /// one look-up if nothing is marked. Returns true if the scope was pulled for its mark alone.
+  /// Ends the marks of a scope that was pulled as a whole, for its records and for itself. A marked container inside it is
+  /// pulled in the same sync, and ends its own mark. Costs one look-up if nothing is marked. Returns true if the scope was
+  /// pulled for its mark alone.
   static func end(in scope: SyncScope, in transaction: WriteTransaction) throws -> Bool {
     var wasOnlyMarked = false
     let ended = try rows(in: transaction).filter { row in
@@ -82,7 +83,7 @@ enum Refetch {
         // It may have got a subscription of its own since.
         wasOnlyMarked = try !(SubscriptionTable.stored(in: transaction)?.contains(scope) ?? false)
       }
-      return scope.contains(marked)
+      return marked == scope
     }
     try end(ended.map(\.mark), in: transaction)
     return wasOnlyMarked

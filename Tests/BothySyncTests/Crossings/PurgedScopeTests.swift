@@ -60,4 +60,16 @@ struct PurgedScopeTests {
     let pulls = device.remote.requests.flatMap(\.pulls)
     #expect(pulls.count == 2 && pulls.allSatisfy { $0.cursor != nil })
   }
+
+  @Test(
+    "A purged container is forgotten if all around it was purged too", arguments: [nil, "trips"])
+  func around(container: String?) async throws {
+    let (_, device) = try await device()
+    try device.store.purge(container: "trips/oslo")
+    if let container { try device.store.purge(container: container) } else { try device.store.purge() }
+    #expect(await device.store.sync().obstacle == nil)
+    #expect(try device.store.containers().map(\.scope.container) == ["trips"])
+    try await device.store.subscriptions.set([])
+    #expect(try device.ids(AnyQuery("Memo")).isEmpty)
+  }
 }
