@@ -180,7 +180,7 @@ struct SyncRunner: Sendable {
         if fruitless > Self.fruitlessLimit { throw Self.noProgress }
         // Blobs travel after everything else, a few parts at a time, so that other work doesn't wait for them.
         guard step.isDone else { continue }
-        if try await refetch(pulling.scopes, &report) {
+        if try await refetch(pulling.scopes, request, &report) {
           pulling.reopen()
           continue
         }
@@ -316,11 +316,14 @@ extension SyncRunner {
   /// Requests the records that are missing here. Returns true if the scopes must be pulled once more. That is so if a
   /// fetched record is newer than the last pull, or if the server doesn't support such requests.
   func refetch(
-    _ scopes: [SyncScope], _ report: inout SyncReport
+    _ scopes: [SyncScope], _ request: Request, _ report: inout SyncReport
   ) async throws -> Bool {
     guard !scopes.isEmpty else { return false }
     let isWhole = followed.current.allSatisfy(scopes.contains)
-    let done = try await Refetching(store: store, remote: remote, scopes: scopes, isWhole: isWhole).run()
+    let refetching = Refetching(store: store, remote: remote, scopes: scopes, isWhole: isWhole) {
+      try checkMayGoOn(request)
+    }
+    let done = try await refetching.run()
     report.requests += done.requests
     report.pulled += done.pulled
     if done.needsPull { return true }

@@ -171,6 +171,8 @@ struct Refetching: Sendable {
   let scopes: [SyncScope]
   /// True if these are all scopes of the store.
   let isWhole: Bool
+  /// Throws if the sync may not continue. Called before each request.
+  let check: @Sendable () throws -> Void
 
   /// The results so far.
   struct Done: Sendable {
@@ -182,11 +184,11 @@ struct Refetching: Sendable {
     var needsPull = false
   }
 
-  /// Throws `RemoteError`, `BothyError`, `CancellationError`.
+  /// Throws `RemoteError`, `BothyError` and the errors of `check`.
   func run() async throws -> Done {
     var done = Done()
     while true {
-      try Task.checkCancellation()
+      try check()
       let marks = try await store.read {
         try Refetch.records(in: scopes, limit: Comparison.fetchLimit, in: $0)
       }
@@ -237,7 +239,7 @@ struct Refetching: Sendable {
   private func fetchAll(_ type: String, in scope: SyncScope, _ done: inout Done) async throws {
     var last: String?
     while true {
-      try Task.checkCancellation()
+      try check()
       var query = AnyQuery(
         type, where: last.map { .compare(field: "id", .greater, .text($0)) } ?? .all,
         order: [SortKey("id")], limit: Comparison.fetchLimit)

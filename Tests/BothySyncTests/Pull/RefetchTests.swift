@@ -88,6 +88,22 @@ final class RefetchTests {
     #expect(try device.noteIDs().count == 1201)
   }
 
+  @Test("A pause ends the requests for purged records before the next one")
+  func paused() async throws {
+    let (_, device, _) = try await device(1201)
+    try device.store.purge(type: "Note")
+    let (store, calls) = (device.store, Calls())
+    device.remote.setScript {
+      if calls.add() == 2 { try? store.pause() }
+      return .none
+    }
+    #expect(await store.sync().obstacle == .paused)
+    #expect(device.remote.reads == 1)
+    #expect(try device.noteIDs().count == 500)
+    try store.resume()
+    #expect(await store.sync().pulled == 701)
+  }
+
   @Test(
     "A change that is accepted or evicted fetches its record alone",
     arguments: [Outbox.Decision.keepLocal, .removeLocal])
