@@ -61,9 +61,10 @@ extension SyncRunner {
         sent.operations, with: plan.secrets, isConfidential: remote.isConfidential)
     }
     var response: SyncResponse
+    var end: RemoteError?
     do {
       do { response = try await exchange(sent, &report) } catch let error as RemoteError {
-        response = try await halved(sent, of: plan.batch, after: error, &report)
+        (response, end) = try await halved(sent, of: plan.batch, after: error, &report)
       }
     } catch {
       try await recall(plan.batch, after: error)
@@ -81,6 +82,7 @@ extension SyncRunner {
     let applied = try await apply(plan, response, decisions, timing, run, after: report)
     let step = applied.report
     report.add(step)
+    if let end { throw end }
     let givesBack = request.scope != .pull && !step.givenBack.isEmpty
     let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty || givesBack
     let cameNearer = pulling.note(

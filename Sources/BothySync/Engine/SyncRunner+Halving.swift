@@ -2,7 +2,8 @@ import BothyStore
 
 /// A request in parts, for a server that fails on the whole of it or doesn't accept it.
 extension SyncRunner {
-  /// Sends a request in parts after the server has refused it, and returns their answers.
+  /// Sends a request in parts after the server has refused it, and returns their answers, with the error that kept the
+  /// rest from being sent.
   ///
   /// The server may refuse the whole request (400, 413, 422) or fail inside on it, and yet accept one without its
   /// changes. Then the request is halved again and again, until the change or group is found on which the server fails
@@ -12,11 +13,11 @@ extension SyncRunner {
   /// answers others. Such a change stays in doubt and is sent again unchanged. A server that fails on one change after
   /// another and accepts none has rejected none. Its error is thrown, and the next sync begins with other changes.
   ///
-  /// Requests that are sent in parts have no pulls. Any other error is thrown after the answers that arrived are
+  /// Requests that are sent in parts have no pulls. The caller throws any other error after the answers that arrived are
   /// settled.
   func halved(
     _ request: SyncRequest, of batch: PushBatch, after error: RemoteError, _ report: inout SyncReport
-  ) async throws -> SyncResponse {
+  ) async throws -> (SyncResponse, end: RemoteError?) {
     let operations = Dictionary(request.operations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     let units = batch.units.map { $0.compactMap { operations[$0.operation.id] } }
     var parts = request
@@ -32,7 +33,7 @@ extension SyncRunner {
     let failed = halving.failed.flatMap { $0.unit.refused($0.error) }
     var response = SyncResponse(outcomes: halving.outcomes + failed, serverTime: 0)
     response.user = halving.user
-    return response
+    return (response, halving.end)
   }
 
   /// A request that is sent in parts, and its results.

@@ -41,6 +41,20 @@ struct HalvingStories {
     #expect(try await pair.world.serverRecords().count == 22)
   }
 
+  @Test("A server that is busy amid a request in parts isn't asked again at once")
+  func busy() async throws {
+    let pair = try await Pair.sharing()
+    for number in 1...2 { try pair.a.insert("N\(number)", "new") }
+    pair.a.remote.plan(forExchange: { request in
+      if request.operations.count > 1 { return .status(400, retryAfter: nil) }
+      return request.operations.first?.record.id == "N2" ? .status(429, retryAfter: 60) : .none
+    })
+    let report = await pair.a.store.sync()
+    #expect(report.obstacle == .busyServer && report.retryAfter == 60 && report.pushed == 1)
+    // In the whole request and alone.
+    #expect(pair.a.operations.count { $0.record.id == "N2" } == 2)
+  }
+
   @Test("A transaction that a server finds too large says that it is one")
   func transaction() async throws {
     let pair = try await Pair.sharing()
