@@ -3,6 +3,7 @@ import BothyGeo
 import BothyStore
 import BothyTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @Suite("An atlas whose network answers in place of the server", .timeLimit(.minutes(10)))

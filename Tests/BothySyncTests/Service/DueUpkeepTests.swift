@@ -92,7 +92,8 @@ struct DueUpkeepTests {
     for device in ["a", "b"] { _ = try await insert(world, device) }
     let pull = SyncRequest(device: "d", pulls: [.init(.everything)])
     let response = try await world.service.sync(space: "test", user: ann, pull)
-    var cursor = try #require(Cursor(token: try #require(response.pages.first?.cursor)))
+    let token = try #require(response.pages.first?.cursor)
+    var cursor = try #require(Cursor(token: token))
     for (name, position) in [("ann", Int64(1)), ("bob", 2)] {
       cursor.position = position
       let request = SyncRequest(device: "d", pulls: [.init(.everything, cursor: cursor.token)])

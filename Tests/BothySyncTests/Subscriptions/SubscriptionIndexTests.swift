@@ -151,7 +151,7 @@ struct SubscriptionIndexTests {
     index.move("nowhere", to: Coordinate(latitude: 1, longitude: 1))
     #expect(concern(nil, hut).keys == ["nowhere"])
     // A photo concerns those whose records refer to it.
-    #expect(index.includingFields(of: "Photo") == [IncludingField(type: "Visit", field: "photos")])
+    #expect(index.includingFields(of: "Photo").map { [$0.type, $0.field] } == [["Visit", "photos"]])
     let visit = AnyRecord("Visit", id: "v", ["hut": "h1", "photos": .list(["p"])])
     let photo = SubscriptionChange(before: nil, after: AnyRecord("Photo", id: "p"))
     #expect(index.concerned(by: photo, at: 0, referrers: [visit]).keys == ["ann"])
