@@ -171,4 +171,32 @@ import Testing
     #expect(try files.contentsOfDirectory(atPath: folder.path) == ["pack"])
     #expect(try TemporaryFolder.contents(of: folder.url("pack")) == whole)
   }
+
+  @Test("Two builds of one folder in one process are both whole")
+  func atOnce() throws {
+    let builder = PackBuilder(name: "cities", version: "1", schema: StoreSchema(City.self))
+    try builder.build(at: folder.url("pack")) { pack in
+      try builder.build(at: folder.url("pack")) { inner in try inner.add(Times.cities(1)[0]) }
+      #expect(try Pack(at: folder.url("pack")).fetch(AnyQuery("City")).count == 1)
+      for city in Times.cities(3) { try pack.add(city) }
+    }
+    let pack = try Pack(at: folder.url("pack"))
+    #expect(try pack.fetch(AnyQuery("City")).count == 3)
+    try pack.verify()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["pack"])
+  }
+
+  @Test("A name that can't be forced to the disk leaves the folder unchanged", arguments: [true, false])
+  func unsynced(isReplacing: Bool) throws {
+    let url = folder.url("pack")
+    if isReplacing { try Times.build(folder, "pack") }
+    let before = try isReplacing ? TemporaryFolder.contents(of: url) : nil
+    let place = try BuildPlace(url.path)
+    try Data("new".utf8).write(to: URL(filePath: place.pack + "/a"))
+    struct Failed: Error {}
+    #expect(throws: Failed.self) { try place.finish { _ in throw Failed() } }
+    place.remove()
+    #expect(FileManager.default.fileExists(atPath: url.path) == isReplacing)
+    if let before { #expect(try TemporaryFolder.contents(of: url) == before) }
+  }
 }
