@@ -3,20 +3,39 @@ import Foundation
 import Synchronization
 
 /// The lock for loading a region, which only one run of all processes has. The system releases it when a process dies.
-final class RegionLock: Sendable {
+package final class RegionLock: Sendable {
   private let path: String
   private let descriptor: Mutex<Int32?>
 
   /// Acquires the lock, or returns `nil` if another run has it.
-  init?(_ path: String) throws(BothyError) {
+  package init?(_ path: String) throws(BothyError) {
     self.path = path
-    let number = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+    guard let number = try Self.locked(path) else { return nil }
     descriptor = Mutex(number)
-    guard number >= 0 else {
-      throw BothyError(
-        .unavailable, "\(path) can't be made. Check that its folder is there and may be written.")
+  }
+
+  /// Returns the descriptor of the locked file, or `nil` if another run has the lock.
+  private static func locked(_ path: String) throws(BothyError) -> Int32? {
+    while true {
+      let number = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+      guard number >= 0 else {
+        throw BothyError(
+          .unavailable, "\(path) can't be made. Check that its folder is there and may be written.")
+      }
+      guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+        close(number)
+        return nil
+      }
+      // The last holder may have deleted the file after it was opened, and others lock a new one.
+      if isNamed(number, path) { return number }
+      close(number)
     }
-    if flock(number, LOCK_EX | LOCK_NB) != 0 { return nil }
+  }
+
+  /// Returns true if the path still names the open file.
+  private static func isNamed(_ number: Int32, _ path: String) -> Bool {
+    var (mine, named) = (stat(), stat())
+    return fstat(number, &mine) == 0 && stat(path, &named) == 0 && mine.st_ino == named.st_ino
   }
 
   /// Acquires the lock, or returns `nil` if another run has it at each attempt, a tenth of a second apart.
@@ -40,7 +59,7 @@ final class RegionLock: Sendable {
 
   deinit { release() }
 
-  func release() {
+  package func release() {
     descriptor.withLock { descriptor in
       if let number = descriptor, number >= 0 { close(number) }
       descriptor = nil
@@ -48,5 +67,8 @@ final class RegionLock: Sendable {
   }
 
   /// Deletes the lock file of a deleted region. A process that has opened it in the meantime finds the region deleted.
-  func remove() { try? FileManager.default.removeItem(atPath: path) }  // A file that stays is harmless.
+  package func remove() {
+    // A file that stays is harmless.
+    try? FileManager.default.removeItem(atPath: path)
+  }
 }

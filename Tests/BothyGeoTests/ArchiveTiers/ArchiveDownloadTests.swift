@@ -3,8 +3,10 @@ import BothyGeo
 import BothyStore
 import BothyTestSupport
 import BothyTesting
+import Dispatch
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 @Suite("Downloads of archives", .timeLimit(.minutes(5)))
@@ -136,6 +138,27 @@ struct ArchiveDownloadTests {
     task.cancel()
     let error = await #expect(throws: BothyError.self) { try await task.value }
     #expect(error?.code == .cancelled)
+  }
+
+  @Test("One of several holders has the lock of a download, also while it is deleted")
+  func lock() throws {
+    let holders = Atomic(0)
+    let most = Locked(0)
+    let lockPath = path + ".download.lock"
+    DispatchQueue.concurrentPerform(iterations: 8) { _ in
+      for _ in 0..<4000 {
+        // A lock that can't be made fails the count below.
+        guard let lock = try? RegionLock(lockPath) else { continue }
+        let count = holders.add(1, ordering: .sequentiallyConsistent).newValue
+        most.change { $0 = max($0, count) }
+        // Looks at the disk give the others time.
+        for _ in 0..<3 { _ = FileManager.default.fileExists(atPath: lockPath) }
+        holders.subtract(1, ordering: .sequentiallyConsistent)
+        lock.remove()
+        lock.release()
+      }
+    }
+    #expect(most.value == 1)
   }
 
   @Test("A damaged archive, a page or a missing one changes no file")
