@@ -21,7 +21,7 @@ extension TileArchive {
   ///
   /// Tiles that the archive packs with gzip are unpacked once, to check them. A store with pages keeps the packed bytes,
   /// any other one the content. Tiles that are packed with Brotli or Zstandard are stored as they are, and
-  /// `Content-Encoding` names that.
+  /// `Content-Encoding` names that. Pictures without bytes are tiles that the archive lacks.
   ///
   /// - Parameters:
   ///   - area: the area to copy, or `nil` for all of it. Of a remote archive, only that area is read, with few requests.
@@ -52,6 +52,7 @@ extension TileArchive {
     }
     try await forEachTile(in: area, zooms: zooms) { tile, data in
       try Task.checkCancellation()
+      if data.isEmpty, !info.keepsEmpty { return }
       let content = try TileEntry(data, of: tile, info)
       var metadata = EntryMetadata(
         status: 200, fields: content.fields, requestedAt: time.milliseconds, receivedAt: time.milliseconds,

@@ -66,6 +66,9 @@ public struct TileArchiveInfo: Sendable, Hashable {
   /// in `vector_layers`.
   public var metadata: [String: String]
 
+  /// True if a tile without bytes is one without features. Otherwise the archive lacks such a tile.
+  var keepsEmpty: Bool { tileFormat == "pbf" }
+
   /// The area of an archive that states none.
   package static let wholeMap = GeoBox(west: -180, south: -85, east: 180, north: 85)
 

@@ -3,6 +3,7 @@ import BothyGeo
 import BothyStore
 import BothyTestSupport
 import Foundation
+import GRDB
 import HTTPTypes
 import Testing
 
@@ -54,6 +55,31 @@ struct ArchiveTransferTests {
     let result = try MBTiles(path: scratch.file("out.mbtiles"))
     #expect(try result.info.tileCount == 256 && result.counted().contentCount == 40)
     for tile in wanted.dropLast() { #expect(try await result.content(of: tile) == contents[tile]) }
+    try store.close()
+  }
+
+  @Test("A tile without bytes is copied if it is a vector tile", arguments: ["png", "pbf"])
+  func empty(format: String) async throws {
+    let scratch = try TemporaryFolder()
+    let (whole, empty) = (try Tile(x: 0, y: 0, zoom: 1), try Tile(x: 1, y: 0, zoom: 1))
+    let queue = try DatabaseQueue(path: scratch.file("in.mbtiles"))
+    try await queue.write { database in
+      try database.execute(
+        sql: """
+          CREATE TABLE metadata (name TEXT, value TEXT);
+          CREATE TABLE tiles (zoom_level INT, tile_column INT, tile_row INT, tile_data BLOB);
+          INSERT INTO metadata VALUES ('format', '\(format)');
+          INSERT INTO tiles VALUES (1, 0, 1, x'89504e47'), (1, 1, 1, x'');
+          """)
+    }
+    try queue.close()
+    let store = try DiskStore(path: scratch.file("cache.sqlite"))
+    let report = try await MBTiles(path: scratch.file("in.mbtiles")).copy(
+      into: store, as: "a", at: Timestamp(milliseconds: 1_700_000_000_000))
+    let isKept = format == "pbf"
+    #expect(report.written == (isKept ? 2 : 1) && report.left.isEmpty)
+    #expect(try (store.entry(empty.key(in: "a")) != nil) == isKept)
+    #expect(try store.entry(whole.key(in: "a")) != nil)
     try store.close()
   }
 

@@ -58,7 +58,7 @@ package final class ArchiveTier: DiskCache.Reader {
 
   private func entry(_ tile: Tile) throws -> CacheEntry? {
     guard let (archive, time) = try current() else { return nil }
-    guard let data = try archive.data(of: tile), !data.isEmpty || archive.keepsEmpty else {
+    guard let data = try archive.data(of: tile), !data.isEmpty || archive.info.keepsEmpty else {
       return isWhole ? CacheEntry(metadata: Self.metadata(404, [:], time), body: Data()) : nil
     }
     let content = try TileEntry(data, of: tile, archive.info)
@@ -128,9 +128,6 @@ private enum BlockingArchive: Sendable {
     case .keyed(let archive): archive.info
     }
   }
-
-  /// True if a tile without bytes is one without features.
-  var keepsEmpty: Bool { info.tileFormat == "pbf" }
 
   func data(of tile: Tile) throws -> Data? {
     switch self {
