@@ -56,14 +56,18 @@ package final class MBTiles: TileArchive {
   }
 
   /// Calls `body` for each tile, but skips rows without bytes, which mean that the archive lacks the tile.
-  package func forEachTile(_ body: (Tile, Data) throws -> Void) async throws { try blockingForEachTile(body) }
+  package func forEachTile(_ body: (Tile, Data) throws -> Void) async throws {
+    try blockingForEachTile(nil, body)
+  }
 
-  func blockingForEachTile(_ body: (Tile, Data) throws -> Void) throws {
+  /// Calls `body` for each tile of some zooms, or of all.
+  func blockingForEachTile(_ zooms: ZoomRange?, _ body: (Tile, Data) throws -> Void) throws {
+    let condition = zooms.map { " WHERE zoom_level BETWEEN \($0.lowest) AND \($0.highest)" } ?? ""
     try queue.writeWithoutTransaction { database in
       do {
         try SQLiteArchive.bounded(database, within: longestStep) { deadline in
           let rows = try Row.fetchCursor(
-            database, sql: "SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles")
+            database, sql: "SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles\(condition)")
           var left = try SQLiteArchive.mostRows(database)
           while let row = try rows.next() {
             guard left > 0 else { throw Self.endless(path) }

@@ -72,7 +72,8 @@ package final class MBTilesWriter: TileArchiveWriter {
         metadata["compression"] =
           [.brotli: "br", .zstd: "zstd"][info.tileCompression]
           ?? (metadata["compression"].flatMap { ["br", "zstd"].contains($0) ? nil : $0 })
-        metadata["bounds"] = [info.bounds.west, info.bounds.south, info.bounds.east, info.bounds.north]
+        let bounds = info.bounds.stated
+        metadata["bounds"] = [bounds.west, bounds.south, bounds.east, bounds.north]
           .map { "\($0)" }.joined(separator: ",")
         let zooms = try Row.fetchOne(database, sql: "SELECT min(zoom_level), max(zoom_level) FROM map")
         metadata["minzoom"] = zooms.flatMap { Int.fromDatabaseValue($0[0]) }.map(String.init)

@@ -18,10 +18,8 @@ extension PMTilesHeader {
       format = info.tileFormat
       self.zooms = zooms
       self.counts = counts
-      // Other programs read the edges as the lowest and the highest longitude.
-      let box = (try? info.bounds.checked()) ?? TileArchiveInfo.wholeMap  // Reading doesn't depend on it.
-      bounds =
-        box.crossesAntimeridian ? GeoBox(west: -180, south: box.south, east: 180, north: box.north) : box
+      // Reading doesn't depend on it.
+      bounds = ((try? info.bounds.checked()) ?? TileArchiveInfo.wholeMap).stated
     }
 
     var encoded: Data {

@@ -53,6 +53,8 @@ extension TileArchive {
     guard area != nil || zooms != nil else { return try await forEachTile(body) }
     let known = info.zooms ?? .all
     guard let wanted = (zooms ?? known).common(with: known) else { return }
+    // The bounds may be wider than the tiles, or not be stated. The file lists the tiles themselves.
+    if area == nil, let archive = self as? MBTiles { return try archive.blockingForEachTile(wanted, body) }
     let tiles = try OfflineRegions.Tiles(area ?? .box(info.bounds), zooms: wanted)
     guard try tiles.count(limit: Self.tilesOfArea) <= Self.tilesOfArea else {
       throw BothyError(

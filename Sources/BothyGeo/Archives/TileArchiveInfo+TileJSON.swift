@@ -7,6 +7,7 @@ extension TileArchiveInfo {
 
   /// The TileJSON document (version 3.0.0), without addresses of tiles.
   var tileJSON: JSONValue {
+    let bounds = bounds.stated
     var members: [String: JSONValue] = [
       "tilejson": "3.0.0", "scheme": "xyz",
       "bounds": [.double(bounds.west), .double(bounds.south), .double(bounds.east), .double(bounds.north)],

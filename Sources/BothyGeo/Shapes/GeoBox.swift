@@ -62,6 +62,13 @@ extension GeoBox {
     ]
   }
 
+  /// The box as archives and TileJSON documents state it: the whole width of the map if it crosses the antimeridian.
+  ///
+  /// Other programs read the edges as the lowest and the highest longitude. TileJSON 3.0.0 (3.5) allows no others.
+  package var stated: GeoBox {
+    crossesAntimeridian ? GeoBox(west: -180, south: south, east: 180, north: north) : self
+  }
+
   /// Returns true if the boxes have a common position, edges included.
   package func intersects(_ other: GeoBox) -> Bool {
     guard south <= other.north, other.south <= north else { return false }

@@ -45,6 +45,7 @@ struct TileSummary: Sendable {
 
   /// Returns the TileJSON document (version 3.0.0) of tiles at an address.
   func tileJSON(_ id: String, at address: String) -> JSONValue {
+    let bounds = bounds.stated
     var members: [String: JSONValue] = [
       "tilejson": "3.0.0", "scheme": "xyz", "name": .string(name ?? id),
       "tiles": [.string(address + "/{z}/{x}/{y}" + (format.map { "." + $0.ending } ?? ""))],

@@ -131,6 +131,34 @@ struct MBTilesTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["out.mbtiles"])
   }
 
+  @Test("An archive across the antimeridian states the whole width, and its zooms are copied")
+  func antimeridian() async throws {
+    let writer = try MBTilesWriter(path: scratch.file("fiji.mbtiles"))
+    for x in [0, (1 << 20) - 1] {
+      try writer.add(Tile(x: x, y: 577_000, zoom: 20), Data("\(x)".utf8))
+      try writer.add(Tile(x: x & 1, y: 1, zoom: 1), Data("\(x)".utf8))
+    }
+    let box = GeoBox(west: 177, south: -19, east: -178, north: -16)
+    try writer.finish(TileArchiveInfo(container: .mbtiles, name: "Fiji", tileFormat: "png", bounds: box))
+    let archive = try MBTiles(path: scratch.file("fiji.mbtiles"))
+    #expect(archive.info.bounds == GeoBox(west: -180, south: -19, east: 180, north: -16))
+    let copy = scratch.file("copy.mbtiles")
+    #expect(try await MBTilesWriter.copy(archive, to: copy, zooms: ZoomRange(20, 20)) == 2)
+    #expect(try MBTiles(path: copy).info.zooms == ZoomRange(20, 20))
+    let other = try make(
+      "other",
+      Self.plain + """
+        CREATE TABLE metadata (name TEXT, value TEXT);
+        INSERT INTO metadata VALUES ('bounds', '177,-19,-178,-16');
+        INSERT INTO tiles VALUES (1, 1, 0, x'01');
+        """)
+    #expect(try MBTiles(path: other).info.bounds == box)
+    let rig = try ArchiveRig(other, loader: nil)
+    let found = try await rig.cache.value(ResourceKey("hills", path: "tilejson.json"), policy: .local)
+    let document = try JSONValue(parsing: found.bytes ?? Data())
+    #expect(document["bounds"]?.arrayValue?.compactMap(\.doubleValue) == [-180, -19, 180, -16])
+  }
+
   @Test("A failed copy of a damaged archive leaves no file")
   func failedCopy() async throws {
     let odd = try MBTiles(path: make("odd", Self.plain + "INSERT INTO tiles VALUES (1, 0, 9, x'01');"))
