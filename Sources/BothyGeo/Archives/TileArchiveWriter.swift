@@ -70,6 +70,21 @@ extension TileArchiveWriter {
     }
   }
 
+  /// Copies an archive like `copy(_:to:in:zooms:)`, and replaces an earlier file when the new one is whole.
+  package static func replace(
+    _ path: String, with archive: any TileArchive, in area: RegionArea?, zooms: ZoomRange?
+  ) async throws -> Int {
+    let draft = path + ".new"
+    // A process that was killed before the end has left it.
+    unlink(draft)
+    let count = try await copy(archive, to: draft, in: area, zooms: zooms)
+    guard rename(draft, path) == 0 else {
+      unlink(draft)
+      throw BothyError(.unavailable, "\(path) can't be replaced. Check that its folder may be written.")
+    }
+    return count
+  }
+
   /// Creates a file of tiles that a cache has, fresh or stale. Packs vector tiles with gzip, as both formats require.
   ///
   /// Tiles that are packed with Brotli or Zstandard stay so. An archive has one packing, so tiles of another one than the

@@ -58,6 +58,26 @@ struct ArchiveTransferTests {
     try store.close()
   }
 
+  @Test("An area of an archive replaces an earlier file when it is whole")
+  func replacing() async throws {
+    let scratch = try TemporaryFolder()
+    let (source, target) = (scratch.file("in.mbtiles"), scratch.file("out.pmtiles"))
+    let writer = try MBTilesWriter(path: source)
+    for x in 0..<2 { try writer.add(Tile(x: x, y: 0, zoom: 1), Data("tile \(x)".utf8)) }
+    try writer.finish(TileArchiveInfo(container: .mbtiles, tileFormat: "png"))
+    let archive = try MBTiles(path: source)
+    for ending in ["", ".new"] { try Data("earlier".utf8).write(to: scratch.url("out.pmtiles" + ending)) }
+    let zooms = try ZoomRange(1, 1)
+    await #expect(throws: BothyError.self) {
+      try await PMTilesWriter.replace(target, with: archive, in: nil, zooms: ZoomRange(5, 6))
+    }
+    #expect(try Data(contentsOf: scratch.url("out.pmtiles")) == Data("earlier".utf8))
+    #expect(try await PMTilesWriter.replace(target, with: archive, in: nil, zooms: zooms) == 2)
+    let copy = try await TileArchives.open(path: target)
+    #expect(try await copy.data(of: Tile(x: 1, y: 0, zoom: 1)) == Data("tile 1".utf8))
+    #expect(Set(scratch.names(in: scratch.path)) == ["in.mbtiles", "out.pmtiles"])
+  }
+
   @Test("A tile without bytes is copied if it is a vector tile", arguments: ["png", "pbf"])
   func empty(format: String) async throws {
     let scratch = try TemporaryFolder()

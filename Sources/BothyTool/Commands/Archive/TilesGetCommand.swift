@@ -16,7 +16,8 @@ struct TilesGetCommand: AsyncParsableCommand {
       and whole. If the archive changes on the server meanwhile, it begins anew.
 
       With an area or --zooms only those tiles of a PMTiles archive are asked for, near
-      ones together, and the new file's extension says of which kind it is.
+      ones together, and the new file's extension says of which kind it is. It replaces
+      an earlier one when it is whole.
 
       The server must send parts of files, as most servers of files do.
 
@@ -62,7 +63,7 @@ struct TilesGetCommand: AsyncParsableCommand {
   private func getArea() async throws {
     let archive = try await ReadArchive.open(address)
     let (region, zooms) = (try area.region(), try area.range())
-    let written = try await ArchiveFile.copy(archive, to: target, in: region, zooms: zooms)
+    let written = try await ArchiveFile.replace(target, with: archive, in: region, zooms: zooms)
     try output.print {
       "\(target): \(written) tiles"
     } json: {
@@ -106,6 +107,14 @@ enum ArchiveFile {
     isPMTiles(path)
       ? try await PMTilesWriter.copy(archive, to: path, in: area, zooms: zooms)
       : try await MBTilesWriter.copy(archive, to: path, in: area, zooms: zooms)
+  }
+
+  static func replace(
+    _ path: String, with archive: any TileArchive, in area: RegionArea?, zooms: ZoomRange?
+  ) async throws -> Int {
+    isPMTiles(path)
+      ? try await PMTilesWriter.replace(path, with: archive, in: area, zooms: zooms)
+      : try await MBTilesWriter.replace(path, with: archive, in: area, zooms: zooms)
   }
 
   /// True for the name of an archive, or its address, rather than of a source.
