@@ -16,7 +16,8 @@ extension NearbyMap {
     /// The code is `.offline` or `.notCached` without a network, `notATile` for bytes of another format, or that of the
     /// request. It is `.signInRequired` if one content came in place of several stored tiles, as on a network that wants
     /// a sign-in first. The same holds for a tile without places in place of one with some, unless another stored tile
-    /// shows that the server itself sent it. It is `.absent` if the server says that a stored tile no longer exists. That
+    /// shows that the server itself sent it. The only tile with places loses them after 30 days without a confirmation.
+    /// It is `.absent` if the server says that a stored tile no longer exists. That
     /// tile is requested again after ten minutes. While a map has a network, it requests tiles around its position again
     /// by itself if they have no old version. It waits 5 seconds at first, and up to 10 minutes later.
     public internal(set) var failed: [Tile: any Error] = [:]

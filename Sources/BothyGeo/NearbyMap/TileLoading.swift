@@ -10,7 +10,8 @@ import Synchronization
 ///
 /// Places are replaced by those of a newer tile alone. As with the tiles of a region, a server that says that a tile is
 /// gone takes none away, and neither does a network that answers for several tiles with one content. A tile without
-/// places takes some away only if another tile shows that the server itself sent it.
+/// places takes some away only if another tile shows that the server itself sent it. If no other tile has places, it
+/// does so when nothing has confirmed them for 30 days.
 package struct TileLoading: Sendable {
   let places: PlaceStore
   let cache: ResourceCache
@@ -185,18 +186,28 @@ package struct TileLoading: Sendable {
     guard await mayBeEmpty(tile) else { throw Self.unknownSender }
   }
 
+  /// The time, in milliseconds, for which the only tile with places keeps them without a confirmation: 30 days.
+  private static let keptAlone: Int64 = 30 * 86_400_000
+
   /// Returns true if content without features may become a tile: it has none now, or the server responds for another
-  /// stored tile with places. That response isn't stored.
+  /// stored tile with places. That response isn't stored. If there is none, the time since the last confirmation decides.
   private func mayBeEmpty(_ tile: Tile) async -> Bool {
     // An archive is checked as a whole.
     if source.container != nil { return true }
     let places = places
-    let known = try? await run {
-      (isEmpty: try !places.hasFeatures(tile), other: try places.lastUsed(besides: tile))
+    let rows = try? await run {
+      (
+        isEmpty: try !places.hasFeatures(tile), other: try places.lastUsed(besides: tile),
+        confirmedAt: try places.tile(tile)?.validatedAt
+      )
     }
-    if known?.isEmpty == true { return true }
     // Places that can't be read, and a tile that the source lacks, show nothing.
-    guard let other = known?.other, let key = try? source.key(other.tile) else { return false }
+    guard let known = rows else { return false }
+    if known.isEmpty { return true }
+    guard let other = known.other else {
+      return known.confirmedAt.map { $0 < cache.now - Self.keptAlone } ?? false
+    }
+    guard let key = try? source.key(other.tile) else { return false }
     var fields = HTTPFields()
     (fields[.eTag], fields[.lastModified]) = (other.entityTag, other.lastModified)
     let conditions = Validation.fields(for: EntryMetadata(fields: fields, receivedAt: other.receivedAt))

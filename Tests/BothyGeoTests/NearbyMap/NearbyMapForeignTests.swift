@@ -111,6 +111,23 @@ struct NearbyMapForeignTests {
     #expect(try rig.names() == ["Version 1"])
   }
 
+  @Test("The only tile with places becomes empty after 30 days without a confirmation", arguments: [29, 31])
+  func alone(days: Int) async throws {
+    let rig = try NearbyMapRig()
+    let map = narrow(rig)
+    let tile = try #require(rig.cover.first)
+    let first = try #require(try await map.update(tile.bounds.center))
+    #expect(first.loaded == [tile])
+    rig.server.set(body: Self.empty, of: tile)
+    rig.pass(.days(days))
+    let report = try await map.refresh()
+    let isOver = days > 30
+    #expect(report.loaded == (isOver ? [tile] : []) && report.fromStale == (isOver ? [] : [tile]))
+    #expect(try rig.places.counts() == (1, isOver ? 0 : 1))
+    await map.close()
+    await rig.atlas.close()
+  }
+
   @Test("A tile without places replaces one if another of its group is confirmed")
   func group() async throws {
     let rig = try NearbyMapRig()
