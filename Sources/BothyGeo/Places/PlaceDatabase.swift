@@ -13,11 +13,12 @@ enum PlaceDatabase {
   /// A file that is damaged or of a newer version is replaced. `repair` says so, as sentences, and is `nil` otherwise. On
   /// a full or read-only disk, the file is read as it lies.
   static func open(_ path: String) throws(BothyError) -> (database: ClosableDatabase, repair: String?) {
+    let number = ClosableDatabase.fileNumber(at: path)
     do {
       do {
         let database = try attempt(path)
         return (database, takeTiles(of: path, into: database, because: "an earlier repair was interrupted"))
-      } catch let error where isDamage(error) { return try replaced(path, because: error) }
+      } catch let error where isDamage(error) { return try replaced(path, number, because: error) }
     } catch {
       let kept = ClosableDatabase.asItLies(path, after: error, label: "bothy.places") { database in
         try Int.fetchOne(database, sql: "PRAGMA user_version") == version
@@ -27,10 +28,21 @@ enum PlaceDatabase {
     }
   }
 
-  /// Quarantines a file, creates a new one and copies the readable tiles.
+  /// Quarantines a file, creates a new one and copies the readable tiles. If another process has done that, opens its
+  /// file.
+  ///
+  /// - Parameter number: the number of the damaged file. Close it before.
   static func replaced(
-    _ path: String, because error: any Error
+    _ path: String, _ number: UInt64, because error: any Error
   ) throws -> (database: ClosableDatabase, repair: String?) {
+    let lock = try RegionLock.repairing(path)
+    defer {
+      lock.remove()
+      lock.release()
+    }
+    if ClosableDatabase.isReplaced(path, number), let whole = try? attempt(path) {
+      return (whole, takeTiles(of: path, into: whole, because: "an earlier repair was interrupted"))
+    }
     let unread = path + unreadEnding
     // If an earlier quarantined file is still being copied, this one has what was copied of it.
     try move(path, to: FileManager.default.fileExists(atPath: unread) ? path + ".damaged" : unread)

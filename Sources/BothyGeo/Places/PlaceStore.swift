@@ -28,6 +28,7 @@ public final class PlaceStore: Sendable {
 
   private struct State {
     var pool: ClosableDatabase
+    var isClosed = false
     var categories: CategoryTable
     var generation = 0
     var revision = 0
@@ -83,7 +84,11 @@ public final class PlaceStore: Sendable {
 
   /// Closes the file. Later calls throw `BothyError` `unavailable`. Close a `NearbyMap` of these places before.
   public func close() throws(BothyError) {
-    do { try state.withLock { $0.pool }.close() } catch { throw PlaceDatabase.failure(error, path) }
+    let pool = state.withLock { state in
+      state.isClosed = true
+      return state.pool
+    }
+    do { try pool.close() } catch { throw PlaceDatabase.failure(error, path) }
   }
 
   /// The current table of categories.
@@ -150,14 +155,29 @@ public final class PlaceStore: Sendable {
 
   /// Runs reads on one snapshot.
   func read<Result>(_ body: (Database) throws -> Result) throws(BothyError) -> Result {
-    let pool = state.withLock { $0.pool }
+    let pool = try current()
     do { return try pool.read(body) } catch { throw recovered(error, pool) }
   }
 
   /// Runs writes in one transaction.
   func write<Result>(_ body: (Database) throws -> Result) throws(BothyError) -> Result {
-    let pool = state.withLock { $0.pool }
+    let pool = try current()
     do { return try pool.write(body) } catch { throw recovered(error, pool) }
+  }
+
+  /// Returns the open file. If another process has repaired it, that is the new one.
+  private func current() throws(BothyError) -> ClosableDatabase {
+    let (pool, isClosed) = state.withLock { ($0.pool, $0.isClosed) }
+    guard !isClosed, pool.isReplaced else { return pool }
+    let fresh = try PlaceDatabase.open(path).database
+    // Reads of the old file may still run. It closes when the last one releases it.
+    return state.withLock { state in
+      if state.pool === pool {
+        state.pool = fresh
+        state.revision += 1
+      }
+      return state.pool
+    }
   }
 
   /// Replaces the file if the error reports damage, and returns the error to throw.
@@ -171,7 +191,7 @@ public final class PlaceStore: Sendable {
     do {
       let done = try state.withLock { state -> (ClosableDatabase, [ResourceCache], String)? in
         guard state.pool === pool else { return nil }  // another call did this
-        let (database, repair) = try PlaceDatabase.replaced(path, because: error)
+        let (database, repair) = try PlaceDatabase.replaced(path, pool.fileNumber, because: error)
         state.pool = database
         state.generation += 1
         state.revision += 1

@@ -49,6 +49,17 @@ package final class RegionLock: Sendable {
     return nil
   }
 
+  /// Acquires the lock of the repair of a file, and waits for the end of another repair. Blocks.
+  ///
+  /// - Throws: `BothyError` `unavailable` after a minute, or if the lock can't be made.
+  static func repairing(_ file: String) throws(BothyError) -> RegionLock {
+    for attempt in 0..<600 {
+      if attempt > 0 { usleep(100_000) }
+      if let lock = try RegionLock(file + ".lock") { return lock }
+    }
+    throw BothyError(.unavailable, "\(file) is being repaired by another process. Try again.")
+  }
+
   /// Returns true if a run has the lock, or if that can't be found out. Looks at the same time don't see each other.
   static func isTaken(_ path: String) -> Bool {
     let number = open(path, O_RDONLY | O_CLOEXEC)

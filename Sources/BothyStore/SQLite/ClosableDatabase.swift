@@ -10,8 +10,28 @@ import Synchronization
 package final class ClosableDatabase: Sendable {
   private let database: any DatabaseWriter
   private let pendingCalls = PendingCalls()
+  /// The number of the file, in case another file receives its name. 0 for a database without a file.
+  package let fileNumber: UInt64
 
-  package init(_ database: any DatabaseWriter) { self.database = database }
+  package init(_ database: any DatabaseWriter) {
+    self.database = database
+    fileNumber = Self.fileNumber(at: database.path)
+  }
+
+  /// True if the path names another file by now, as after a repair by another process.
+  package var isReplaced: Bool { Self.isReplaced(database.path, fileNumber) }
+
+  /// True if a path names another file than the one with a number.
+  package static func isReplaced(_ path: String, _ number: UInt64) -> Bool {
+    let named = fileNumber(at: path)
+    return named != 0 && named != number
+  }
+
+  /// Returns the number of the file at a path, or 0 if there is none.
+  package static func fileNumber(at path: String) -> UInt64 {
+    var status = stat()
+    return stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
+  }
 
   /// Opens a file as immutable, without its log and locks, or returns `nil`.
   ///

@@ -118,6 +118,52 @@ struct PlaceRepairTests {
     #expect(isThere(".damaged") && !isThere(".unread"))
   }
 
+  /// Renames the file as another process does that repairs it, and returns the store of that process.
+  private func repairedByOther() throws -> PlaceStore {
+    let files = FileManager.default
+    for side in ["", "-wal"] where isThere(side) {
+      try files.moveItem(atPath: path + side, toPath: path + ".unread" + side)
+    }
+    if isThere("-shm") { try files.removeItem(atPath: path + "-shm") }
+    return try PlaceStore(path: path)
+  }
+
+  private func fileNumber() throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
+  }
+
+  @Test("What a process stores after another one's repair is in the repaired file")
+  func writtenBeside() throws {
+    let tiles = try tiles(20)
+    try filled(Array(tiles.dropLast()))
+    let places = try PlaceStore(path: path)
+    let other = try repairedByOther()
+    try places.replace(content(tiles[19]))
+    #expect(try places.held(tiles).count == 20)
+    #expect(try other.held(tiles).count == 20)
+    try other.close()
+    try places.close()
+  }
+
+  @Test("A process reads and keeps the file that another one has repaired")
+  func readBeside() throws {
+    let tiles = try tiles(100)
+    try filled(tiles)
+    let places = try PlaceStore(path: path)
+    let other = try repairedByOther()
+    let number = try fileNumber()
+    // The file that this process opened, which the other one has put aside.
+    let aside = try FileHandle(forUpdating: URL(filePath: path + ".damaged"))
+    try aside.seek(toOffset: 4096)
+    try aside.write(contentsOf: Data(repeating: 0xA5, count: 400_000))
+    try aside.close()
+    for tile in tiles { #expect(try places.tile(tile) == content(tile)) }
+    #expect(try places.search("Number1010").count == 1)
+    #expect(try fileNumber() == number && places.repairs.isEmpty)
+    try other.close()
+    try places.close()
+  }
+
   @Test("A map reads a repaired file's tiles from the cache and reports the repair")
   func map() async throws {
     let rig = try NearbyMapRig()
