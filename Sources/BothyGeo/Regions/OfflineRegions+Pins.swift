@@ -3,12 +3,13 @@ import Synchronization
 
 /// Keeps regions and the cache consistent: the pins of tiles, and the tiles that are available.
 extension OfflineRegions {
-  /// Starts to restore pins that the cache has lost, unless this is running or done.
+  /// Starts to check the list and to restore pins that the cache has lost, unless this is running or done.
   @discardableResult
   func restore() -> Task<Void, any Error> {
     state.withLock { state in
       if let known = state.restoring { return known }
       let work = Task { [cache, file, lockPath, planFile] in
+        if let repair = try await file.checked() { cache.reportReplacement(repair) }
         if cache.hasDisk {
           try await Self.recover(cache, file, planFile)
           try await Self.restoreStages(cache, file, lockPath)

@@ -5,35 +5,143 @@ import GRDB
 
 /// The repair of a damaged list of regions, or one of a newer format: readable regions are copied into a new file.
 extension RegionDatabase {
-  /// Puts a file aside that can't be used, and copies its readable regions and manifests into a new one.
+  /// Checks every page of the list, and repairs a damaged one. Returns the reason for a repair, as a sentence, or `nil`.
+  func checked() async throws(BothyError) -> String? {
+    do {
+      let queue = try current()
+      // A file that is read without its log may only appear damaged.
+      if queue.isReadOnly { return nil }
+      do {
+        try await queue.read { database in
+          let verdict = try String.fetchOne(database, sql: "PRAGMA quick_check(1)") ?? ""
+          guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
+        }
+        return nil
+      } catch {
+        guard let reason = Self.needsRepair(error) else { throw error }
+        return try replace(queue, because: reason)
+      }
+    } catch { throw Self.failure(error, path) }
+  }
+
+  private func replace(_ damaged: ClosableDatabase, because reason: String) throws -> String? {
+    try state.withLock { state in
+      guard state.queue === damaged, !state.isClosed else { return nil }
+      let (fresh, repair) = try Self.repaired(path, damaged.fileNumber, open: damaged, because: reason)
+      state.queue = fresh
+      return repair
+    }
+  }
+
+  /// Returns the open list. If another process has repaired it, that is the new one.
+  func current() throws -> ClosableDatabase {
+    try state.withLock { state in
+      if !state.isClosed, state.queue.isReplaced { state.queue = try Self.open(path).queue }
+      return state.queue
+    }
+  }
+
+  /// Returns the reason for a repair: damage, or a newer format. Otherwise `nil`.
+  private static func needsRepair(_ error: any Error) -> String? {
+    if let error = error as? BothyError, error.code == .newerFile { return "a newer version made it" }
+    guard let error = error as? DatabaseError,
+      [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+    else { return nil }
+    return "it was damaged"
+  }
+
+  /// Opens the list, creates it or repairs one that can't be used, and continues a repair that a kill has interrupted.
+  static func open(_ path: String) throws -> (queue: ClosableDatabase, repair: String?) {
+    let number = ClosableDatabase.fileNumber(at: path)
+    do {
+      let queue = try opened(path)
+      guard hasUnread(path) else { return (queue, nil) }
+      let lock = try RegionLock.repairing(path)
+      defer {
+        lock.remove()
+        lock.release()
+      }
+      return (queue, try takeRegions(of: path, into: queue, because: "an earlier repair was interrupted"))
+    } catch {
+      guard let reason = needsRepair(error) else { throw error }
+      return try repaired(path, number, open: nil, because: reason)
+    }
+  }
+
+  /// The ending of a file that was put aside, until its regions are copied.
+  private static let unreadEnding = ".unread"
+
+  /// True if a repair was interrupted.
+  static func hasUnread(_ path: String) -> Bool {
+    FileManager.default.fileExists(atPath: path + unreadEnding)
+  }
+
+  /// Puts a file aside, and copies its readable regions and manifests into a new one. If another process has done that,
+  /// opens its file.
   ///
   /// Regions that can't be read are recovered from their pins, see `OfflineRegions.recover`.
-  static func repaired(_ path: String) throws -> ClosableDatabase {
-    guard let lock = try RegionLock(path + ".lock") else {
-      throw BothyError(.unavailable, "\(path) is being repaired by another process. Try again.")
+  ///
+  /// - Parameters:
+  ///   - number: the number of the damaged file.
+  ///   - damaged: the damaged file if it is open. It is closed.
+  static func repaired(
+    _ path: String, _ number: UInt64, open damaged: ClosableDatabase?, because reason: String
+  ) throws -> (queue: ClosableDatabase, repair: String?) {
+    let lock = try RegionLock.repairing(path)
+    defer {
+      lock.remove()
+      lock.release()
     }
-    defer { lock.release() }
-    // Another process may have repaired it in the meantime.
-    if let good = try? opened(path) { return good }
-    let aside = "\(path).aside-\(Int64(Date().timeIntervalSince1970 * 1000))"
-    guard rename(path, aside) == 0 else {
+    if ClosableDatabase.isReplaced(path, number), let whole = try? opened(path) {
+      return (whole, try takeRegions(of: path, into: whole, because: "an earlier repair was interrupted"))
+    }
+    // If an earlier file is still being copied, this one has what was copied of it.
+    try move(path, to: hasUnread(path) ? aside(path) : path + unreadEnding)
+    // Waits for the calls that still run, which the moved file has.
+    try? damaged?.close()
+    let fresh = try opened(path)
+    return (fresh, try takeRegions(of: path, into: fresh, because: reason))
+  }
+
+  private static func aside(_ path: String) -> String {
+    "\(path).aside-\(Int64(Date().timeIntervalSince1970 * 1000))"
+  }
+
+  private static func move(_ path: String, to place: String) throws {
+    guard rename(path, place) == 0 else {
       throw BothyError(.unavailable, "\(path) can't be put aside. Check that its folder may be written.")
     }
     // The log has the last writes, so it is moved with its file.
-    if rename(path + "-wal", aside + "-wal") != 0 { unlink(path + "-wal") }
+    if rename(path + "-wal", place + "-wal") != 0 { unlink(path + "-wal") }
     unlink(path + "-shm")
-    let fresh = try opened(path)
-    let old = Remains(aside)
-    try fresh.write { database in
+  }
+
+  /// Copies the readable regions of a file that was put aside, if that isn't done, in one transaction. Returns a sentence
+  /// about the repair. Call it with the lock held.
+  private static func takeRegions(
+    of path: String, into queue: ClosableDatabase, because reason: String
+  ) throws -> String? {
+    guard hasUnread(path) else { return nil }
+    let old = Remains(path + unreadEnding)
+    try queue.write { database in
       let columns = try database.columns(in: "region").map(\.name)
+      // A process that was killed after the copy has these.
+      let known = try String.fetchSet(database, sql: "SELECT id FROM region")
       for row in old.regions() { try insert(row, columns, database) }
-      for part in old.parts() {
+      for part in old.parts() where !known.contains(part.region) {
         try database.execute(
           sql: "INSERT OR REPLACE INTO part SELECT id, ?, ? FROM region WHERE id = ?",
           arguments: [part.place, part.tiles, part.region])
       }
+      for failure in old.failures() where !known.contains(failure.region) {
+        try database.execute(
+          sql: "INSERT INTO failure SELECT id, ?, ?, ?, ? FROM region WHERE id = ?",
+          arguments: [failure.zoom, failure.x, failure.y, failure.message, failure.region])
+      }
     }
-    return fresh
+    old.close()
+    try move(path + unreadEnding, to: aside(path))
+    return "\(path) was repaired, because \(reason)."
   }
 
   /// Inserts a region if it is whole.
@@ -87,6 +195,21 @@ extension RegionDatabase {
       }
       return found
     }
+
+    func failures() -> [(region: String, zoom: Int, x: Int, y: Int, message: String)] {
+      var found: [(region: String, zoom: Int, x: Int, y: Int, message: String)] = []
+      _ = scan("SELECT region, zoom, x, y, message FROM failure ORDER BY rowid") { row in
+        guard let region = String.fromDatabaseValue(row[0]), let zoom = Int.fromDatabaseValue(row[1]),
+          let x = Int.fromDatabaseValue(row[2]), let y = Int.fromDatabaseValue(row[3]),
+          let message = String.fromDatabaseValue(row[4])
+        else { return }
+        found.append((region, zoom, x, y, message))
+      }
+      return found
+    }
+
+    // It was only read.
+    func close() { try? queue?.close() }
 
     /// Passes rows up to the end or to the first damaged page. Returns false for the latter.
     private func scan(_ sql: String, _ body: (Row) -> Void) -> Bool {

@@ -2,15 +2,21 @@ import BothyCache
 import BothyStore
 import Foundation
 import GRDB
+import Synchronization
 
 /// The database of regions: their plans and progress. Only the cache records which tiles are available.
 ///
 /// Each method is one transaction. Several processes may use the file.
 final class RegionDatabase: Sendable {
-  private let queue: ClosableDatabase
-  private let path: String
+  let state: Mutex<State>
+  let path: String
   /// The reason why the file was repaired when it was opened, as a sentence, or `nil`.
   let repair: String?
+
+  struct State {
+    var queue: ClosableDatabase
+    var isClosed = false
+  }
 
   /// The steps from each format to the next one, beginning at format 1.
   private static let steps = [
@@ -50,29 +56,18 @@ final class RegionDatabase: Sendable {
   init(path: String) throws(BothyError) {
     self.path = path
     do {
-      queue = try Self.opened(path)
-      repair = nil
+      let (queue, repair) = try Self.open(path)
+      state = Mutex(State(queue: queue))
+      self.repair = repair
     } catch {
       let kept = ClosableDatabase.asItLies(path, after: error, label: "bothy.regions") { database in
         try Int.fetchOne(database, sql: "SELECT count(*) FROM region") != nil
       }
-      if let kept {
-        (queue, repair) = (kept, nil)
-        return
-      }
-      guard let reason = Self.needsRepair(error) else { throw Self.failure(error, path) }
-      do { queue = try Self.repaired(path) } catch { throw Self.failure(error, path) }
-      repair = "\(path) was repaired, because \(reason)."
+      // A list whose regions aren't copied yet would show none.
+      guard let queue = kept, !Self.hasUnread(path) else { throw Self.failure(error, path) }
+      state = Mutex(State(queue: queue))
+      repair = nil
     }
-  }
-
-  /// Returns the reason for a repair: damage, or a newer format. Otherwise `nil`.
-  private static func needsRepair(_ error: any Error) -> String? {
-    if let error = error as? BothyError, error.code == .newerFile { return "a newer version made it" }
-    guard let error = error as? DatabaseError,
-      [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
-    else { return nil }
-    return "it was damaged"
   }
 
   /// Opens or creates the list, and migrates an older format.
@@ -85,8 +80,6 @@ final class RegionDatabase: Sendable {
     }
     let queue = ClosableDatabase(try DatabaseQueue(path: path, configuration: configuration))
     let found = try queue.write { database in
-      let check = try String.fetchOne(database, sql: "PRAGMA quick_check(1)") ?? ""
-      guard check == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: check) }
       let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
       if version == 0 { try database.execute(sql: Self.tables) }
       if version > 0, version < Self.version {
@@ -101,7 +94,13 @@ final class RegionDatabase: Sendable {
     return queue
   }
 
-  func close() throws(BothyError) { do { try queue.close() } catch { throw Self.failure(error, path) } }
+  func close() throws(BothyError) {
+    let queue = state.withLock { state in
+      state.isClosed = true
+      return state.queue
+    }
+    do { try queue.close() } catch { throw Self.failure(error, path) }
+  }
 
   /// Returns all regions by name, without those that are being deleted.
   func all() async throws(BothyError) -> [Region] {
@@ -335,19 +334,21 @@ extension RegionDatabase {
   func read<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws(BothyError) -> Result {
-    do { return try await queue.read(body) } catch { throw Self.failure(error, path) }
+    do { return try await current().read(body) } catch { throw Self.failure(error, path) }
   }
 
   func write<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws(BothyError) -> Result {
-    // A transaction that has begun is finished, even if the task is cancelled.
-    let queue = queue
-    let task = Task { try await queue.write(body) }
-    do { return try await task.value } catch { throw Self.failure(error, path) }
+    do {
+      let queue = try current()
+      // A transaction that has begun is finished, even if the task is cancelled.
+      let task = Task { try await queue.write(body) }
+      return try await task.value
+    } catch { throw Self.failure(error, path) }
   }
 
-  private static func failure(_ error: any Error, _ path: String) -> BothyError {
+  static func failure(_ error: any Error, _ path: String) -> BothyError {
     if let known = error as? BothyError, known.isOfMaps { return known }
     let wrapped = BothyError(error, path: path)
     if wrapped.code == .cancelled { return wrapped }

@@ -115,6 +115,40 @@ struct RegionRepairTests {
     #expect(try await rig.regions.all().isEmpty)
   }
 
+  @Test("A repair of the list that a kill has interrupted keeps states and failures")
+  func interrupted() async throws {
+    var rig = try RegionRig()
+    let region = try await rig.regions.create(rig.plan())
+    let last = try #require(try region.plan.tiles().reduce(nil as Tile?) { $1 })
+    rig.server.change { $0.statuses[last.description] = 500 }
+    #expect(try await rig.regions.resume(region.id).state == .partial)
+    let before = try await rig.regions.region(region.id)
+    let failures = try await rig.regions.failures(of: region.id)
+    rig = try await reopened(rig) { list in
+      try FileManager.default.moveItem(atPath: list, toPath: list + ".unread")
+    }
+    #expect(try await rig.regions.all() == [before])
+    #expect(try await rig.regions.failures(of: region.id) == failures && failures.count == 1)
+    #expect(try await isReported(rig))
+  }
+
+  @Test("A list that another process has repaired is followed by one that has it open")
+  func beside() async throws {
+    let rig = try RegionRig()
+    let region = try await loaded(rig, rig.plan())
+    let list = rig.scratch.file("regions.sqlite")
+    let files = FileManager.default
+    for side in ["", "-wal"] where files.fileExists(atPath: list + side) {
+      try files.moveItem(atPath: list + side, toPath: list + ".unread" + side)
+    }
+    if files.fileExists(atPath: list + "-shm") { try files.removeItem(atPath: list + "-shm") }
+    let other = try rig.beside()
+    #expect(try await other.regions.all().map(\.id) == [region.id])
+    _ = try await rig.regions.create(rig.plan("New"))
+    #expect(try await other.regions.all().map(\.name) == ["New", "Oslo"])
+    #expect(try await rig.regions.region(region.id).state == .complete)
+  }
+
   @Test("A damaged page of the list costs no region")
   func page() async throws {
     var rig = try RegionRig()
