@@ -2,6 +2,7 @@ import BothyCache
 import BothyStore
 import Foundation
 import GRDB
+import Synchronization
 
 /// The repair of a damaged list of regions, or one of a newer format: readable regions are copied into a new file.
 extension RegionDatabase {

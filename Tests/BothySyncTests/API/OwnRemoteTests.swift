@@ -72,7 +72,7 @@ struct OwnRemoteTests {
     schema.types += memo(3).types
     store = try open(schema)
     #expect(await store.sync().obstacle == nil)
-    #expect(try store.store.fetch(AnyQuery("Memo")).map(\.id) == ["1"])
+    #expect(try await store.store.fetch(AnyQuery("Memo")).map(\.id) == ["1"])
     let before = calls.count
     #expect(await store.sync().obstacle == nil)
     #expect(calls.count == before + 1)
