@@ -56,6 +56,9 @@ struct EventTests {
       Issue.record("The events ended.")
     }
     try await watching(device) { events in
+      // Commits of other processes are heard of before the first value of an observation is read.
+      var trips = device.store.values(of: AnyQuery("Trip")).makeAsyncIterator()
+      #expect(try await trips.next()?.count == 1)
       let other = try SyncedStore(existing: device.path, remote: ScriptedRemote())
       try await other.save(
         AnyRecord("Trip", id: "rum", ["title": "Rum"]), options: RequestOptions(writePolicy: .local))

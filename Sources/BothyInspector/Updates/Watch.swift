@@ -25,20 +25,24 @@ final class Watch: Service {
   /// Watches until the task is cancelled or the service group shuts down. Then the event streams end.
   func run() async throws {
     timeline.add([Timeline.Moment(time: subjects.now, kind: .began, text: "The inspector was opened.")])
+    // Commits and syncs from now on are reported, also those before the tasks below begin.
+    let commits = subjects.store.store.allCommits.makeAsyncIterator()
     let begin = try Glance(subjects.store)
     glance.withLock { $0 = begin }
+    let first = await stamps()
     await board.run { tasks in
-      tasks.addTask { await self.followStore() }
+      tasks.addTask { await self.followStore(commits) }
       for store in subjects.settings {
         tasks.addTask { for await _ in store.commits { self.board.send(InspectorEvent(.settings)) } }
       }
-      tasks.addTask { await self.look(every: .seconds(1)) }
+      tasks.addTask { await self.look(every: .seconds(1), since: first) }
       tasks.addTask { await self.askServer(every: .seconds(5)) }
     }
   }
 
-  private func followStore() async {
-    for await notice in subjects.store.store.allCommits {
+  private func followStore(_ commits: CommitStream.AsyncIterator) async {
+    var commits = commits
+    while let notice = await commits.next() {
       noteSyncing()
       board.send(
         InspectorEvent(.store) { writer in
@@ -70,8 +74,8 @@ final class Watch: Service {
     if isNews { board.send(InspectorEvent(.timeline)) }
   }
 
-  private func look(every interval: Duration) async {
-    var last = await stamps()
+  private func look(every interval: Duration, since first: Stamps) async {
+    var last = first
     while await pause(interval) {
       let now = await stamps()
       if now.caches != last.caches {

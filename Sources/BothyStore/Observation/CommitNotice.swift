@@ -38,7 +38,7 @@ package struct CommitStream: AsyncSequence, Sendable {
   /// True to deliver also commits that touched only bookkeeping and that others must know of.
   var includesBookkeeping = false
 
-  package struct AsyncIterator: AsyncIteratorProtocol {
+  package struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     private let lease: SubscriptionLease<NoticeSubscription>
 
     fileprivate init(_ lease: SubscriptionLease<NoticeSubscription>) { self.lease = lease }
