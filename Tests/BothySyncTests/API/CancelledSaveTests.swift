@@ -9,9 +9,11 @@ import Testing
 struct CancelledSaveTests {
   private static let online: [WritePolicy] = [.remoteThenLocal, .remote]
 
-  /// Cancels the task of `body` during its first request, before or after the server has received it.
+  /// Cancels the task of `body` during its first request, before or after the server has received it. The request
+  /// continues at once, or only when `body` has returned if that doesn't wait for it.
   private func cancelling<Value: Sendable>(
-    _ pair: Pair, afterAnswer: Bool, _ body: @escaping @Sendable (SyncedStore) async throws -> Value
+    _ pair: Pair, afterAnswer: Bool, waits: Bool = true,
+    _ body: @escaping @Sendable (SyncedStore) async throws -> Value
   ) async -> Result<Value, any Error> {
     let (began, begin) = AsyncStream<Void>.makeStream()
     let (held, release) = AsyncStream<Void>.makeStream()
@@ -31,6 +33,7 @@ struct CancelledSaveTests {
     let task = Task { try await body(store) }
     for await _ in began {}
     task.cancel()
+    if !waits { _ = await task.result }
     release.finish()
     return await task.result
   }
@@ -42,8 +45,8 @@ struct CancelledSaveTests {
     var note = try #require(try pair.a.note())
     note.title = "mine"
     let edited = note
-    let result = await cancelling(pair, afterAnswer: afterAnswer) {
-      try await $0.save(edited, policy: .local).result(within: .seconds(60))
+    let result = await cancelling(pair, afterAnswer: afterAnswer, waits: false) {
+      try await $0.save(edited, policy: .local).result(within: .seconds(100))
     }
     guard case .failure(let error as BothyError) = result else {
       Issue.record("\(result)")
@@ -124,8 +127,8 @@ struct CancelledSaveTests {
     var note = try #require(try pair.a.note())
     note.title = "mine"
     let receipt = try await pair.a.store.save(note)
-    let outcome = try await cancelling(pair, afterAnswer: false) { _ in
-      try await receipt.outcome(within: .seconds(60))
+    let outcome = try await cancelling(pair, afterAnswer: false, waits: false) { _ in
+      try await receipt.outcome(within: .seconds(100))
     }.get()
     #expect(outcome == .pending)
     #expect(try await pair.isEven())

@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// A complete snapshot whose response arrives late: records that the server sent since are newer.
-@Suite("Late snapshots", .timeLimit(.minutes(1)))
+@Suite("Late snapshots", .timeLimit(.minutes(5)))
 struct LateSnapshotTests {
   /// Runs `body` once, after the server has answered the device's next request and before the response arrives.
   private func during(_ device: SimulatedDevice, _ body: @escaping @Sendable () async throws -> Void) {
@@ -22,7 +22,7 @@ struct LateSnapshotTests {
     let device = try pair.world.addDevice("c", schema: .notes)
     let store = device.store
     during(device) {
-      let result = try await store.save(Note(id: "T9", "mine"), policy: .local).result(within: .seconds(5))
+      let result = try await store.save(Note(id: "T9", "mine"), policy: .local).result(within: .seconds(100))
       #expect(result.origin == .remote)
     }
     await store.sync()
@@ -36,7 +36,7 @@ struct LateSnapshotTests {
     let store = pair.a.store
     _ = try store.purge(container: "Note")
     during(pair.a) {
-      _ = try await store.save(Note(id: "T9", "mine"), policy: .local).result(within: .seconds(5))
+      _ = try await store.save(Note(id: "T9", "mine"), policy: .local).result(within: .seconds(100))
     }
     await store.sync()
     #expect(try pair.a.note("T9")?.title == "mine")
