@@ -73,7 +73,7 @@ class Browser:
     def text(self, selector="main"):
         return self.run("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
 
-    def until(self, what, script, *arguments, seconds=5):
+    def until(self, what, script, *arguments, seconds=60):
         """Waits for a script to give something true, and returns it with how long that took."""
         began = time.monotonic()
         while True:

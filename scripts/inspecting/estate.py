@@ -89,7 +89,7 @@ class Estate:
             if process.poll() is None:
                 process.terminate()
         for process in self.processes:
-            process.wait(timeout=30)
+            process.wait(timeout=120)
 
     def put(self, type, id, database="trips.bothy", container=None, **fields):
         more = ["--container", container] if container else []

@@ -19,7 +19,7 @@ def open_at(browser, address, page, ask):
     parts = urllib.parse.urlparse(address)
     browser.open("about:blank")
     browser.open(f"{parts.scheme}://{parts.netloc}/#/{page}")
-    browser.until(f"the page '{page}' by its address", "document.getElementById('main')?.dataset.ready", seconds=8)
+    browser.until(f"the page '{page}' by its address", "document.getElementById('main')?.dataset.ready")
     ask.expect(not browser.run("return document.querySelector('.failure')"), f"the page '{page}' by its address shows no failure: {browser.text()[:300]}")
 
 
@@ -31,7 +31,7 @@ def began(browser, address):
 def ended(browser, process):
     browser.open("about:blank")
     process.terminate()
-    process.wait(timeout=30)
+    process.wait(timeout=120)
 
 
 def values(browser, estate, ask, pictures):
@@ -102,7 +102,7 @@ def grown_old(browser, ask):
     ask.go(browser, "records/Thing/lines")
     text = browser.text("dl.facts")
     ask.expect(" ago)" in text, f"the page says how long ago the record was made: {text!r}")
-    browser.until("time is seen to pass", "document.querySelector('dl.facts').innerText !== arguments[0]", text, seconds=80)
+    browser.until("time is seen to pass", "document.querySelector('dl.facts').innerText !== arguments[0]", text, seconds=180)
 
 
 def ends_of_lines(browser, estate, ask):

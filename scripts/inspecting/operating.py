@@ -43,13 +43,13 @@ class Hut:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=120)
 
     def ask(self, path, method="GET", body=None, token=None):
         request = urllib.request.Request(self.url + path, body and json.dumps(body).encode(), method=method, headers={
             "Authorization": f"Bearer {token or self.token}", "Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status
         except urllib.error.HTTPError as error:
             return error.code
@@ -131,7 +131,7 @@ def contents(browser, hut, ask):
 def pages(browser, ask):
     """The list of spaces with the keyboard alone: pages, an order, a search."""
     ask.go(browser, "spaces")
-    browser.until("all spaces are counted", "!document.getElementById('counting')", seconds=10)
+    browser.until("all spaces are counted", "!document.getElementById('counting')")
     ask.expect(browser.text("#range") == f"1–50 of {SPACES + 1}", f"the first page: {browser.text('#range')!r}")
     ask.keyboard_to(browser, "the next page", "document.activeElement.innerText === 'Next'")
     browser.keys("Enter")
@@ -153,17 +153,17 @@ def follow(browser, hut, ask, pictures):
     ask.go(browser, "spaces?part=zz")
     ask.expect("No space has this in its name" in browser.text(), "a search without a result says so")
     hut.put("zz-new", "t1", "x")
-    browser.until("the new space", "document.querySelector('tbody th')?.innerText === 'zz-new'", seconds=12)
+    browser.until("the new space", "document.querySelector('tbody th')?.innerText === 'zz-new'")
     port = urllib.parse.urlparse(hut.url).port
     ask.go(browser, "servers")
     hut.stop()
-    browser.until("the server is missed", f"document.getElementById('banners').innerText.includes('{hut.url} does not answer since')", seconds=12)
+    browser.until("the server is missed", f"document.getElementById('banners').innerText.includes('{hut.url} does not answer since')")
     ask.expect("2 of 2 servers away" in browser.text("#answering"), "the frame counts them")
     ask.expect(" ago" not in browser.text("#banners"), "what is read out does not change with each look")
     browser.picture(pictures / "operator-away.png")
     ask.lawful(browser, "servers", keyboard=False)
     hut.serve(port)
-    browser.until("it is back", f"!document.getElementById('banners').innerText.includes('{hut.url}')", seconds=12)
+    browser.until("it is back", f"!document.getElementById('banners').innerText.includes('{hut.url}')")
 
 
 def many(browser, hut, ask, count=100_000):
@@ -184,11 +184,11 @@ def operate(browser, estate, pictures, ask):
     first, address = estate.serve(*command)
     ask.door(address)
     first.terminate()
-    first.wait(timeout=30)
+    first.wait(timeout=120)
     process, address = estate.serve(*command)
     browser.open(address)
     browser.until("the overview", "document.getElementById('main')?.dataset.ready")
-    browser.until("the first look", "document.getElementById('answering')?.innerText.includes('1 of 2')", seconds=10)
+    browser.until("the first look", "document.getElementById('answering')?.innerText.includes('1 of 2')")
     walk(browser, pictures, ask)
     contents(browser, hut, ask)
     pages(browser, ask)
@@ -198,9 +198,9 @@ def operate(browser, estate, pictures, ask):
     said = [line for line in browser.console if "name=nowhere" not in line]
     began = time.monotonic()
     process.terminate()
-    process.wait(timeout=30)
-    ask.expect(time.monotonic() - began < 8, "with its page open the program ends soon")
-    browser.until("the program is missed", "document.getElementById('offline')", seconds=3)
+    process.wait(timeout=120)
+    ask.expect(time.monotonic() - began < 15, "with its page open the program ends soon")
+    browser.until("the program is missed", "document.getElementById('offline')")
     ask.expect("bothy admin page" in browser.text("#offline"), "and the page says what to do")
     browser.open("about:blank")
     browser.gather()
@@ -212,5 +212,5 @@ def operate(browser, estate, pictures, ask):
     ask.expect("No database was named" in browser.text(), "without a database the page says so")
     browser.open("about:blank")
     alone.terminate()
-    alone.wait(timeout=30)
+    alone.wait(timeout=120)
     hut.stop()

@@ -98,7 +98,7 @@ class Device(Process):
         except (BrokenPipeError, ConnectionResetError):
             raise Problem(f"{self.name} ended by itself ({self.child.returncode})") from None
 
-    async def ask(self, command, kind, limit=5):
+    async def ask(self, command, kind, limit=60):
         await self.tell(command)
         return await self.answer(kind, limit)
 
@@ -136,7 +136,7 @@ class World:
     async def command(self, *arguments):
         child = await asyncio.create_subprocess_exec(
             self.bothy, *arguments, "--json", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
-        out, error = await asyncio.wait_for(child.communicate(), 20)
+        out, error = await asyncio.wait_for(child.communicate(), 120)
         if child.returncode != 0:
             raise Problem(f"`bothy {' '.join(arguments)}` ended with {child.returncode}: {error.decode()}")
         return json.loads(out)
@@ -145,7 +145,7 @@ class World:
         await self.server.spawn(
             self.bothy, "serve", "--port", str(self.port), "--json", "--log-level", "error", "--database",
             os.path.join(self.folder, "server.sqlite"))
-        line = await asyncio.wait_for(self.server.child.stdout.readline(), 10)
+        line = await asyncio.wait_for(self.server.child.stdout.readline(), 120)
         if not line:
             raise Problem("the server did not start; see server.log")
         self.port = int(json.loads(line)["url"].rsplit(":", 1)[1])
@@ -169,10 +169,10 @@ class World:
         self.devices = [Device(self, number) for number in range(self.count)]
         await asyncio.gather(*(device.create() for device in self.devices))
         await self.devices[0].start("--seeds")
-        await self.devices[0].answer("ready", 10)
+        await self.devices[0].answer("ready", 120)
         await asyncio.gather(*(device.start() for device in self.devices[1:]))
-        await asyncio.gather(*(device.answer("ready", 10) for device in self.devices[1:]))
-        await self._until_even(10, "before the run")
+        await asyncio.gather(*(device.answer("ready", 120) for device in self.devices[1:]))
+        await self._until_even(120, "before the run")
         await asyncio.gather(*(device.tell("go") for device in self.devices))
 
     async def _chaos(self):
@@ -270,8 +270,8 @@ class World:
         for device in self.devices:
             device.proxy.heal()
         await asyncio.gather(*(device.tell("finish") for device in self.devices))
-        await asyncio.gather(*(device.answer("finished", 20) for device in self.devices))
-        await self._until_even(30, "after the run")
+        await asyncio.gather(*(device.answer("finished", 120) for device in self.devices))
+        await self._until_even(120, "after the run")
 
     async def _until_even(self, limit, when):
         """Waits, with nobody asking for a sync, until nothing is pending and all digests are the server's."""
