@@ -5,6 +5,8 @@ extension StoreSchema {
   ///
   /// Throws `BothyError` with code `invalidSchema`. The message names the type, the field and the remedy.
   package init(json text: some ContiguousBytesSource) throws(BothyError) {
+    // A byte order mark may come before the text.
+    let text = text.withContiguousBytes { Array($0.afterByteOrderMark()) }
     let document: JSONValue
     do { document = try JSONValue(parsing: text) } catch {
       throw .invalidSchema("The schema is not JSON. \(error)")

@@ -80,6 +80,12 @@ struct SchemaTests {
     #expect(try store.diagnose().isHealthy)
   }
 
+  @Test("A document may begin with a byte order mark") func byteOrderMark() throws {
+    let document = #"{"types": [{"name": "A", "fields": [{"name": "x", "type": "int"}]}]}"#
+    let marked: [UInt8] = [0xEF, 0xBB, 0xBF] + Array(document.utf8)
+    #expect(try StoreSchema(json: marked) == StoreSchema(json: document))
+  }
+
   @Test(
     "A misspelt document is refused",
     arguments: [
