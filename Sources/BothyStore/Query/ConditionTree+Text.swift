@@ -67,5 +67,5 @@ extension FieldValue {
 }
 
 extension String {
-  fileprivate var whereQuoted: String { "'" + replacing("'", with: "''") + "'" }
+  fileprivate var whereQuoted: String { quoted(by: "'") }
 }

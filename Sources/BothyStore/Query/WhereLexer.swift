@@ -20,7 +20,11 @@ struct WhereLexer {
 
   init(_ text: String) {
     self.text = text
-    characters = Array(text)
+    // A quotation mark with an accent behind it is another character in Swift, but it delimits text all the same.
+    characters = text.flatMap { (character: Character) -> [Character] in
+      let isDelimiter = character.unicodeScalars.contains { $0 == "'" || $0 == "\"" }
+      return isDelimiter ? character.unicodeScalars.map { Character($0) } : [character]
+    }
   }
 
   mutating func next() throws(WhereSyntaxError) -> Token {
