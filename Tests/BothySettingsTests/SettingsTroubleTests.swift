@@ -57,6 +57,21 @@ import Testing
     #expect(try settings.update { $0.visits += 1 }.visits == 1)
   }
 
+  @Test("A row that was removed begins again in other processes too")
+  func removedRowElsewhere() async throws {
+    let folder = try TemporaryFolder()
+    let home = folder.home()
+    let settings = SharedSettings<LocaleSettings>(in: home)
+    let other = SharedSettings<LocaleSettings>(in: folder.home())
+    for visits in 1...3 { try settings.update { $0.visits = visits } }
+    #expect(try other.load().visits == 3)
+    let changes = other.changes
+    try await home.store().write { try $0.database.execute(sql: "DELETE FROM bothy_settings") }
+    #expect(try settings.load() == LocaleSettings())
+    let told = try await withDeadline { await SharedSettings<LocaleSettings>.take(1, of: changes) }
+    #expect(told.first?.new == LocaleSettings() && other.current == LocaleSettings())
+  }
+
   /// Promises: K-8
   @Test("A missing or locked shared folder throws an error that explains what to do") func container() throws
   {

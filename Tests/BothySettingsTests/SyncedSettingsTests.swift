@@ -4,6 +4,7 @@ import BothySync
 import BothyTestSupport
 import BothyTesting
 import Foundation
+import GRDB
 import Testing
 
 @Suite("Settings that are synced", .timeLimit(.minutes(5))) struct SyncedSettingsTests {
@@ -112,6 +113,21 @@ import Testing
     gate.signal()
     #expect(try await loading.value.value == 2)
     #expect(settings.current.value == 2)
+    try store.close()
+  }
+
+  @Test("A group in a record goes on after its row was removed") func removedRow() async throws {
+    var type = Paused.recordType
+    type.isSynced = false
+    let store = try LocalStore(inMemory: StoreSchema(types: [type]))
+    let settings = SharedSettings<Paused>(in: SettingsContainer(store))
+    for value in 1...3 { try settings.update { $0.value = value } }
+    try await store.write { try $0.database.execute(sql: "DELETE FROM bothy_settings") }
+    #expect(try settings.load().value == 3)
+    let changes = settings.changes
+    try await store.write { try $0.save(AnyRecord("Paused", id: "settings", ["value": .int(4)])) }
+    let told = try await withDeadline { await SharedSettings<Paused>.take(1, of: changes) }
+    #expect(told.first?.new.value == 4 && settings.current.value == 4)
     try store.close()
   }
 

@@ -30,11 +30,13 @@ struct ChangeChain<Group: SettingsGroup> {
   /// The number of the last link, or 0 without one.
   var number: Int { last?.number ?? 0 }
 
+  /// The number of the last link if its state is in the file, and nil if its commit may still fail.
+  var storedNumber: Int? { pending.contains { $0.previous != nil } ? nil : number }
+
   /// Forgets the last state.
   mutating func forget() { last = nil }
 
-  /// Notes that generations may count from their own beginning: the store was opened again, and its file may be another
-  /// one, or the group's row was removed.
+  /// Notes that the store was opened again. The file may be another one, whose generations begin anew.
   mutating func beginFile() { last?.state.generation = .min }
 
   /// Adds a state that was read from the store. Returns nil if the chain has a later state already.
@@ -44,8 +46,11 @@ struct ChangeChain<Group: SettingsGroup> {
   ///
   /// `number` is that of the last link when the read began, if another read may have ended meanwhile. A record changes
   /// without a new generation, so the state may then be the older one. A commit after it is reported in any case.
+  ///
+  /// `stored` is `storedNumber` when the read began. If the last link is still that one, a lower generation isn't of an
+  /// older state: the row was removed, and generations begin anew.
   mutating func see(
-    _ state: SettingsState, _ value: Group, isInWrite: Bool, since number: Int? = nil
+    _ state: SettingsState, _ value: Group, isInWrite: Bool, since number: Int? = nil, stored: Int? = nil
   ) -> Link? {
     if isInWrite, let open = pending.last, open.previous != nil, let last, last.number == open.number,
       last.state != state
@@ -53,7 +58,7 @@ struct ChangeChain<Group: SettingsGroup> {
       undo(open.number)
     }
     guard let last else { return append(state, value) }
-    if !isInWrite && state.generation < last.state.generation { return nil }
+    if !isInWrite && state.generation < last.state.generation && last.number != stored { return nil }
     if state == last.state { return last }
     if let number, number != last.number, state.generation == last.state.generation { return nil }
     let positions = shape.changes(from: last.state.values, to: state.values)

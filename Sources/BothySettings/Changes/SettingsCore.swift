@@ -42,6 +42,8 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   private let watch = Mutex<Watch?>(nil)
   /// True if the store has to be read again.
   private let isStale = Mutex(true)
+  /// The chain's `storedNumber` at the last notice of a commit. The read that follows on the notice begins later.
+  private let numberAtNotice = Mutex<Int?>(nil)
   /// True while the store reports its commits, which ends when it is closed.
   private let isFollowing = Mutex(false)
 
@@ -96,18 +98,12 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
       // The group in the caller's transaction isn't durable yet, so it isn't kept.
       return try Group(values: keeper.settle(transaction).values)
     }
-    let number = withChain { $0.number }
+    let (number, stored) = withChain { ($0.number, $0.storedNumber) }
     var state = try store.read { try keeper.read($0) }
-    if state == nil {
-      state = try store.write { transaction in
-        // The row may have been removed, so generations begin anew. Inside a write no newer state can exist.
-        withChain { $0.beginFile() }
-        return try keeper.settle(transaction)
-      }
-    }
+    if state == nil { state = try store.write { try keeper.settle($0) } }
     guard let state else { return Group() }
     let value = try Group(values: state.values)
-    see(state, value, isInWrite: false, since: number)
+    see(state, value, isInWrite: false, since: number, stored: stored)
     follow(store)
     return current
   }
@@ -125,12 +121,13 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   }
 
   /// Adds a state that was read, and publishes it to readers. The parameters are those of `ChangeChain.see`.
-  func see(_ state: SettingsState, _ value: Group, isInWrite: Bool, since number: Int? = nil) {
+  func see(
+    _ state: SettingsState, _ value: Group, isInWrite: Bool, since number: Int? = nil, stored: Int? = nil
+  ) {
     // Published before listeners are notified, so a reader never sees an older value than a listener received.
     telling.withLock { telling in
-      if let link = telling.chain.see(state, value, isInWrite: isInWrite, since: number) {
-        publish(link.number, link.value)
-      }
+      let link = telling.chain.see(state, value, isInWrite: isInWrite, since: number, stored: stored)
+      if let link { publish(link.number, link.value) }
     }
     withChain { _ in }
   }
@@ -198,6 +195,8 @@ extension SettingsCore: CommitSubscriber {
     let record = RecordID(type: shape.name, id: SettingsStorage.recordID)
     let isRecord = watch.withLock { $0 }?.store.touches(touched, record) ?? false
     guard touched.settings || isRecord else { return }
+    let stored = withChain { $0.storedNumber }
+    numberAtNotice.withLock { $0 = stored }
     isStale.withLock { $0 = true }
   }
 
@@ -206,11 +205,15 @@ extension SettingsCore: CommitSubscriber {
   /// Reads one or two rows by primary key. If that fails, `problem` has the error and readers keep their value.
   func refresh(_ transaction: ReadTransaction) {
     isStale.withLock { $0 = false }
+    let stored = numberAtNotice.withLock { number in
+      defer { number = nil }
+      return number
+    }
     guard let store = watch.withLock({ $0 })?.store else { return }
     do {
       let keeper = try keeper(in: store)
       guard let state = try keeper.read(transaction) else { return }
-      see(state, try Group(values: state.values), isInWrite: false)
+      see(state, try Group(values: state.values), isInWrite: false, stored: stored)
     } catch {
       report(error)
     }
