@@ -12,7 +12,10 @@ struct RecordReader {
     }
     let id = try members.removeValue(forKey: "id").map(Self.id)
     var container = container
-    if type["fields"] == nil, let fields = members["fields"]?.objectValue {
+    // A type may have a field called `fields` too. Then another member of the format tells the two apart.
+    let isWhole =
+      type["fields"] == nil || ["type", "state"].contains { members[$0] != nil && type[$0] == nil }
+    if isWhole, let fields = members["fields"]?.objectValue {
       if container == nil { container = members["container"]?.stringValue }
       members = fields
     }

@@ -5,6 +5,8 @@ final class CSVRecordReader {
   private let rows: CSVReader
   private let reader: RecordReader
   private var header: [String]?
+  /// The column with the containers of the records.
+  private var containerColumn: Int?
 
   init(_ lines: LineReader, _ reader: RecordReader) {
     rows = CSVReader(lines)
@@ -37,7 +39,12 @@ final class CSVRecordReader {
       throw BothyError(
         .unknownField, "\(reader.type.name) has no field '\(name)'. Known: id, container, \(known).")
     }
-    if let twice = Dictionary(grouping: names, by: \.self).first(where: { $1.count > 1 })?.key {
+    // A field may be called so too. `db export` writes the record's own container before the fields.
+    let isField = reader.type["container"] != nil
+    let places = names.indices.filter { names[$0] == "container" }
+    containerColumn = places.count > (isField ? 1 : 0) ? places[0] : nil
+    let columns = names.indices.filter { !isField || $0 != containerColumn }.map { names[$0] }
+    if let twice = Dictionary(grouping: columns, by: \.self).first(where: { $1.count > 1 })?.key {
       throw ToolError("The column '\(twice)' is there twice. Leave one of them out.")
     }
     header = names
@@ -46,14 +53,14 @@ final class CSVRecordReader {
 
   private func record(_ header: [String], _ cells: [String?]) throws -> AnyRecord {
     var record = AnyRecord(reader.type.name, container: reader.container)
-    for (name, cell) in zip(header, cells) {
+    for (column, (name, cell)) in zip(header, cells).enumerated() {
       guard let cell else { continue }
-      if let field = reader.type[name] {
+      if column == containerColumn {
+        if reader.container == nil { record.container = cell }
+      } else if let field = reader.type[name] {
         record[name] = try reader.value(Self.json(cell, field), of: name)
-      } else if name == "id" {
+      } else {
         record.id = cell
-      } else if reader.container == nil {
-        record.container = cell
       }
     }
     return record
