@@ -20,6 +20,12 @@ struct ExportCommand: AsyncParsableCommand {
   @Option(help: "jsonl, json or csv.") var format: ExportFormat?
   @OptionGroup var output: OutputOptions
 
+  func validate() throws {
+    guard !output.json || format ?? .json == .json else {
+      throw ValidationError("--json is --format json. Leave one of them out.")
+    }
+  }
+
   func run() async throws {
     try await Session.with(database) { session in
       let type = try session.type(query.type)

@@ -31,6 +31,12 @@ struct PutCommand: AsyncParsableCommand {
     false
   @OptionGroup var output: OutputOptions
 
+  func validate() throws {
+    guard !draft || save ?? .draft == .draft else {
+      throw ValidationError("--draft holds the change back, and --save sends it. Leave one of them out.")
+    }
+  }
+
   func run() async throws {
     try await Session.with(database) { session in
       if save == .remote || save == .remoteThenLocal { try session.requireServer() }

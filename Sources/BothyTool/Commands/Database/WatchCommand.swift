@@ -21,6 +21,10 @@ struct WatchCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("End after this number of answers.", valueName: "n")) var count: Int?
   @OptionGroup var output: OutputOptions
 
+  func validate() throws {
+    guard count ?? 1 > 0 else { throw ValidationError("--count is at least 1.") }
+  }
+
   func run() async throws {
     try await Session.with(database) { session in
       let type = try session.type(query.type)

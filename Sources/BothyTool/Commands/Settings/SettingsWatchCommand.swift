@@ -20,6 +20,10 @@ struct SettingsWatchCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("End after this number of changes.", valueName: "n")) var count: Int?
   @OptionGroup var output: OutputOptions
 
+  func validate() throws {
+    guard count ?? 1 > 0 else { throw ValidationError("--count is at least 1.") }
+  }
+
   func run() async throws {
     try await SettingsCommand.with(path) { store in
       let stored = StoredSettings(in: store)

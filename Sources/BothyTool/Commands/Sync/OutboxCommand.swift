@@ -21,6 +21,10 @@ struct OutboxCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The most entries to print.", valueName: "n")) var limit: Int?
   @OptionGroup var output: OutputOptions
 
+  func validate() throws {
+    guard limit ?? 0 >= 0 else { throw ValidationError("--limit is not negative.") }
+  }
+
   func run() async throws {
     try await Session.with(database) { session in
       let entries = try session.store.outboxEntries(limit: limit)
