@@ -2,6 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 import Foundation
+import Synchronization
 
 /// `bothy demo`: shows sync step by step, with a real server and two real database files.
 struct DemoCommand: AsyncParsableCommand {
@@ -45,7 +46,13 @@ struct DemoCommand: AsyncParsableCommand {
     if open { return try await DemoPage(folder: folder, port: port, output: output).run() }
     let input = try DemoInput.load(features)
     let narrator = ProgressPrinter(quiet: output.json)
-    let ending = try await DemoStory(input: input, folder: folder, narrator: narrator).tell()
+    let told = Mutex<DemoEnding?>(nil)
+    // Ends at Ctrl-C as at an error, so that the folder is removed.
+    try await Interrupts.running {
+      let ending = try await DemoStory(input: input, folder: folder, narrator: narrator).tell()
+      told.withLock { $0 = ending }
+    }
+    guard let ending = told.withLock({ $0 }) else { throw CancellationError() }
     if output.json {
       try output.print {
         ""
