@@ -66,6 +66,7 @@ def values(browser, estate, ask, pictures):
     grown_old(browser, ask)
     ends_of_lines(browser, estate, ask)
     ended(browser, process)
+    written(browser, estate, ask)
 
 
 def wide(browser, ask, pictures):
@@ -117,6 +118,29 @@ def ends_of_lines(browser, estate, ask):
     browser.until("it is saved", "document.getElementById('notice')?.innerText.startsWith('Saved: Thing ends.')")
     fields = json.loads(estate.tool("db", "get", "hard.bothy", "Thing", "ends", "--json"))["fields"]
     ask.expect((fields["title"], fields["count"]) == ("one\r\ntwo\rthree", 7), f"only the edited field is changed: {fields!r}")
+
+
+def written(browser, estate, ask):
+    """A text in a field of any JSON stays a text when it is edited, and numbers may be written in each way."""
+    schema = estate.write("kinds.json", {"version": 1, "types": [{"name": "Value", "fields": [
+        {"name": "any", "type": "json", "optional": True}, {"name": "share", "type": "double", "optional": True}]}]})
+    estate.tool("db", "create", "kinds.bothy", "--schema", schema)
+    estate.put("Value", "v", "kinds.bothy", any="5")
+    process, address = estate.serve("inspect", "kinds.bothy")
+    began(browser, address)
+    ask.go(browser, "records/Value/v")
+    browser.click("#begin-edit")
+    browser.until("the form", "document.getElementById('field-share')")
+    ask.expect(browser.run("return document.getElementById('field-any').value") == '"5"', "a text has its quotation marks")
+    browser.run("document.getElementById('field-any').focus(); document.getElementById('field-any').select()")
+    browser.type('"56"')
+    browser.run("document.getElementById('field-share').focus()")
+    browser.type(".5")
+    browser.keys("Enter")
+    browser.until("it is saved", "document.getElementById('notice')?.innerText.startsWith('Saved: Value v.')")
+    fields = json.loads(estate.tool("db", "get", "kinds.bothy", "Value", "v", "--json"))["fields"]
+    ask.expect(fields == {"any": "56", "share": 0.5}, f"both are as they were written: {fields!r}")
+    ended(browser, process)
 
 
 def empties(browser, estate, ask):

@@ -5,6 +5,7 @@ import { acts, focusOn, h } from "./dom.js";
 
 const numeric = ["int", "double", "decimal", "date"];
 const asText = {
+  json: (value) => JSON.stringify(value, null, 1),
   date: (value) => new Date(value).toISOString(),
   coordinate: (value) => `${value.lat}, ${value.lon}`,
   references: (value) => value.join("\n"),
@@ -13,7 +14,8 @@ const asText = {
 /** A value as it is written into a field; an empty text for none. */
 function written(value, kind) {
   if (value === null || value === undefined) return "";
-  if (typeof value === "string") return value;
+  // A text in a field of any JSON has quotation marks, which tell "5" from 5.
+  if (typeof value === "string" && kind !== "json") return value;
   return asText[kind]?.(value) ?? (typeof value === "object" && !value.digits ? JSON.stringify(value, null, 1) : String(value));
 }
 
@@ -32,7 +34,8 @@ function read(text, field) {
   if (bare === "") return null;
   switch (field.kind) {
     case "int": case "double":
-      if (/^-?\d+$/.test(bare) || field.kind === "double" && Number.isFinite(Number(bare))) return parsed(bare.replace(/^(-?)0+(?=\d)/, "$1"));
+      if (/^-?\d+$/.test(bare)) return parsed(bare.replace(/^(-?)0+(?=\d)/, "$1"));
+      if (field.kind === "double" && Number.isFinite(Number(bare))) return Number(bare);
       throw new Error(`${field.name} takes ${field.kind === "int" ? "a whole number" : "a number"}, such as ${field.kind === "int" ? "12" : "12.5"}.`);
     case "coordinate": {
       const [lat, lon] = bare.split(/[,\s]+/).map(Number);
