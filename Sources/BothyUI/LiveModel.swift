@@ -49,18 +49,23 @@ public final class LiveModel<Value: Sendable> {
   }
 
   /// Replaces the request that the model shows, until `show` gets another one. Returns after the first value.
+  /// Throws in a cancelled task.
   package func load(_ request: some ReadRequest<Value>, of store: SyncedStore) async throws {
     let source = Source(request, store)
     stop()
     shown = source
     isLoading = true
+    let values = store.values(of: request)
     do {
       let first = try await store.fetch(request)
       guard shown == source else { return }
       value = first
-      start(source, store.values(of: request))
+      start(source, values)
     } catch {
-      if shown == source { (self.error, isLoading) = (error, false) }
+      if shown == source {
+        // A caller that was cancelled has replaced the request all the same.
+        if Task.isCancelled { start(source, values) } else { (self.error, isLoading) = (error, false) }
+      }
       throw error
     }
   }

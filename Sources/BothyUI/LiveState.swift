@@ -28,7 +28,8 @@ public struct LiveState<Value: Sendable> {
   /// one. If a later call has replaced the request meanwhile, this one shows nothing. Two reads.
   ///
   /// - Throws: `BothyError` `unknownField` or `invalidQuery` for a request that doesn't fit the schema. Throws another
-  ///   error if the view has no store in its environment.
+  ///   error if the view has no store in its environment. A cancelled task throws `.cancelled`. The request is then
+  ///   shown all the same, unless a later call has replaced it.
   public func load(_ request: some ReadRequest<Value>) async throws {
     guard let store else { throw MissingStore() }
     try await model.load(request, of: store)

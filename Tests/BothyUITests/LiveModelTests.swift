@@ -72,6 +72,21 @@ struct LiveModelTests {
     try await until { model.value?.count == 3 }
   }
 
+  @Test("A request whose load is cancelled is shown, without an error")
+  func cancelledLoad() async throws {
+    try await store.save([Item("a", "one"), Item("b", "two")])
+    let model = LiveModel<[Item]>()
+    model.show(Item.named("one"), of: store)
+    try await until { model.value?.map(\.id) == ["a"] }
+    let loading = Task { try await LiveState(model, in: store).load(Item.named("two")) }
+    loading.cancel()
+    await #expect(throws: BothyError.self) { try await loading.value }
+    #expect(model.error == nil)
+    try await until { model.value?.map(\.id) == ["b"] }
+    try await store.insert(Item("c", "two"))
+    try await until { model.value?.map(\.id) == ["b", "c"] }
+  }
+
   @Test("A state without a store names the remedy")
   func storeless() async throws {
     let error = await #expect(throws: (any Error).self) {
