@@ -116,9 +116,11 @@ extension SyncedStore {
 
   /// Stores what came, and finds out what became of records that belong into the answer here and are not in it: they
   /// changed or are gone. A limited answer says so of those before its last record. Ends the marks that the answer
-  /// settles: those of its records, and all of a whole answer without a condition.
-  private func merge(
-    _ answer: NetworkAnswer, _ query: AnyQuery, ending marks: [Refetch.Mark], since pulled: [PullState]
+  /// settles: those of its records, and all of a whole answer without a condition. Notes that the query was answered, if
+  /// `isNoted`.
+  func merge(
+    _ answer: NetworkAnswer, _ query: AnyQuery, ending marks: [Refetch.Mark] = [], since pulled: [PullState],
+    isNoted: Bool = true
   ) async throws {
     var window = query
     window.offset = answer.offset
@@ -130,7 +132,7 @@ extension SyncedStore {
     let now = clock.now()
     @Sendable func complete(in transaction: WriteTransaction) throws {
       try Refetch.end(settled, in: transaction)
-      if answer.isWhole { try QueryCompleteness.note(query, at: now, in: transaction) }
+      if answer.isWhole && isNoted { try QueryCompleteness.note(query, at: now, in: transaction) }
     }
     let suspects = try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)

@@ -72,8 +72,8 @@ extension SyncedStore {
       let pulled = try await pulledStates()
       let found: [ServerRecord]
       do { found = try await remote.all(query) } catch { throw BothyError(error) }
-      try await catchUp(with: found)
-      try await take(found, since: pulled)
+      let answer = NetworkAnswer(records: found, ids: Set(found.map(\.id.id)), isExhausted: true)
+      try await merge(answer, query, since: pulled, isNoted: false)
     }
   }
 

@@ -97,6 +97,21 @@ struct ReferenceTests {
     #expect(try await pair.server("C1", type: "Child")?["name"] == "mine")
   }
 
+  @Test("A reference to a record that the server no longer has finds none")
+  func goneTarget() async throws {
+    let pair = try await family(["Child"])
+    let (gone, kept) = (Self.id("Child", "C1"), Self.id("Child", "C2"))
+    try pair.b.change { _ = try $0.delete(gone) }
+    await pair.b.store.sync()
+    #expect(try await pair.a.store.resolve([kept], options: .reading(.remote)).map(\.recordID) == [kept])
+    #expect(try await pair.a.store.resolve([gone]).map(\.recordID) == [gone])
+    let error = await #expect(throws: BothyError.self) {
+      try await pair.a.store.resolve([kept, gone], options: .reading(.remoteElseLocal))
+    }
+    #expect(error?.code == .relatedRecordUnavailable && error?.record == gone)
+    #expect(try pair.a.record("Child", "C1") == nil)
+  }
+
   /// Promises: S-81, S-82
   @Test("A prefetch fetches its paths in a request per step, and reports missing records")
   func prefetch() async throws {
