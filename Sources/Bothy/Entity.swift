@@ -33,9 +33,10 @@
 ///   initialiser itself. `id`, optional properties and properties with an initial value may be left out. A property
 ///   less visible than the struct is a parameter only if it has no initial value.
 ///
-/// **Types of fields**: `Bool`, `Int`, `Int64`, `Double`, `String`, `Date`, `UUID`, `Data`, `Coordinate`, `Blob`,
-/// `Reference<Other>` and `[Reference<Other>]`. Also enums declared `enum Priority: Int, FieldConvertible`, structs
-/// declared `struct Address: Codable, JSONField`, and optionals of all these.
+/// **Types of fields**: `Bool`, `Int`, `Int32`, `Int64`, `Float`, `Double`, `Decimal`, `String`, `URL`, `Date`,
+/// `CalendarDate`, `UUID`, `Data`, `Coordinate`, `Blob`, `Reference<Other>`, `[Reference<Other>]`, and lists of plain
+/// values such as `[String]`. Also enums declared `enum Priority: Int, FieldConvertible`, structs declared
+/// `struct Address: Codable, JSONField`, and optionals of all these.
 ///
 /// **Types and defaults**: the type must be written, except beside a literal, `Date()`, `UUID()` and `Data()`. A
 /// constant initial value (a literal, an enum case, an initialiser with such arguments) is also the field's default in
@@ -49,7 +50,7 @@
 ///   - name: The type's name in the schema, in the file and on the server. Defaults to the struct's name.
 ///   - remoteOnly: True for records that are written only on the server. Without a network a save of one fails and isn't
 ///     queued.
-///   - permissions: The rights of users on the server. If nil, every authenticated user may do everything.
+///   - permissions: The rights of users on a server with the schema. If nil, all users of the space have all rights.
 ///   - wire: The type's name on the wire and on the server, if it differs. A type that a migration renames keeps its
 ///     former wire name by default.
 @attached(

@@ -104,8 +104,8 @@ public macro UniqueValue(with others: String...) =
 @attached(peer)
 public macro FullText() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
-/// Stores the value outside the database, in the secret store, until the server has it. It is sent over `https:` only,
-/// and reads return nil. For `String?`.
+/// Stores the value outside the database, in the secret store, until the server has it. It is sent over TLS or to this
+/// machine only, and reads return nil. For `String?`.
 ///
 /// ```swift
 /// @Entity struct WirelessNetwork {
@@ -115,8 +115,8 @@ public macro FullText() = #externalMacro(module: "BothyMacros", type: "FieldMark
 /// ```
 ///
 /// The field has no default and no index, and its type is synced, else opening the store throws `BothyError`
-/// `invalidSchema`. Over `http:` the change is rejected with the code `insecureAddress`, and stays pending. A field
-/// that becomes sensitive later needs the migration step `.makeSensitive`.
+/// `invalidSchema`. To another machine without TLS the change is rejected with the code
+/// `insecureAddress`, and stays pending. A field that becomes sensitive later needs the step `.makeSensitive`.
 @attached(peer)
 public macro Sensitive() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
