@@ -146,7 +146,10 @@ import Testing
     #expect(try await store.fetch(Todo.all.minimum(\.title)) == "a")
     let groups = try await store.fetch(Todo.all.group(by: \.list).count())
     #expect(groups.map(\.key?.id) == [nil, "L"] && groups.map(\.value) == [1, 2])
-    #expect(try await store.fetch(Todo.all.group(by: \.done).sum(\.effort)).map(\.value) == [4, 0])
+    let byState = Todo.all.group(by: \.done)
+    #expect(try await store.fetch(byState.sum(\.effort)).map(\.value) == [4, 0])
+    #expect(try await store.fetch(byState.average(\.cost)).map(\.value) == [3, 4])
+    #expect(try await store.fetch(byState.maximum(\.due, having: { $0 != nil })).map(\.value) == [now])
   }
 
   @Test("Parents come with children, children with parents, and counts with both") func related() async throws
