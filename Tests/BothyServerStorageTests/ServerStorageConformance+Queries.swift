@@ -154,6 +154,7 @@ extension ServerStorageConformance {
       #expect(next.records.map(\.id.id) == ["t0004", "t0005"])
     },
     Check("Texts with a zero character are found whole, also in lists and orders", zeroCharacters),
+    Check("Lists have numbers, truth values and null by their value", listElements),
     Check("Full text finds what the words of the device's index find", fullText),
     Check("Places are found by an index, across the antimeridian and around a pole") { storage in
       let schema = task([FieldSchema("at", .coordinate, optional: true, indexed: true)])
@@ -229,7 +230,7 @@ extension ServerStorageConformance {
       texts.flatMap { text -> [ConditionTree] in
         [
           .compare(field: "title", .equal, .text(text)), .compare(field: "title", .notEqual, .text(text)),
-          .compare(field: "title", .greater, .text(text)), .includes(field: "tags", text),
+          .compare(field: "title", .greater, .text(text)), .includes(field: "tags", .text(text)),
           .contains(field: "title", text, ignoringCase: false),
           .contains(field: "title", text, ignoringCase: true),
           .beginsWith(field: "title", text, ignoringCase: false),
@@ -248,6 +249,43 @@ extension ServerStorageConformance {
         )
       }
       #expect(found.0 == expected && found.1 == expected.count, "\(condition)")
+    }
+  }
+
+  private static let listElements: @Sendable (any ServerStorage) async throws -> Void = { storage in
+    let schema = task([FieldSchema("tags", .json, optional: true)])
+    let lists: [JSONValue] = [
+      .array([.int(1), .double(2.5), "1"]), .array([.bool(true), .null]),
+      .array([.int(9_007_199_254_740_993), .double(-0.5)]),
+      .array([.double(9_007_199_254_740_992), .double(1e300)]),
+      .array([.double(1_152_921_504_606_846_976), .double(0.1), .array([.int(1)])]), .int(1), "[1]",
+      .object(["1": .int(1)]),
+    ]
+    let entries = lists.enumerated().map { number, list in
+      var entry = record(name(number), ["tags": list])
+      entry.version = "\(number + 1)"
+      entry.container = "Task"
+      return StoredRecord(position: Int64(number + 1), record: entry)
+    }
+    try await storage.write(space: "s") { try $0.put(entries) }
+    let type = schema.types[0]
+    let records = try entries.map { AnyRecord($0.record, try $0.record.fields.members(), type) }
+    let elements: [FieldValue] = [
+      .int(1), .double(1), .double(2.5), .double(-0.5), .double(0.1), .bool(true), .bool(false), .null,
+      .text("1"), .int(9_007_199_254_740_993), .double(9_007_199_254_740_992), .double(1e300),
+      .double(1_152_921_504_606_846_976), .date(1),
+    ]
+    for element in elements {
+      let condition = ConditionTree.includes(field: "tags", element)
+      for query in [AnyQuery("Task", where: condition), AnyQuery("Task", where: .not(condition))] {
+        let expected = try query.evaluate(over: records, schema: type).map(\.id)
+        let found = try await storage.read(space: "s") {
+          (
+            try $0.query(query, schema: schema).map(\.record.id.id), try $0.count(query, schema: schema)
+          )
+        }
+        #expect(found.0 == expected && found.1 == expected.count, "\(element)")
+      }
     }
   }
 

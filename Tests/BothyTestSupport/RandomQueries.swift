@@ -121,7 +121,10 @@ package struct RandomQueries {
     let name = field.name
     if random.chance(0.1) { return .compare(field: name, random.pick([.equal, .notEqual]), .null) }
     switch field.kind {
-    case .json, .references: return .includes(field: name, random.pick(Self.texts))
+    case .references: return .includes(field: name, .text(random.pick(Self.texts)))
+    case .json:
+      return .includes(
+        field: name, random.chance(0.5) ? .text(random.pick(Self.texts)) : random.pick(Self.elements))
     case .coordinate where random.chance(0.8): return place(name)
     case .text where random.chance(0.4), .uuid where random.chance(0.2), .reference where random.chance(0.2):
       let text = random.pick(Self.texts)
@@ -164,6 +167,12 @@ package struct RandomQueries {
     "\u{17D}lu\u{165}ou\u{10D}k\u{FD} k\u{16F}\u{148}", "Zlu\u{165}", "Stra\u{DF}e 7", "\u{130}stanbul",
   ]
 
+  /// The elements of lists, besides texts.
+  private static let elements: [FieldValue] = [
+    .int(1), .int(2), .int(9_007_199_254_740_993), .double(2.5), .double(-0.1), .double(1), .bool(true),
+    .bool(false), .null,
+  ]
+
   private mutating func value(_ kind: ValueKind) -> FieldValue {
     switch kind {
     case .bool: .bool(random.chance(0.5))
@@ -175,7 +184,12 @@ package struct RandomQueries {
     case .date: .date(random.pick([-1, 0, 1_700_000_000_000, -62_135_596_800_000]))
     case .data: .data(random.pick([Data(), Data([0]), Data([255, 0, 1])]))
     case .coordinate: .coordinate(coordinate())
-    case .json, .blob: .json(random.pick(["[\"a\",1,\"milk\"]", "{\"a\":\"milk\"}", "\"a\"", "3", "[]"]))
+    case .json, .blob:
+      .json(
+        random.pick([
+          "[\"a\",1,\"milk\"]", "{\"a\":\"milk\"}", "\"a\"", "3", "[]", "[1,2.5,true,null]",
+          "[false,-0.1,9007199254740993]",
+        ]))
     case .references: .list((0..<Int.random(in: 0...2, using: &random)).map { _ in random.pick(Self.texts) })
     }
   }

@@ -21,8 +21,8 @@ package protocol ColumnExpressions: Sendable {
   func candidates(in box: GeoBox, of field: FieldSchema) -> SQLFragment?
   /// Returns the value in the form that is compared with `value(of:)`.
   func argument(_ value: FieldValue) -> FieldValue
-  /// Returns a condition that is true if the list contains the string.
-  func includes(_ element: String, in field: FieldSchema, of type: TypeSchema) -> SQLFragment
+  /// Returns a condition that is true if the list contains the element, and null or false if not.
+  func includes(_ element: FieldValue, in field: FieldSchema, of type: TypeSchema) -> SQLFragment
   /// Returns a condition that is true if the full-text fields have the words. `search` has at least one.
   func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment
 }

@@ -63,8 +63,9 @@ extension ConditionTree {
     case .beginsWith(let field, let text, let ignoringCase):
       let folded = try Self.searched(text, in: field, of: type, "beginsWith")
       return .beginsWith(field: field, folded, ignoringCase: ignoringCase)
-    case .includes(let field, _):
+    case .includes(let field, let value):
       try Self.require(field, of: type, "includes", \.isList)
+      return .includes(field: field, try Self.element(value, of: field, type))
     case .near(let field, let centre, let metres):
       try Self.require(field, of: type, "near") { $0 == .coordinate }
       guard centre.isOnEarth, metres >= 0, metres.isFinite else {
@@ -110,6 +111,19 @@ extension ConditionTree {
       throw .invalidQuery("\(type.name).\(name) is compared with \(value.phrase); it takes \(kind.phrase).")
     }
     return converted
+  }
+
+  /// Returns a value in the form of the elements of a list.
+  private static func element(
+    _ value: FieldValue, of name: String, _ type: TypeSchema
+  ) throws(BothyError) -> FieldValue {
+    let isPlain = try type.queryField(name).kind == .json
+    guard let element = value.element, isPlain || element.text != nil else {
+      throw .invalidQuery(
+        "\(type.name).\(name) can't have \(value.phrase) as an element. Possible: text, and in a list of values also "
+          + "a finite number, true, false and null.")
+    }
+    return element
   }
 
   /// Throws unless both fields have one kind that can be compared.

@@ -29,8 +29,7 @@ extension ConditionTree {
     case .beginsWith(let field, let text, let ignoringCase):
       guard let found = value(field).text else { return false }
       return found.bytes(ignoringCase).starts(with: text.bytes(ignoringCase))
-    case .includes(let field, let id):
-      return value(field).elements.contains { $0.utf8.elementsEqual(id.utf8) }
+    case .includes(let field, let element): return value(field).includes(element)
     case .near(let field, let centre, let metres):
       guard case .coordinate(let place) = value(field) else { return false }
       return place.distance(to: centre) <= metres

@@ -72,7 +72,7 @@ extension ConditionTree {
       self = .contains(field: field, try document.string("value"), ignoringCase: ignoringCase)
     case "beginsWith":
       self = .beginsWith(field: field, try document.string("value"), ignoringCase: ignoringCase)
-    case "includes": self = .includes(field: field, try document.string("value"))
+    case "includes": self = .includes(field: field, FieldValue(guessing: value))
     default:
       guard let comparison = Comparison(rawValue: name) else {
         throw .invalidQuery(
@@ -116,7 +116,7 @@ extension ConditionTree {
       return Self.document(field, "contains", .string(text), ignoringCase)
     case .beginsWith(let field, let text, let ignoringCase):
       return Self.document(field, "beginsWith", .string(text), ignoringCase)
-    case .includes(let field, let id): return Self.document(field, "includes", .string(id))
+    case .includes(let field, let element): return Self.document(field, "includes", element.json)
     case .near(let field, let centre, let metres):
       return [
         "near": [

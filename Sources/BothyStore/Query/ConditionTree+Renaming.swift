@@ -23,7 +23,7 @@ extension ConditionTree {
       return .contains(field: rename(field), text, ignoringCase: ignoringCase)
     case .beginsWith(let field, let text, let ignoringCase):
       return .beginsWith(field: rename(field), text, ignoringCase: ignoringCase)
-    case .includes(let field, let id): return .includes(field: rename(field), id)
+    case .includes(let field, let element): return .includes(field: rename(field), element)
     case .near(let field, let centre, let metres):
       return .near(field: rename(field), centre: centre, metres: metres)
     case .inside(let field, let box): return .inside(field: rename(field), box)

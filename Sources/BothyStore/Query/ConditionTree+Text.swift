@@ -23,7 +23,7 @@ extension ConditionTree: CustomStringConvertible {
       return "\(field) CONTAINS\(ignoringCase ? "[c]" : "") \(text.whereQuoted)"
     case .beginsWith(let field, let text, let ignoringCase):
       return "\(field) BEGINSWITH\(ignoringCase ? "[c]" : "") \(text.whereQuoted)"
-    case .includes(let field, let id): return "\(field) INCLUDES \(id.whereQuoted)"
+    case .includes(let field, let element): return "\(field) INCLUDES \(element.whereText)"
     case .near(let field, let centre, let metres):
       return "\(field) WITHIN \(metres) OF \(centre.latitude),\(centre.longitude)"
     case .inside(let field, let box):

@@ -19,8 +19,9 @@ package indirect enum ConditionTree: Sendable, Hashable {
   case contains(field: String, String, ignoringCase: Bool)
   /// The field's text starts with the other. Uses the field's index unless case is ignored.
   case beginsWith(field: String, String, ignoringCase: Bool)
-  /// The list of references, or list in JSON, contains the id.
-  case includes(field: String, String)
+  /// The list of references, or list in JSON, contains the element: an id, a text, a number, true, false or null.
+  /// Numbers are compared exactly, whole ones with others too.
+  case includes(field: String, FieldValue)
   /// The coordinate is at most `metres` from `centre` on the great circle. Uses the R-tree of an indexed field, unless
   /// negated.
   case near(field: String, centre: Coordinate, metres: Double)

@@ -10,6 +10,8 @@ import GRDBSQLite
 ///   unless the document may have a zero character, at which SQLite ends a text.
 /// - `bothy_includes(document, name, text, value)`: true if a list of a JSON document has a text. It is `value` in the
 ///   same way.
+/// - `bothy_element(list, element)`: true if a list in JSON has an element other than text, which is JSON too. SQLite's
+///   own reading of a number may differ in the last bit.
 /// - `bothy_nearest(lat, lon)`: an order for R-trees (see `NearestFunction`).
 /// - `bothy_decimal_sum(text)`, `bothy_decimal_average(text)`: see `DecimalFunctions`.
 package enum QueryFunctions {
@@ -25,6 +27,8 @@ package enum QueryFunctions {
       connection, "bothy_text", 3, flags, nil, { QueryFunctions.text($0, $1, $2) }, nil, nil, nil)
     sqlite3_create_function_v2(
       connection, "bothy_includes", 4, flags, nil, { QueryFunctions.includes($0, $1, $2) }, nil, nil, nil)
+    sqlite3_create_function_v2(
+      connection, "bothy_element", 2, flags, nil, { QueryFunctions.element($0, $1, $2) }, nil, nil, nil)
     NearestFunction.install(in: connection)
     DecimalFunctions.install(in: connection)
   }
@@ -83,6 +87,17 @@ package enum QueryFunctions {
     }
     let list = members[String(decoding: name, as: UTF8.self)]?.arrayValue ?? []
     let isIncluded = list.contains { $0.stringValue?.utf8.elementsEqual(text) ?? false }
+    sqlite3_result_int(context, isIncluded ? 1 : 0)
+  }
+
+  private static func element(
+    _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
+  ) {
+    guard let values, count == 2, let list = bytes(values[0]), let element = bytes(values[1]),
+      let wanted = try? JSONValue(parsing: Array(element))  // the compiled query's own JSON parses
+    else { return sqlite3_result_null(context) }
+    // Other text has no elements.
+    let isIncluded = FieldValue(guessing: wanted).isIncluded(in: try? JSONValue(parsing: Array(list)))
     sqlite3_result_int(context, isIncluded ? 1 : 0)
   }
 

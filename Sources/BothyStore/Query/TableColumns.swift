@@ -39,20 +39,23 @@ package struct TableColumns: ColumnExpressions {
   package func argument(_ value: FieldValue) -> FieldValue { value }
 
   /// Looks lists of references up in their index. Reads other lists from their JSON.
-  package func includes(_ element: String, in field: FieldSchema, of type: TypeSchema) -> SQLFragment {
+  package func includes(_ element: FieldValue, in field: FieldSchema, of type: TypeSchema) -> SQLFragment {
     if case .references(let target, _) = field.kind {
       return SQLFragment(
         "_id IN (SELECT owner FROM bothy_link WHERE target_type = ? AND target = ? AND owner_type = ? "
           + "AND field = ?)",
-        [.text(target), .text(element), .text(type.name), .text(field.name)])
+        [.text(target), element, .text(type.name), .text(field.name)])
     }
     let list = value(of: field)
+    guard element.text != nil else {
+      return SQLFragment("bothy_element(\(list), ?)", [.text(element.json.canonicalText)])
+    }
     let isFound =
       "json_type(\(list)) = 'array' AND EXISTS (SELECT 1 FROM json_each(\(list)) AS element "
       + "WHERE element.type = 'text' AND element.value = ?)"
     return SQLFragment(
       "bothy_includes('{\"list\":' || \(list) || '}', 'list', ?, \(isFound))",
-      [.text(element), .text(element)])
+      [element, element])
   }
 
   package func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment {

@@ -2,7 +2,8 @@
 ///
 /// ```
 /// done = false AND (due < 2026-12-01 OR title CONTAINS 'milk') AND NOT tag IN ('a', 'b')
-/// spent > budget  note IS NULL    title BEGINSWITH 'x'    title CONTAINS[c] 'x'    friends INCLUDES 'id'    MATCHES 'oslo fj'
+/// spent > budget  note IS NULL    title BEGINSWITH 'x'    title CONTAINS[c] 'x'    friends INCLUDES 'id'
+/// heights INCLUDES 12.5    MATCHES 'oslo fj'
 /// location WITHIN 500 m OF 59.91,10.75    location WITHIN 2 km OF 59.91,10.75
 /// location INSIDE 10.6,59.8,10.9,60.0 (west, south, east, north)
 /// ```
@@ -106,7 +107,7 @@ package struct WhereParser {
     }
     if try takeWord("INCLUDES") {
       if let other = try openValue() { return .relates(field: field, .includes, to: other) }
-      return .includes(field: field, try string())
+      return .includes(field: field, try value())
     }
     if try takeWord("WITHIN") { return try circle(field) }
     if try takeWord("INSIDE") { return try box(field) }

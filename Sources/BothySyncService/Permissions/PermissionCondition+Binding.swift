@@ -67,7 +67,7 @@ extension PermissionCondition {
     case .isOneOf:
       return user.groups.isEmpty
         ? .none : .oneOf(field: field, user.groups.sorted().map { .text($0) })
-    case .includes: return .includes(field: field, name)
+    case .includes: return .includes(field: field, .text(name))
     }
   }
 

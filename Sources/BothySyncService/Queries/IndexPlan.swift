@@ -182,9 +182,9 @@ struct IndexConditions {
       return keys.count > IndexPlan.rangeLimit ? nil : keys.map { KeyRange(of: $0) }
     case .beginsWith(_, let text, let ignoringCase):
       return ignoringCase ? nil : [KeyRange(beginningWith: text)]
-    case .includes(_, let id):
+    case .includes(_, let element):
       guard index.form == .references else { return nil }
-      return [KeyRange(of: FieldKey.key(.text(id))), KeyRange(of: FieldKey.many)]
+      return [KeyRange(of: FieldKey.key(element)), KeyRange(of: FieldKey.many)]
     case .near(_, let centre, let metres):
       return QuadCells.ranges(of: GeoBox(around: centre, metres: metres))
     case .inside(_, let box): return QuadCells.ranges(of: box)

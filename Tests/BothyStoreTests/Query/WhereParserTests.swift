@@ -23,6 +23,7 @@ import Testing
       ("tag IN ()", .oneOf(field: "tag", [])),
       ("tag NOT IN (1)", .not(.oneOf(field: "tag", [1]))),
       ("friends INCLUDES 'x'", .includes(field: "friends", "x")),
+      ("n includes -1.5", .includes(field: "n", -1.5)), ("n INCLUDES null", .includes(field: "n", .null)),
       ("MATCHES 'oslo fj'", .matches("oslo fj")),
       ("matches = 'x'", .compare(field: "matches", .equal, "x")),
       ("not = 'x'", .compare(field: "not", .equal, "x")),
