@@ -318,15 +318,18 @@ extension ServerStorageConformance {
       "w",
       long, long + "x", long + " b", "日本", "other", "word", "last", "u0000", "ray 4", "x ray", "", "-",
       "\" OR *",
-      "milk NOT w1",
+      "milk NOT w1", "kol* strasse", "mun* na* uber", "w19* milk",
     ]
-    for text in searches {
-      let query = AnyQuery("Task", where: .matches(text))
+    let conditions = searches.flatMap { text -> [ConditionTree] in
+      [.matches(text), .matches(text, in: ["title"]), .matches(text, in: ["note"])]
+    }
+    for condition in conditions {
+      let query = AnyQuery("Task", where: condition)
       let expected = try query.evaluate(over: records, schema: type).map(\.id)
       let (ids, _) = try await request(query, storage, schema)
-      #expect(ids == expected, "\(text.prefix(20))")
+      #expect(ids == expected, "\(condition)")
       let scanned = try await storage.read(space: "s") { try $0.query(query, schema: schema) }
-      #expect(scanned.map(\.record.id.id) == expected, "\(text.prefix(20)), scanned")
+      #expect(scanned.map(\.record.id.id) == expected, "\(condition), scanned")
     }
   }
 }

@@ -79,9 +79,12 @@ package struct RandomQueries {
       }
     }
     if random.chance(0.1) {
-      return .matches(
-        random.pick(["milk", "mi", "milk br", "", "\" OR *", "x AND y", "zlutoucky k", "STRASSE", "istanbul"])
-      )
+      let text = random.pick([
+        "milk", "mi", "milk br", "", "\" OR *", "x AND y", "zlutoucky k", "STRASSE", "istanbul", "mi* bread",
+        "bread* mi", "*", "str* 7",
+      ])
+      let fields = type.searched([]).map(\.name)
+      return random.chance(0.3) ? .matches(text, in: [random.pick(fields)]) : .matches(text)
     }
     if random.chance(0.1) {
       let time = FieldValue.date(random.pick([0, 1, 2]))

@@ -23,8 +23,8 @@ package protocol ColumnExpressions: Sendable {
   func argument(_ value: FieldValue) -> FieldValue
   /// Returns a condition that is true if the list contains the element, and null or false if not.
   func includes(_ element: FieldValue, in field: FieldSchema, of type: TypeSchema) -> SQLFragment
-  /// Returns a condition that is true if the full-text fields have the words. `search` has at least one.
-  func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment
+  /// Returns a condition that is true if these full-text fields have the words. `search` has at least one.
+  func matches(_ search: TextSearch, in fields: [FieldSchema], _ type: TypeSchema) -> SQLFragment
 }
 
 extension ColumnExpressions {

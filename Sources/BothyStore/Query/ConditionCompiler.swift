@@ -138,9 +138,10 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
       if !negated { try appendCandidates(name, box) }
       try appendBox(name, box)
       result += ")"
-    case .matches(let text):
+    case .matches(let text, let fields):
       let search = TextSearch(text)
-      result += search.words.isEmpty ? SQLFragment("TRUE") : columns.matches(search, type)
+      result +=
+        search.terms.isEmpty ? SQLFragment("TRUE") : columns.matches(search, in: type.searched(fields), type)
     case .relates, .exists:
       throw .invalidQuery("'\(condition)' has a meaning in the permissions of a schema only.")
     case .all, .none, .and, .or, .not: try append(condition)

@@ -80,10 +80,15 @@ extension ConditionTree {
           "'inside' on \(type.name).\(field) needs parallels within ±90, south first, and meridians within ±180."
         )
       }
-    case .matches:
+    case .matches(_, let fields):
       guard type.hasFullText else {
         throw .invalidQuery(
           "\(type.name) has no full-text index. Declare a string field with `fullText`, or use 'contains'.")
+      }
+      for name in fields where type[name]?.isFullText != true {
+        _ = try type.queryField(name)
+        let known = type.searched([]).map(\.name).joined(separator: ", ")
+        throw .invalidQuery("\(type.name).\(name) isn't in the full-text index. Possible: \(known).")
       }
     case .relates, .exists:
       throw .invalidQuery(

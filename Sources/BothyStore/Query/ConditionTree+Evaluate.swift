@@ -36,8 +36,8 @@ extension ConditionTree {
     case .inside(let field, let box):
       guard case .coordinate(let place) = value(field) else { return false }
       return box.contains(place)
-    case .matches(let text):
-      return TextSearch(text).matches(type.fields.filter(\.isFullText).compactMap { value($0.name).text })
+    case .matches(let text, let fields):
+      return TextSearch(text).matches(type.searched(fields).compactMap { value($0.name).text })
     }
   }
 }

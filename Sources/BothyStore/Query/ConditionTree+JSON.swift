@@ -1,4 +1,4 @@
-/// Conditions in a query document: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`, `{"matches": "text"}`,
+/// Conditions in a query document: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`, `{"matches": "text", "in": ["title"]}`,
 /// `{"near": {"field", "lat", "lon", "metres"}}`, `{"inside": {"field", "west", "south", "east", "north"}}`,
 /// `{"field", "op", "value", "ignoringCase"}` with the operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`,
 /// `contains`, `beginsWith`, `includes`, `{"field", "op", "other"}` with the first six and another field.
@@ -16,6 +16,9 @@ extension ConditionTree {
       try self.init(near: json)
     } else if json["inside"] != nil {
       try self.init(inside: json)
+    } else if json["matches"] != nil {
+      let document = try QueryDocument(json, "A search", ["matches", "in"])
+      self = .matches(try document.string("matches"), in: try document.strings("in") ?? [])
     } else {
       let document = try QueryDocument(
         json, "A condition", ["and", "or", "not", "matches", "near", "inside", "field"])
@@ -28,10 +31,8 @@ extension ConditionTree {
       } else if let parts = document["or"] {
         let parts = try Self.list(parts, depth)
         self = parts.isEmpty ? .none : .or(parts)
-      } else if let part = document["not"] {
-        self = .not(try ConditionTree(json: part, depth: depth + 1))
       } else {
-        self = .matches(try document.string("matches"))
+        self = .not(try ConditionTree(json: document["not"] ?? .null, depth: depth + 1))
       }
     }
   }
@@ -131,7 +132,10 @@ extension ConditionTree {
           "east": .double(box.east), "north": .double(box.north),
         ]
       ]
-    case .matches(let text): return ["matches": .string(text)]
+    case .matches(let text, let fields):
+      var members: [String: JSONValue] = ["matches": .string(text)]
+      if !fields.isEmpty { members["in"] = .array(fields.map { .string($0) }) }
+      return .object(members)
     // No server reads these in a query.
     case .relates, .exists: return ["permission": .string(description)]
     }

@@ -13,7 +13,8 @@ extension ConditionTree {
       part.renamingFields(rename, open: open, exists: exists)
     }
     switch self {
-    case .all, .none, .matches: return self
+    case .all, .none: return self
+    case .matches(let text, let fields): return .matches(text, in: fields.map(rename))
     case .compare(let field, let comparison, let value):
       return .compare(field: rename(field), comparison, value)
     case .compareFields(let field, let comparison, let other):

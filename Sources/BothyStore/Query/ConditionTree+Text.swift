@@ -28,7 +28,9 @@ extension ConditionTree: CustomStringConvertible {
       return "\(field) WITHIN \(metres) OF \(centre.latitude),\(centre.longitude)"
     case .inside(let field, let box):
       return "\(field) INSIDE \(box.west),\(box.south),\(box.east),\(box.north)"
-    case .matches(let text): return "MATCHES \(text.whereQuoted)"
+    case .matches(let text, let fields):
+      return "MATCHES \(text.whereQuoted)"
+        + (fields.isEmpty ? "" : " IN (\(fields.joined(separator: ", ")))")
     case .relates(let field, let relation, let other): return "\(field) \(relation.word) \(other)"
     case .exists(let type, let condition): return "EXISTS(\(type) WHERE \(condition.text(inside: false)))"
     }

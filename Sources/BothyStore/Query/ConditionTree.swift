@@ -28,8 +28,9 @@ package indirect enum ConditionTree: Sendable, Hashable {
   /// The coordinate is in the box. A `west` greater than `east` crosses the antimeridian. Uses the R-tree of an indexed
   /// field, unless negated. The edges belong to the box.
   case inside(field: String, GeoBox)
-  /// The type's full-text index matches: every word, the last one as a prefix. Text without words matches every record.
-  case matches(String)
+  /// The full-text fields, or those with these names, have every word; the last one, and one with a `*` after it, as the
+  /// start of a word. Text without words matches every record.
+  case matches(String, in: [String] = [])
   /// True if all of the parts are. True without parts.
   case and([ConditionTree])
   /// True if at least one of the parts is. False without parts.

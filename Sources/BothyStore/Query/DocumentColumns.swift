@@ -61,12 +61,13 @@ package struct DocumentColumns: ColumnExpressions {
       [element, element])
   }
 
-  package func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment {
+  package func matches(
+    _ search: TextSearch, in fields: [FieldSchema], _ type: TypeSchema
+  ) -> SQLFragment {
     // Field names are identifiers.
-    let texts = type.fields.filter(\.isFullText).map { "'\($0.name)', \(value(of: $0))" }
+    let texts = fields.map { "'\($0.name)', \(value(of: $0))" }
     return SQLFragment(
-      "bothy_matches(?, \(document), \(texts.joined(separator: ", ")))",
-      [.text(search.words.joined(separator: " "))])
+      "bothy_matches(?, \(document), \(texts.joined(separator: ", ")))", [.text(search.text)])
   }
 
   private func extract(_ field: FieldSchema, _ member: String) -> String {

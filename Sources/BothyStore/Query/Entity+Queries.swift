@@ -76,8 +76,19 @@ extension RecordQuery {
 
   /// Keeps the records whose `@FullText` fields contain the words, the last one as a prefix.
   ///
-  /// Case and diacritics are ignored, and the order of the words too. They may be in different fields. Text without
-  /// letters or digits matches every record. Costs look-ups in the index; the order of the query holds, not relevance.
-  /// A type without `@FullText` throws `BothyError` `invalidQuery` at the fetch.
-  public func matching(_ words: String) -> RecordQuery { self.where(ConditionTree.matches(words)) }
+  /// Case and diacritics are ignored, and the order of the words too. They may be in different fields. A word with a `*`
+  /// after it is a prefix too: `matching("moun* hut")`. Text without letters or digits matches every record. Costs
+  /// look-ups in the index; the order of the query holds, not relevance. A type without `@FullText`, and a field
+  /// without it, throw `BothyError` `invalidQuery` at the fetch.
+  ///
+  /// ```swift
+  /// let titled = try await store.fetch(Todo.all.matching("rope", in: \.title).limit(20))
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - words: The words, in any form.
+  ///   - fields: The fields that are searched. Without them these are all with `@FullText`.
+  public func matching(_ words: String, in fields: PartialKeyPath<E.Fields>...) -> RecordQuery {
+    self.where(ConditionTree.matches(words, in: fields.map { E.name(of: $0) }))
+  }
 }

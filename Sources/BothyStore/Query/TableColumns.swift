@@ -58,9 +58,13 @@ package struct TableColumns: ColumnExpressions {
       [element, element])
   }
 
-  package func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment {
+  package func matches(
+    _ search: TextSearch, in fields: [FieldSchema], _ type: TypeSchema
+  ) -> SQLFragment {
     let index = SchemaInstaller.fullTextTable(type.name)
+    let columns = fields.count < type.searched([]).count ? fields.map(\.name) : nil
     return SQLFragment(
-      "rowid IN (SELECT rowid FROM \(index) WHERE \(index) MATCH ?)", [.text(search.fullTextQuery ?? "")])
+      "rowid IN (SELECT rowid FROM \(index) WHERE \(index) MATCH ?)",
+      [.text(search.fullTextQuery(in: columns) ?? "")])
   }
 }

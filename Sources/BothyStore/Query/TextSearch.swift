@@ -4,23 +4,55 @@ import Foundation
 ///
 /// Words are runs of letters and digits, with case and diacritics folded: `Straße` and `STRASSE` are one word. The text
 /// index on a device, the reference evaluator and the server all use these words.
-package struct TextSearch {
-  package let words: [String]
+package struct TextSearch: Sendable, Hashable {
+  /// One word of a search.
+  package struct Term: Sendable, Hashable {
+    package let word: String
+    /// True if longer words that begin with it are found too: of the last word, and of one with a `*` after it.
+    package fileprivate(set) var isPrefix: Bool
 
-  package init(_ text: String) { words = Self.words(of: text) }
-
-  /// True if `texts` contain every word, the last one as the start of a word. A search without words matches
-  /// everything.
-  func matches(_ texts: [String]) -> Bool {
-    guard let last = words.last else { return true }
-    let found = texts.flatMap(Self.words(of:))
-    return words.dropLast().allSatisfy { word in found.contains { $0.utf8.elementsEqual(word.utf8) } }
-      && found.contains { $0.utf8.starts(with: last.utf8) }
+    /// True if a word of a text is this one, or begins with it.
+    func finds(_ other: String) -> Bool {
+      isPrefix ? other.utf8.starts(with: word.utf8) : other.utf8.elementsEqual(word.utf8)
+    }
   }
 
-  /// The query in FTS5's syntax, or nil without words. Words are quoted, so that none is read as an operator.
-  var fullTextQuery: String? {
-    words.isEmpty ? nil : words.map { "\"\($0)\"" }.joined(separator: " AND ") + "*"
+  package let terms: [Term]
+
+  package init(_ text: String) {
+    var (text, terms, end) = (text, [Term](), 0)
+    text.withUTF8 { bytes in
+      Self.forEachWord(in: UnsafeRawBufferPointer(bytes)) { word, range in
+        // Of the words that a piece of the text folds to the last one is before the sign.
+        if range.upperBound == end, !terms.isEmpty { terms[terms.count - 1].isPrefix = false }
+        end = range.upperBound
+        let isPrefix = end < bytes.count && bytes[end] == UInt8(ascii: "*")
+        terms.append(Term(word: String(decoding: word, as: UTF8.self), isPrefix: isPrefix))
+        return true
+      }
+    }
+    if !terms.isEmpty { terms[terms.count - 1].isPrefix = true }
+    self.terms = terms
+  }
+
+  /// The search as text: words in their folded form.
+  var text: String { terms.map { $0.word + ($0.isPrefix ? "*" : "") }.joined(separator: " ") }
+
+  /// True if `texts` contain every word. A search without words matches everything.
+  func matches(_ texts: [String]) -> Bool {
+    if terms.isEmpty { return true }
+    let found = texts.flatMap(Self.words(of:))
+    return terms.allSatisfy { found.contains(where: $0.finds) }
+  }
+
+  /// Returns the query in FTS5's syntax, or nil without words. Words are quoted, so that none is read as an operator.
+  ///
+  /// - Parameter columns: the columns that are searched; nil for all.
+  func fullTextQuery(in columns: [String]? = nil) -> String? {
+    if terms.isEmpty { return nil }
+    let words = terms.map { "\"\($0.word)\"" + ($0.isPrefix ? "*" : "") }.joined(separator: " AND ")
+    guard let columns else { return words }
+    return "{\(columns.map(\.quotedIdentifier).joined(separator: " "))} : (\(words))"
   }
 
   package static func words(of text: String) -> [String] {
@@ -85,5 +117,12 @@ package struct TextSearch {
       }
     }
     return true
+  }
+}
+
+extension TypeSchema {
+  /// Returns the full-text fields with these names, all of them without names.
+  package func searched(_ names: [String]) -> [FieldSchema] {
+    fields.filter { $0.isFullText && (names.isEmpty || names.contains($0.name)) }
   }
 }

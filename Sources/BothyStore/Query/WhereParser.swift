@@ -3,7 +3,7 @@
 /// ```
 /// done = false AND (due < 2026-12-01 OR title CONTAINS 'milk') AND NOT tag IN ('a', 'b')
 /// spent > budget  note IS NULL    title BEGINSWITH 'x'    title CONTAINS[c] 'x'    friends INCLUDES 'id'
-/// heights INCLUDES 12.5    MATCHES 'oslo fj'
+/// heights INCLUDES 12.5    MATCHES 'oslo fj'    MATCHES 'fj* oslo' IN (title, notes)
 /// location WITHIN 500 m OF 59.91,10.75    location WITHIN 2 km OF 59.91,10.75
 /// location INSIDE 10.6,59.8,10.9,60.0 (west, south, east, north)
 /// ```
@@ -67,7 +67,7 @@ package struct WhereParser {
     if !aheadContinuesField {
       if try takeWord("TRUE") { return .all }
       if try takeWord("FALSE") { return .none }
-      if case .string = ahead.kind, try takeWord("MATCHES") { return .matches(try string()) }
+      if case .string = ahead.kind, try takeWord("MATCHES") { return try search() }
       if ahead.kind == .sign("("), try takeWord("EXISTS") { return try existence() }
     }
     guard case .word(let field) = token.kind else {
@@ -114,6 +114,21 @@ package struct WhereParser {
     throw error(
       "After the field '\(field)' comes =, !=, <, <=, >, >=, IS, IN, CONTAINS, BEGINSWITH, INCLUDES, WITHIN "
         + "or INSIDE.")
+  }
+
+  /// Reads the rest of `MATCHES 'words' IN (title, notes)`.
+  private mutating func search() throws(WhereSyntaxError) -> ConditionTree {
+    let text = try string()
+    guard try takeWord("IN") else { return .matches(text) }
+    try requireSign("(", "After IN come the fields that are searched: IN (title, notes).")
+    var fields: [String] = []
+    repeat {
+      guard case .word(let field) = token.kind else { throw error("The name of a field is missing here.") }
+      fields.append(field)
+      try advance()
+    } while try takeSign(",")
+    try requireSign(")", "Separate the fields by ',' and close their list by ')'.")
+    return .matches(text, in: fields)
   }
 
   private mutating func choice(_ field: String) throws(WhereSyntaxError) -> ConditionTree {

@@ -130,13 +130,11 @@ struct IndexConditions {
 
   /// Returns the sets of keys of a condition, any of which suffices: one for each word of a search.
   private func keySets(of condition: ConditionTree) -> [[FieldEntryRange]] {
-    guard case .matches(let text) = condition else { return ranges(of: condition).map { [$0] } ?? [] }
+    guard case .matches(let text, _) = condition else { return ranges(of: condition).map { [$0] } ?? [] }
     guard let words else { return [] }
-    let parts = TextSearch(text).words
-    return parts.enumerated().map { place, word in
-      // The last word is the start of one.
-      let isWhole = place < parts.count - 1
-      let keys = isWhole ? KeyRange(of: FieldKey.key(.text(word))) : KeyRange(beginningWith: word)
+    return TextSearch(text).terms.map { term in
+      let keys =
+        term.isPrefix ? KeyRange(beginningWith: term.word) : KeyRange(of: FieldKey.key(.text(term.word)))
       return [keys, KeyRange(of: FieldKey.many)].map { FieldEntryRange(words, $0) }
     }
   }

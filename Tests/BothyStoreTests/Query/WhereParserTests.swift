@@ -25,6 +25,7 @@ import Testing
       ("friends INCLUDES 'x'", .includes(field: "friends", "x")),
       ("n includes -1.5", .includes(field: "n", -1.5)), ("n INCLUDES null", .includes(field: "n", .null)),
       ("MATCHES 'oslo fj'", .matches("oslo fj")),
+      ("matches 'fj* oslo' in (title, notes)", .matches("fj* oslo", in: ["title", "notes"])),
       ("matches = 'x'", .compare(field: "matches", .equal, "x")),
       ("not = 'x'", .compare(field: "not", .equal, "x")),
       (
