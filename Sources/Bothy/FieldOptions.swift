@@ -91,7 +91,7 @@ public macro UniqueValue(with others: String...) =
 /// Adds the words of the field to the type's full-text index. For `String` and `String?`.
 ///
 /// A query by `matching` finds records whose fields have all words, the last one as a prefix. It looks the words up in the
-/// index. The result has the order of the query, not of relevance.
+/// index. The result has the order of the query, or with `bestFirst` that of relevance.
 ///
 /// ```swift
 /// @Entity struct Stop {

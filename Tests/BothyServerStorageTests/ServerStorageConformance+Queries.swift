@@ -154,6 +154,7 @@ extension ServerStorageConformance {
       #expect(next.records.map(\.id.id) == ["t0004", "t0005"])
     },
     Check("Texts with a zero character are found whole, also in lists and orders", zeroCharacters),
+    Check("Pages by relevance have the order of the evaluator", relevance),
     Check("Lists have numbers, truth values and null by their value", listElements),
     Check("Full text finds what the words of the device's index find", fullText),
     Check("Places are found by an index, across the antimeridian and around a pole") { storage in
@@ -249,6 +250,31 @@ extension ServerStorageConformance {
         )
       }
       #expect(found.0 == expected && found.1 == expected.count, "\(condition)")
+    }
+  }
+
+  private static let relevance: @Sendable (any ServerStorage) async throws -> Void = { storage in
+    let schema = task([
+      FieldSchema("title", .text, optional: true, fullText: true),
+      FieldSchema("note", .text, optional: true, fullText: true),
+    ])
+    let service = taskService(storage, schema)
+    let records = (0..<60).map { number in
+      let words = (0..<number % 7).map { $0 < number % 3 ? "milk" : "milkman" } + ["day \(number)"]
+      let note = number % 4 == 0 ? "Milk" : "tea"
+      return record(
+        name(number), ["title": .string(words.joined(separator: " ")), "note": .string(note)])
+    }
+    _ = try await service.restore(records, into: "s")
+    let type = schema.types[0]
+    let all = try records.map { AnyRecord($0, try $0.fields.members(), type) }
+    for (ascending, words) in [(false, "milk"), (true, "milk"), (false, "day* milk"), (false, "")] {
+      let order = [SortKey(SortKey.rank, ascending: ascending), SortKey("note")]
+      var query = AnyQuery("Task", where: .matches(words), order: order)
+      let expected = try query.evaluate(over: all, schema: type).map(\.id)
+      query.limit = 7
+      let found = try await pages(query, service)
+      #expect(found.flatMap { $0 } == expected, "\(words), ascending: \(ascending)")
     }
   }
 

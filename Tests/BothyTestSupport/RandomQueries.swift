@@ -61,6 +61,9 @@ package struct RandomQueries {
       let key = SortKey(field.name, distanceFrom: coordinate(), ascending: random.chance(0.7))
       query.order.insert(key, at: .random(in: 0...query.order.count, using: &random))
     }
+    if query.filter.search(in: type) != nil && random.chance(0.5) {
+      query.order.insert(SortKey(SortKey.rank, ascending: random.chance(0.3)), at: 0)
+    }
     if random.chance(0.4) { query.limit = Int.random(in: 0...12, using: &random) }
     if random.chance(0.3) { query.offset = Int.random(in: 0...8, using: &random) }
     if random.chance(0.2) { query.container = random.pick(["Item", "trips/oslo", "none"]) }

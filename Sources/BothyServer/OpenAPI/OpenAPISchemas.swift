@@ -164,7 +164,8 @@ enum OpenAPISchemas {
     "Query":{"type":"object","description":"A query of one type's records.","required":["type"],"properties":{
       "type":{"type":"string"},"where":{"$ref":"#/components/schemas/Condition"},
       "order":{"type":"array","description":"Sort keys; ties are broken by id.","items":{"anyOf":[
-        {"type":"string","description":"A field, with - before it for the largest first."},
+        {"type":"string",
+          "description":"A field, with - before it for the largest first. -_rank is the relevance for the first matches, best first."},
         {"type":"object","description":"By the distance of a coordinate, the nearest first.","required":["nearest"],
           "properties":{"nearest":{"$ref":"#/components/schemas/Origin"}},"additionalProperties":false},
         {"type":"object","description":"The same, the farthest first.","required":["farthest"],
@@ -179,6 +180,7 @@ enum OpenAPISchemas {
       "not":{"type":"object"},"matches":{"type":"string",
       "description":"Words of the full-text fields, the last one as a prefix, as is one with a * after it."},
       "in":{"type":"array","items":{"type":"string"},"description":"The fields that are searched; all full-text fields without it."},
+      "atLeast":{"type":"integer","minimum":0,"description":"The least relevance of a record, by which _rank sorts."},
       "near":{"type":"object","description":"At most so many metres from a place on the great circle.",
         "required":["field","lat","lon","metres"],"properties":{"field":{"type":"string"},
         "lat":{"type":"number","minimum":-90,"maximum":90},"lon":{"type":"number","minimum":-180,"maximum":180},

@@ -5,7 +5,8 @@ extension AnyQuery {
   package func checked(for schema: TypeSchema) throws(BothyError) -> AnyQuery {
     var query = self
     query.filter = try filter.checked(for: schema)
-    for key in order {
+    query.order = try resolvedOrder(schema)
+    for key in order where !key.isRank {
       let kind = try schema.queryField(key.field).kind
       if let origin = key.origin {
         guard kind == .coordinate else {
@@ -34,6 +35,22 @@ extension AnyQuery {
       }
     }
     return query
+  }
+
+  /// Returns the sort keys, with the query's first search in that of the relevance. Throws `BothyError` `invalidQuery`
+  /// if the query has none.
+  package func resolvedOrder(_ schema: TypeSchema) throws(BothyError) -> [SortKey] {
+    guard order.contains(where: \.isRank) else { return order }
+    guard let search = filter.search(in: schema) else {
+      throw .invalidQuery(
+        "'\(SortKey.rank)' sorts by the relevance for a search, and the query has none. Add 'matches' to its "
+          + "condition.")
+    }
+    return order.map { key in
+      var key = key
+      if key.isRank { key.search = search }
+      return key
+    }
   }
 
   /// The sort keys followed by the id, so that the order is total.

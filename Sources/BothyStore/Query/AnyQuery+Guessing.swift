@@ -34,7 +34,7 @@ private struct GuessedFields {
         "A server without a schema doesn't know the kinds of fields and can't decide '\(pair)'. Start it with "
           + "--schema, or compare the fields on the device.")
     }
-    for key in query.order { guessed.note(key.field, key.origin.map { .coordinate($0) }) }
+    for key in query.order where !key.isRank { guessed.note(key.field, key.origin.map { .coordinate($0) }) }
     for name in guessed.kinds.keys.sorted() where !isFieldName(name) {
       throw BothyError(.unknownField, "'\(name)' can't be a field: use letters, digits and underscores.")
     }

@@ -30,6 +30,12 @@ package protocol ColumnExpressions: Sendable {
 extension ColumnExpressions {
   package func isBelow(_ path: String) -> SQLFragment { isBelow(path, container) }
 
+  /// Returns the relevance of the record for a search.
+  func rank(_ search: FieldSearch, _ type: TypeSchema) -> SQLFragment {
+    let texts = search.fields.compactMap { type[$0] }.map { ", \(value(of: $0))" }
+    return SQLFragment("bothy_rank(?\(texts.joined()))", [.text(search.search.text)])
+  }
+
   /// Returns the range of paths below a path. It ends before the path and a `0`, the character after `/`.
   func isBelow(_ path: String, _ column: String) -> SQLFragment {
     SQLFragment("(\(column) >= ? AND \(column) < ?)", [.text(path + "/"), .text(path + "0")])

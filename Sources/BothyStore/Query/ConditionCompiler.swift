@@ -138,10 +138,14 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
       if !negated { try appendCandidates(name, box) }
       try appendBox(name, box)
       result += ")"
-    case .matches(let text, let fields):
-      let search = TextSearch(text)
-      result +=
-        search.terms.isEmpty ? SQLFragment("TRUE") : columns.matches(search, in: type.searched(fields), type)
+    case .matches(let text, let fields, let least):
+      let search = FieldSearch(text, in: fields, of: type)
+      if search.search.terms.isEmpty { return result += least > 0 ? "FALSE" : "TRUE" }
+      result += columns.matches(search.search, in: type.searched(fields), type)
+      guard least > 0 else { break }
+      result += " AND "
+      result += columns.rank(search, type)
+      result += SQLFragment(" >= ?", [.int(Int64(least))])
     case .relates, .exists:
       throw .invalidQuery("'\(condition)' has a meaning in the permissions of a schema only.")
     case .all, .none, .and, .or, .not: try append(condition)

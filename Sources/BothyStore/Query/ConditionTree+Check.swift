@@ -80,7 +80,7 @@ extension ConditionTree {
           "'inside' on \(type.name).\(field) needs parallels within ±90, south first, and meridians within ±180."
         )
       }
-    case .matches(_, let fields):
+    case .matches(_, let fields, _):
       guard type.hasFullText else {
         throw .invalidQuery(
           "\(type.name) has no full-text index. Declare a string field with `fullText`, or use 'contains'.")

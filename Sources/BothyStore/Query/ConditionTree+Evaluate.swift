@@ -36,8 +36,9 @@ extension ConditionTree {
     case .inside(let field, let box):
       guard case .coordinate(let place) = value(field) else { return false }
       return box.contains(place)
-    case .matches(let text, let fields):
-      return TextSearch(text).matches(type.searched(fields).compactMap { value($0.name).text })
+    case .matches(let text, let fields, let least):
+      let (search, texts) = (TextSearch(text), type.searched(fields).compactMap { value($0.name).text })
+      return search.matches(texts) && (least <= 0 || search.rank(of: texts) >= least)
     }
   }
 }

@@ -1,4 +1,4 @@
-/// Conditions in a query document: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`, `{"matches": "text", "in": ["title"]}`,
+/// Conditions in a query document: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`, `{"matches": "text", "in": ["title"], "atLeast": 1}`,
 /// `{"near": {"field", "lat", "lon", "metres"}}`, `{"inside": {"field", "west", "south", "east", "north"}}`,
 /// `{"field", "op", "value", "ignoringCase"}` with the operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`,
 /// `contains`, `beginsWith`, `includes`, `{"field", "op", "other"}` with the first six and another field.
@@ -17,8 +17,10 @@ extension ConditionTree {
     } else if json["inside"] != nil {
       try self.init(inside: json)
     } else if json["matches"] != nil {
-      let document = try QueryDocument(json, "A search", ["matches", "in"])
-      self = .matches(try document.string("matches"), in: try document.strings("in") ?? [])
+      let document = try QueryDocument(json, "A search", ["matches", "in", "atLeast"])
+      self = .matches(
+        try document.string("matches"), in: try document.strings("in") ?? [],
+        atLeast: try document.count("atLeast") ?? 0)
     } else {
       let document = try QueryDocument(
         json, "A condition", ["and", "or", "not", "matches", "near", "inside", "field"])
@@ -132,9 +134,10 @@ extension ConditionTree {
           "east": .double(box.east), "north": .double(box.north),
         ]
       ]
-    case .matches(let text, let fields):
+    case .matches(let text, let fields, let least):
       var members: [String: JSONValue] = ["matches": .string(text)]
       if !fields.isEmpty { members["in"] = .array(fields.map { .string($0) }) }
+      if least > 0 { members["atLeast"] = .int(Int64(least)) }
       return .object(members)
     // No server reads these in a query.
     case .relates, .exists: return ["permission": .string(description)]

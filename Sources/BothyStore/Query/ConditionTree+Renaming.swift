@@ -14,7 +14,8 @@ extension ConditionTree {
     }
     switch self {
     case .all, .none: return self
-    case .matches(let text, let fields): return .matches(text, in: fields.map(rename))
+    case .matches(let text, let fields, let least):
+      return .matches(text, in: fields.map(rename), atLeast: least)
     case .compare(let field, let comparison, let value):
       return .compare(field: rename(field), comparison, value)
     case .compareFields(let field, let comparison, let other):

@@ -28,9 +28,10 @@ extension ConditionTree: CustomStringConvertible {
       return "\(field) WITHIN \(metres) OF \(centre.latitude),\(centre.longitude)"
     case .inside(let field, let box):
       return "\(field) INSIDE \(box.west),\(box.south),\(box.east),\(box.north)"
-    case .matches(let text, let fields):
+    case .matches(let text, let fields, let least):
       return "MATCHES \(text.whereQuoted)"
         + (fields.isEmpty ? "" : " IN (\(fields.joined(separator: ", ")))")
+        + (least > 0 ? " RANK \(least)" : "")
     case .relates(let field, let relation, let other): return "\(field) \(relation.word) \(other)"
     case .exists(let type, let condition): return "EXISTS(\(type) WHERE \(condition.text(inside: false)))"
     }

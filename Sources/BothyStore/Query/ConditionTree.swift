@@ -29,8 +29,8 @@ package indirect enum ConditionTree: Sendable, Hashable {
   /// field, unless negated. The edges belong to the box.
   case inside(field: String, GeoBox)
   /// The full-text fields, or those with these names, have every word; the last one, and one with a `*` after it, as the
-  /// start of a word. Text without words matches every record.
-  case matches(String, in: [String] = [])
+  /// start of a word. Text without words matches every record. The relevance of the record is at least a number.
+  case matches(String, in: [String] = [], atLeast: Int = 0)
   /// True if all of the parts are. True without parts.
   case and([ConditionTree])
   /// True if at least one of the parts is. False without parts.

@@ -76,19 +76,36 @@ extension RecordQuery {
 
   /// Keeps the records whose `@FullText` fields contain the words, the last one as a prefix.
   ///
-  /// Case and diacritics are ignored, and the order of the words too. They may be in different fields. A word with a `*`
-  /// after it is a prefix too: `matching("moun* hut")`. Text without letters or digits matches every record. Costs
-  /// look-ups in the index; the order of the query holds, not relevance. A type without `@FullText`, and a field
-  /// without it, throw `BothyError` `invalidQuery` at the fetch.
+  /// Case and diacritics are ignored, and the order of the words too. They may be in different fields. A word with a
+  /// `*` after it is a prefix too: `matching("moun* hut")`. Text without letters or digits matches every record. Costs
+  /// look-ups in the index. A type without `@FullText`, and a field without it, throw `BothyError` `invalidQuery` at
+  /// the fetch.
   ///
   /// ```swift
-  /// let titled = try await store.fetch(Todo.all.matching("rope", in: \.title).limit(20))
+  /// let titled = try await store.fetch(Todo.all.matching("rope", in: \.title).order(by: \.due))
+  /// let best = try await store.fetch(Todo.all.matching("rope", bestFirst: true).limit(20))
   /// ```
+  ///
+  /// The most relevant records have the words more often, as whole words, and in shorter texts. The relevance depends
+  /// on the record alone, so devices and servers have one order, and pages go on in it. It costs a look at the searched
+  /// texts of every record that is found.
   ///
   /// - Parameters:
   ///   - words: The words, in any form.
   ///   - fields: The fields that are searched. Without them these are all with `@FullText`.
-  public func matching(_ words: String, in fields: PartialKeyPath<E.Fields>...) -> RecordQuery {
-    self.where(ConditionTree.matches(words, in: fields.map { E.name(of: $0) }))
+  ///   - bestFirst: True to sort the most relevant records first, before further sort keys. Of several searches with it
+  ///     the last one counts.
+  public func matching(
+    _ words: String, in fields: PartialKeyPath<E.Fields>..., bestFirst: Bool = false
+  ) -> RecordQuery {
+    let search = ConditionTree.matches(words, in: fields.map { E.name(of: $0) })
+    guard bestFirst else { return self.where(search) }
+    var ranked = self
+    // The first search is the one that sorts.
+    ranked.recordQuery.filter = search && recordQuery.filter
+    if !recordQuery.order.contains(where: \.isRank) {
+      ranked.recordQuery.order.append(SortKey(SortKey.rank, ascending: false))
+    }
+    return ranked
   }
 }

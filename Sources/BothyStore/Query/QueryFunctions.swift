@@ -6,6 +6,7 @@ import GRDBSQLite
 /// - `bothy_distance(lat, lon, lat, lon)`: metres on the great circle, or null if either pair isn't a place on earth.
 /// - `bothy_matches(words, document, name, text, …)`: true if the texts have the words (see `TextSearch`). They are the
 ///   members of a JSON document with these names, as SQLite reads them.
+/// - `bothy_rank(words, text, …)`: the relevance of the texts for a search of the words (see `TextSearch`).
 /// - `bothy_text(document, name, value)`: the text of a member of a JSON document. It is `value`, which SQLite has read,
 ///   unless the document may have a zero character, at which SQLite ends a text.
 /// - `bothy_includes(document, name, text, value)`: true if a list of a JSON document has a text. It is `value` in the
@@ -23,6 +24,8 @@ package enum QueryFunctions {
       connection, "bothy_distance", 4, flags, nil, { QueryFunctions.distance($0, $1, $2) }, nil, nil, nil)
     sqlite3_create_function_v2(
       connection, "bothy_matches", -1, flags, nil, { QueryFunctions.matches($0, $1, $2) }, nil, nil, nil)
+    sqlite3_create_function_v2(
+      connection, "bothy_rank", -1, flags, nil, { QueryFunctions.rank($0, $1, $2) }, nil, nil, nil)
     sqlite3_create_function_v2(
       connection, "bothy_text", 3, flags, nil, { QueryFunctions.text($0, $1, $2) }, nil, nil, nil)
     sqlite3_create_function_v2(
@@ -60,6 +63,18 @@ package enum QueryFunctions {
     }
     let isMatch = TextSearch(String(decoding: words, as: UTF8.self)).matches(texts)
     sqlite3_result_int(context, isMatch ? 1 : 0)
+  }
+
+  private static func rank(
+    _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
+  ) {
+    guard let values, count >= 1, let words = bytes(values[0]) else { return sqlite3_result_null(context) }
+    let texts = (1..<Int(count)).compactMap { index -> String? in
+      guard sqlite3_value_type(values[index]) == SQLITE_TEXT else { return nil }
+      return bytes(values[index]).map { String(decoding: $0, as: UTF8.self) }
+    }
+    let rank = TextSearch(String(decoding: words, as: UTF8.self)).rank(of: texts)
+    sqlite3_result_int64(context, Int64(rank))
   }
 
   private static func text(

@@ -78,7 +78,19 @@ extension AnyQuery {
   package func condition(after record: AnyRecord, _ type: TypeSchema) -> ConditionTree {
     var alternatives: [ConditionTree] = []
     var equal: [ConditionTree] = []
-    for key in totalOrder {
+    var resolved = self
+    // A sort by relevance without a search is refused when the query runs.
+    resolved.order = (try? resolvedOrder(type)) ?? order
+    for key in resolved.totalOrder {
+      if key.isRank {
+        let rank = record.rank(by: key)
+        let same = key.search?.reaches(rank) ?? ConditionTree.all
+        let more = key.search?.reaches(rank + 1) ?? ConditionTree.none
+        let less: ConditionTree = rank > 0 ? !same : .none
+        alternatives.append(.and(equal + [key.ascending ? more : less]))
+        equal.append(same && !more)
+        continue
+      }
       if let origin = key.origin {
         let circles = Circles(key.field, origin, metres: record.distance(of: key.field, from: origin))
         alternatives.append(.and(equal + [key.ascending ? circles.outside : circles.inside]))
@@ -105,7 +117,7 @@ extension AnyQuery {
   /// start at its position in an index of the first key.
   package func continuations(after record: AnyRecord, _ type: TypeSchema) -> [ConditionTree] {
     let rest = condition(after: record, type)
-    guard let first = totalOrder.first, first.origin == nil else { return [rest] }
+    guard let first = totalOrder.first, first.origin == nil, !first.isRank else { return [rest] }
     let start = record.queried(first.field, type)
     guard !start.isNull else { return [rest] }
     // Both conditions follow from the rest. They let SQLite use the index.
@@ -138,7 +150,8 @@ extension RecordQuery {
   /// `BothyError` `invalidQuery` for a sort by metadata or the container, which a record doesn't have, and for a query in
   /// any order.
   public func after(_ record: E) throws -> RecordQuery {
-    for key in recordQuery.order where key.field != "id" && E.schema.index(of: key.field) == nil {
+    for key in recordQuery.order
+    where key.field != "id" && !key.isRank && E.schema.index(of: key.field) == nil {
       throw BothyError.invalidQuery(
         "A query sorted by '\(key.field)' can't go on after a record, which doesn't have it. Use `records(_:pageSize:)`."
       )

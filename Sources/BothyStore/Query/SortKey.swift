@@ -13,6 +13,14 @@ public struct SortKey: Sendable, Hashable {
   package var ascending: Bool
   /// The place from which distances are measured, or nil to sort by the field's value.
   package var origin: Coordinate?
+  /// The search of the query if the key is its relevance, known once the query is checked.
+  package var search: FieldSearch?
+
+  /// The name in the place of a field's that sorts by relevance. No field has it.
+  package static let rank = "_rank"
+
+  /// True if the key sorts by the relevance of the records for the query's first search.
+  package var isRank: Bool { field == Self.rank }
 
   /// Creates a key by the field's value. A query that sorts by data, coordinates, JSON or lists throws `BothyError`
   /// `invalidQuery`.

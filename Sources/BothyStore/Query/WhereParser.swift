@@ -116,10 +116,19 @@ package struct WhereParser {
         + "or INSIDE.")
   }
 
-  /// Reads the rest of `MATCHES 'words' IN (title, notes)`.
+  /// Reads the rest of `MATCHES 'words' IN (title, notes) RANK 300`.
   private mutating func search() throws(WhereSyntaxError) -> ConditionTree {
     let text = try string()
-    guard try takeWord("IN") else { return .matches(text) }
+    let fields = try takeWord("IN") ? searchedFields() : []
+    guard try takeWord("RANK") else { return .matches(text, in: fields) }
+    let column = token.column
+    guard let least = Int(exactly: try number("the least relevance")), least >= 0 else {
+      throw lexer.error("The least relevance is a whole number from 0.", column)
+    }
+    return .matches(text, in: fields, atLeast: least)
+  }
+
+  private mutating func searchedFields() throws(WhereSyntaxError) -> [String] {
     try requireSign("(", "After IN come the fields that are searched: IN (title, notes).")
     var fields: [String] = []
     repeat {
@@ -128,7 +137,7 @@ package struct WhereParser {
       try advance()
     } while try takeSign(",")
     try requireSign(")", "Separate the fields by ',' and close their list by ')'.")
-    return .matches(text, in: fields)
+    return fields
   }
 
   private mutating func choice(_ field: String) throws(WhereSyntaxError) -> ConditionTree {

@@ -130,7 +130,7 @@ struct IndexConditions {
 
   /// Returns the sets of keys of a condition, any of which suffices: one for each word of a search.
   private func keySets(of condition: ConditionTree) -> [[FieldEntryRange]] {
-    guard case .matches(let text, _) = condition else { return ranges(of: condition).map { [$0] } ?? [] }
+    guard case .matches(let text, _, _) = condition else { return ranges(of: condition).map { [$0] } ?? [] }
     guard let words else { return [] }
     return TextSearch(text).terms.map { term in
       let keys =

@@ -74,10 +74,10 @@ struct IndexedSelection {
 
   /// Returns the record if the query selects it.
   private func match(_ entry: StoredRecord, _ members: [String: JSONValue]) throws -> AnyRecord? {
-    let record = AnyRecord(entry.record, members, type)
-    guard query.holds(record, type), after?.precedes(record, by: order, type) ?? true,
-      shows(entry.record)
-    else { return nil }
+    var record = AnyRecord(entry.record, members, type)
+    guard query.holds(record, type) else { return nil }
+    record.noteRank(order)
+    guard after?.precedes(record, by: order, type) ?? true, shows(entry.record) else { return nil }
     return record
   }
 

@@ -90,4 +90,52 @@ struct Story: Entity, Equatable {
       _ = try store.fetch(AnyQuery("Story", where: ConditionTree.matches("x", in: ["name"])))
     }
   }
+
+  @Test("The most relevant records come first: whole words, more of them, shorter texts")
+  func relevance() throws {
+    let store = try store()
+    #expect(try ids(Story.all.matching("hut", bestFirst: true), store) == ["a", "b", "c"])
+    #expect(try ids(Story.all.matching("hut", in: \.title, bestFirst: true), store) == ["c", "a"])
+    let byPages = Story.all.order(by: \.pages).matching("mountain", bestFirst: true)
+    #expect(try ids(byPages, store) == ["a", "b", "d"])
+    let long = String(repeating: "A day at the lake. ", count: 2) + String(repeating: "and so on ", count: 60)
+    try store.write { transaction in
+      try transaction.insert(Story("0", "Days", long))
+      try transaction.insert(Story("1", "Lake", "The lake, and the lake again."))
+    }
+    #expect(try store.fetch(Story.all.matching("lake", bestFirst: true)).map(\.id) == ["1", "a", "b", "0"])
+    let ranked = Story.all.matching("lake", bestFirst: true).matching("hut", bestFirst: true)
+    #expect(try store.fetch(ranked).map(\.id) == ["a", "b"])
+  }
+
+  @Test("Pages by relevance are the whole result, with equal relevance too")
+  func pages() async throws {
+    let store = try store()
+    for words in ["hut", "mountain* l", "s", ""] {
+      let query = Story.all.matching(words, bestFirst: true).order(by: \.pages)
+      let whole = try ids(query, store)
+      var found: [String] = []
+      var page = try await store.fetch(query.limit(1))
+      while let last = page.last, found.count < 9 {
+        found.append(last.id)
+        page = try await store.fetch(query.limit(1).after(last))
+      }
+      #expect(found == whole, "\(words)")
+      var read: [String] = []
+      for try await story in store.records(query, pageSize: 1) { read.append(story.id) }
+      #expect(read == whole, "\(words)")
+    }
+  }
+
+  @Test("An order by relevance needs a search")
+  func withoutSearch() throws {
+    let store = try store()
+    expect(.invalidQuery) {
+      _ = try store.fetch(AnyQuery("Story", order: [SortKey(SortKey.rank)]))
+    }
+    let either = ConditionTree.or([.matches("hut"), .compare(field: "pages", .equal, 0)])
+    expect(.invalidQuery) {
+      _ = try store.fetch(AnyQuery("Story", where: either, order: [SortKey(SortKey.rank)]))
+    }
+  }
 }
