@@ -138,4 +138,46 @@ struct Story: Entity, Equatable {
       _ = try store.fetch(AnyQuery("Story", where: either, order: [SortKey(SortKey.rank)]))
     }
   }
+
+  @Test("A snippet has the found words in bold, and is empty without a text")
+  func snippets() throws {
+    let store = try store()
+    let both = Story.all.matching("mountain* hut")
+    let bodies = try store.read { try $0.fetch(both.withSnippet(of: \.body)) }
+    #expect(
+      bodies.map(\.related) == [
+        "A **hut** above the lake, with a stove.", "**Mountains** around it, and no **hut**.",
+      ])
+    let rules = try store.read { try $0.fetch(Story.all.matching("rules").withSnippet(of: \.body)) }
+    #expect(rules.map(\.related) == [""] && rules.map(\.title) == ["Hut rules"])
+    let titles = try store.read { try $0.fetch(Story.all.withSnippet(of: \.title)) }
+    #expect(titles.map(\.related) == Self.stories.map(\.title))
+    let cut = both.withSnippet(of: \.body, words: 3).plan.identity
+    #expect(both.withSnippet(of: \.body).plan.identity != cut)
+    #expect(both.withSnippet(of: \.title, words: 3).plan.identity != cut)
+  }
+
+  @Test(
+    "A snippet shows the words among which most of the search are",
+    arguments: [
+      ("lake stove", 3, "\u{2026}the <lake>, with\u{2026}"),
+      ("lake stove", 4, "\u{2026}<lake>, with a <stove>."), ("hut", 3, "A <hut> above\u{2026}"),
+      ("hut", 2, "\u{2026}<hut> above\u{2026}"), ("hut stove", 99, "A <hut> above the lake, with a <stove>."),
+      ("tent", 2, "A hut\u{2026}"), ("", 1, "A\u{2026}"), ("a", 0, "<A>\u{2026}"),
+    ])
+  func window(words: String, count: Int, expected: String) {
+    let marks = TextSearch.SnippetMarks(before: "<", after: ">")
+    let text = "A hut above the lake, with a stove."
+    #expect(TextSearch(words).snippet(of: text, words: count, marks: marks) == expected)
+  }
+
+  @Test("A snippet has a word as the text writes it")
+  func spelling() {
+    let marks = TextSearch.SnippetMarks(before: "[", after: "]")
+    let road = "Die lange Stra\u{DF}e am Flu\u{DF}"
+    let snippet = TextSearch("STRASSE").snippet(of: road, words: 2, marks: marks)
+    #expect(snippet == "\u{2026}[Stra\u{DF}e] am\u{2026}")
+    #expect(TextSearch("x").snippet(of: "", words: 2, marks: marks) == "")
+    #expect(TextSearch("x").snippet(of: " \u{2014} ", words: 2, marks: marks) == " \u{2014} ")
+  }
 }
