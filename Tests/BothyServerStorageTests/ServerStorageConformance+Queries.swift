@@ -6,7 +6,7 @@ import Testing
 /// The checks of the cost of queries by indexes, of their pages, and of full text.
 extension ServerStorageConformance {
   /// Follows the cursors of a query. Calls `between` after each page.
-  private static func pages(
+  static func pages(
     _ query: AnyQuery, _ service: SyncService, by name: String = "ann",
     between: (Int) async throws -> Void = { _ in }
   ) async throws -> [[String]] {
@@ -154,6 +154,7 @@ extension ServerStorageConformance {
       #expect(next.records.map(\.id.id) == ["t0004", "t0005"])
     },
     Check("Texts with a zero character are found whole, also in lists and orders", zeroCharacters),
+    Check("A natural order is read by its index, page by page", natural),
     Check("Pages by relevance have the order of the evaluator", relevance),
     Check("Lists have numbers, truth values and null by their value", listElements),
     Check("Full text finds what the words of the device's index find", fullText),
@@ -250,68 +251,6 @@ extension ServerStorageConformance {
         )
       }
       #expect(found.0 == expected && found.1 == expected.count, "\(condition)")
-    }
-  }
-
-  private static let relevance: @Sendable (any ServerStorage) async throws -> Void = { storage in
-    let schema = task([
-      FieldSchema("title", .text, optional: true, fullText: true),
-      FieldSchema("note", .text, optional: true, fullText: true),
-    ])
-    let service = taskService(storage, schema)
-    let records = (0..<60).map { number in
-      let words = (0..<number % 7).map { $0 < number % 3 ? "milk" : "milkman" } + ["day \(number)"]
-      let note = number % 4 == 0 ? "Milk" : "tea"
-      return record(
-        name(number), ["title": .string(words.joined(separator: " ")), "note": .string(note)])
-    }
-    _ = try await service.restore(records, into: "s")
-    let type = schema.types[0]
-    let all = try records.map { AnyRecord($0, try $0.fields.members(), type) }
-    for (ascending, words) in [(false, "milk"), (true, "milk"), (false, "day* milk"), (false, "")] {
-      let order = [SortKey(SortKey.rank, ascending: ascending), SortKey("note")]
-      var query = AnyQuery("Task", where: .matches(words), order: order)
-      let expected = try query.evaluate(over: all, schema: type).map(\.id)
-      query.limit = 7
-      let found = try await pages(query, service)
-      #expect(found.flatMap { $0 } == expected, "\(words), ascending: \(ascending)")
-    }
-  }
-
-  private static let listElements: @Sendable (any ServerStorage) async throws -> Void = { storage in
-    let schema = task([FieldSchema("tags", .json, optional: true)])
-    let lists: [JSONValue] = [
-      .array([.int(1), .double(2.5), "1"]), .array([.bool(true), .null]),
-      .array([.int(9_007_199_254_740_993), .double(-0.5)]),
-      .array([.double(9_007_199_254_740_992), .double(1e300)]),
-      .array([.double(1_152_921_504_606_846_976), .double(0.1), .array([.int(1)])]), .int(1), "[1]",
-      .object(["1": .int(1)]),
-    ]
-    let entries = lists.enumerated().map { number, list in
-      var entry = record(name(number), ["tags": list])
-      entry.version = "\(number + 1)"
-      entry.container = "Task"
-      return StoredRecord(position: Int64(number + 1), record: entry)
-    }
-    try await storage.write(space: "s") { try $0.put(entries) }
-    let type = schema.types[0]
-    let records = try entries.map { AnyRecord($0.record, try $0.record.fields.members(), type) }
-    let elements: [FieldValue] = [
-      .int(1), .double(1), .double(2.5), .double(-0.5), .double(0.1), .bool(true), .bool(false), .null,
-      .text("1"), .int(9_007_199_254_740_993), .double(9_007_199_254_740_992), .double(1e300),
-      .double(1_152_921_504_606_846_976), .date(1),
-    ]
-    for element in elements {
-      let condition = ConditionTree.includes(field: "tags", element)
-      for query in [AnyQuery("Task", where: condition), AnyQuery("Task", where: .not(condition))] {
-        let expected = try query.evaluate(over: records, schema: type).map(\.id)
-        let found = try await storage.read(space: "s") {
-          (
-            try $0.query(query, schema: schema).map(\.record.id.id), try $0.count(query, schema: schema)
-          )
-        }
-        #expect(found.0 == expected && found.1 == expected.count, "\(element)")
-      }
     }
   }
 

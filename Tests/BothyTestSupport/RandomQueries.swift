@@ -19,7 +19,9 @@ package struct RandomQueries {
       .bool, .int, .double, .text, .date, .uuid, .data, .coordinate, .json,
       .reference(to: "Item", onDelete: .nullify), .references(to: "Item", onDelete: .nullify),
     ]
-    var fields = [FieldSchema("title", .text, optional: true, fullText: true)]
+    var fields = [
+      FieldSchema("title", .text, optional: true, fullText: true, natural: random.chance(0.4))
+    ]
     if random.chance(0.5) { fields.append(FieldSchema("body", .text, optional: true, fullText: true)) }
     for (index, kind) in kinds.enumerated() where random.chance(0.8) {
       // A reference that a deletion clears must be optional.
@@ -27,7 +29,8 @@ package struct RandomQueries {
       if case .reference = kind { isOptional = true }
       fields.append(
         FieldSchema(
-          "f\(index)", kind, optional: isOptional, indexed: kind != .json && random.chance(0.4)))
+          "f\(index)", kind, optional: isOptional, indexed: kind != .json && random.chance(0.4),
+          natural: kind == .text && random.chance(0.5)))
     }
     type = TypeSchema("Item", fields: fields, synced: random.chance(0.7))
     self.random = random
@@ -56,7 +59,10 @@ package struct RandomQueries {
     let pseudo = ["id", "container", "version", "created", "_modified", "owner"]
     for name in (sortable + pseudo).shuffled(using: &random)
       .prefix(Int.random(in: 0...3, using: &random))
-    { query.order.append(SortKey(name, ascending: random.chance(0.5))) }
+    {
+      let isNatural = type[name]?.kind == .text && random.chance(0.4)
+      query.order.append(SortKey(name, ascending: random.chance(0.5), natural: isNatural))
+    }
     for field in type.fields where field.kind == .coordinate && random.chance(0.4) {
       let key = SortKey(field.name, distanceFrom: coordinate(), ascending: random.chance(0.7))
       query.order.insert(key, at: .random(in: 0...query.order.count, using: &random))
@@ -127,6 +133,9 @@ package struct RandomQueries {
     let name = field.name
     if random.chance(0.1) { return .compare(field: name, random.pick([.equal, .notEqual]), .null) }
     switch field.kind {
+    case .text where random.chance(0.2):
+      return .compareNaturally(
+        field: name, random.pick(ConditionTree.Comparison.allCases), random.pick(Self.texts))
     case .references: return .includes(field: name, .text(random.pick(Self.texts)))
     case .json:
       return .includes(
@@ -171,6 +180,7 @@ package struct RandomQueries {
   private static let texts = [
     "", "a", "A", "milk", "Milk bread", "fresh MILK", "%", "_", "é", "e\u{301}", "'", "\"", "z\u{10FFFF}",
     "\u{17D}lu\u{165}ou\u{10D}k\u{FD} k\u{16F}\u{148}", "Zlu\u{165}", "Stra\u{DF}e 7", "\u{130}stanbul",
+    "milk 10", "Milk 9", "MILK 009", "milk 9b",
   ]
 
   /// The elements of lists, besides texts.

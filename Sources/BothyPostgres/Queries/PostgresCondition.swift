@@ -19,7 +19,7 @@ struct PostgresCondition {
   /// Returns true if PostgreSQL can decide the condition. It doesn't fold diacritics or store texts with a zero byte.
   static func isExact(_ condition: ConditionTree) -> Bool {
     switch condition {
-    case .matches, .relates, .exists: false
+    case .matches, .compareNaturally, .relates, .exists: false
     case .and(let parts), .or(let parts): parts.allSatisfy(isExact)
     case .not(let part): isExact(part)
     case .compare(_, _, let value): isPlain(value)
@@ -80,6 +80,7 @@ struct PostgresCondition {
         "coalesce(\(try inside(field, box)) AND \(try distance(field, centre)) <= \(argument(metres)), FALSE)"
     case .inside(let field, let box): return "coalesce(\(try inside(field, box)), FALSE)"
     case .matches: throw BothyError(.invalidQuery, "PostgreSQL does not decide full-text conditions.")
+    case .compareNaturally: throw BothyError(.invalidQuery, "PostgreSQL does not know the natural order.")
     case .relates, .exists:
       throw BothyError(.invalidQuery, "PostgreSQL does not decide the conditions of permissions.")
     }

@@ -166,6 +166,8 @@ enum OpenAPISchemas {
       "order":{"type":"array","description":"Sort keys; ties are broken by id.","items":{"anyOf":[
         {"type":"string",
           "description":"A field, with - before it for the largest first. -_rank is the relevance for the first matches, best first."},
+        {"type":"object","description":"By the natural order of texts: no case, no accents, numbers by value.",
+          "required":["natural"],"properties":{"natural":{"type":"string"}},"additionalProperties":false},
         {"type":"object","description":"By the distance of a coordinate, the nearest first.","required":["nearest"],
           "properties":{"nearest":{"$ref":"#/components/schemas/Origin"}},"additionalProperties":false},
         {"type":"object","description":"The same, the farthest first.","required":["farthest"],
@@ -193,7 +195,8 @@ enum OpenAPISchemas {
       "field":{"type":"string"},
       "op":{"enum":["=","!=","<","<=",">",">=","in","contains","beginsWith","includes"]},
       "value":{},"other":{"type":"string","description":"Another field of the same kind, in place of a value."},
-      "ignoringCase":{"type":"boolean"}},"additionalProperties":false},
+      "ignoringCase":{"type":"boolean"},
+      "natural":{"const":true,"description":"Texts compare without case and accents, and numbers in them by value."}},"additionalProperties":false},
     "Origin":{"type":"object","description":"A coordinate field, and where its distance is measured from.",
       "required":["field","lat","lon"],"properties":{"field":{"type":"string"},
       "lat":{"type":"number","minimum":-90,"maximum":90},"lon":{"type":"number","minimum":-180,"maximum":180}},

@@ -18,6 +18,10 @@ extension AnyQuery {
           throw .invalidQuery(
             "The distance of \(schema.name).\(key.field) is measured from a place within ±90 and ±180.")
         }
+      } else if key.isNatural {
+        guard kind.isText, schema[key.field]?.isDecimal != true else {
+          throw .invalidQuery("\(schema.name).\(key.field) has no natural order: it isn't text.")
+        }
       } else if !kind.isOrdered {
         let remedy = kind == .coordinate ? " Sort by its distance from a place: 'nearest'." : ""
         throw .invalidQuery(
@@ -55,6 +59,6 @@ extension AnyQuery {
 
   /// The sort keys followed by the id, so that the order is total.
   package var totalOrder: [SortKey] {
-    order.contains { $0.field == "id" && $0.origin == nil } ? order : order + [SortKey("id")]
+    order.contains(where: \.isTotal) ? order : order + [SortKey("id")]
   }
 }

@@ -8,10 +8,10 @@ extension AnyQuery {
     let query = try checked(for: schema)
     var found = records.filter { query.holds($0, schema) }
     let keys = query.totalOrder
-    let isRanked = keys.contains(where: \.isRank)
-    if isRanked { for index in found.indices { found[index].noteRank(keys) } }
+    let isNoted = keys.contains { $0.notedName != nil }
+    if isNoted { for index in found.indices { found[index].noteSortKeys(keys, schema) } }
     found.sort { $0.precedes($1, by: keys, schema) }
-    if isRanked { for index in found.indices { found[index].fields[SortKey.rank] = nil } }
+    if isNoted { for index in found.indices { found[index].removeSortKeys(keys) } }
     return Array(found.dropFirst(offset).prefix(limit ?? .max))
   }
 
@@ -46,11 +46,6 @@ extension AnyRecord {
   /// True if the record comes before another one in an order.
   package func precedes(_ other: AnyRecord, by keys: [SortKey], _ schema: TypeSchema) -> Bool {
     for key in keys {
-      if key.isRank {
-        let (mine, theirs) = (rank(by: key), other.rank(by: key))
-        if mine != theirs { return (mine < theirs) == key.ascending }
-        continue
-      }
       if let origin = key.origin {
         let (mine, theirs) = (
           distance(of: key.field, from: origin), other.distance(of: key.field, from: origin)
@@ -58,8 +53,8 @@ extension AnyRecord {
         if mine != theirs { return (mine < theirs) == key.ascending }
         continue
       }
-      let mine = queried(key.field, schema)
-      let theirs = other.queried(key.field, schema)
+      let mine = orderValue(key, schema)
+      let theirs = other.orderValue(key, schema)
       if mine.sortsBefore(theirs) { return key.ascending }
       if theirs.sortsBefore(mine) { return !key.ascending }
     }

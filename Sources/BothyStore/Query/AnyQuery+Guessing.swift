@@ -61,6 +61,7 @@ private struct GuessedFields {
     case .all, .none, .matches, .relates, .exists: break
     case .compare(let field, _, let value): note(field, value)
     case .compareFields: pair = condition
+    case .compareNaturally(let field, _, _): note(field, .text(""))
     case .oneOf(let field, let values):
       note(field, nil)
       for value in values { note(field, value) }

@@ -14,6 +14,8 @@ package protocol ColumnExpressions: Sendable {
   func isBelow(_ container: String) -> SQLFragment
   /// Returns the value of a field of one column. A list is its JSON text.
   func value(of field: FieldSchema) -> String
+  /// Returns the natural sort key of a field of text.
+  func natural(of field: FieldSchema) -> String
   func latitude(of field: FieldSchema) -> String
   func longitude(of field: FieldSchema) -> String
   /// Returns a condition that every record whose coordinate is in the box meets, and few others. Nil if no index serves
@@ -29,6 +31,14 @@ package protocol ColumnExpressions: Sendable {
 
 extension ColumnExpressions {
   package func isBelow(_ path: String) -> SQLFragment { isBelow(path, container) }
+
+  package func natural(of field: FieldSchema) -> String { "bothy_natural(\(value(of: field)))" }
+
+  /// Returns the natural sort key of a field or pseudo-field of text.
+  func natural(_ name: String, _ type: TypeSchema) throws(BothyError) -> String {
+    if case .field(let field) = try type.queryField(name) { return natural(of: field) }
+    return "bothy_natural(\(try expression(name, type)))"
+  }
 
   /// Returns the relevance of the record for a search.
   func rank(_ search: FieldSearch, _ type: TypeSchema) -> SQLFragment {

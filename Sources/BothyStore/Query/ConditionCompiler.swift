@@ -120,6 +120,10 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
       result += SQLFragment("\(try column(name)) \(comparison.rawValue) ?", [columns.argument(value)])
     case .compareFields(let name, let comparison, let other):
       result += try "\(column(name)) \(comparison.rawValue) \(column(other))"
+    case .compareNaturally(let name, let comparison, let text):
+      let sign = comparison == .notEqual ? "IS NOT" : comparison.rawValue
+      result += SQLFragment(
+        "\(try columns.natural(name, type)) \(sign) ?", [.text(NaturalOrder.key(of: text))])
     case .oneOf(let name, let values): try appendList(name, values)
     case .contains(let name, let text, let ignoringCase):
       let column = try column(name)

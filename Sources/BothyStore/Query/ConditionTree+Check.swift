@@ -49,6 +49,8 @@ extension ConditionTree {
       return .compare(field: field, comparison, try Self.compared(value, comparison, to: field, of: type))
     case .compareFields(let field, let comparison, let other):
       try Self.requireComparable(field, comparison, other, of: type)
+    case .compareNaturally(let field, _, _):
+      try Self.require(field, of: type, "NATURAL", \.isText)
     case .oneOf(let field, let values):
       guard values.count <= Self.maximumTerms else {
         throw .invalidQuery(

@@ -20,6 +20,8 @@ extension ConditionTree {
     case .compare(let field, let comparison, let other): return comparison.holds(value(field), other)
     case .compareFields(let field, let comparison, let other):
       return comparison.holds(value(field), value(other))
+    case .compareNaturally(let field, let comparison, let text):
+      return comparison.holds(value(field).naturalKey, .text(NaturalOrder.key(of: text)))
     case .oneOf(let field, let values):
       let found = value(field)
       return values.contains { found.isSame(as: $0) }

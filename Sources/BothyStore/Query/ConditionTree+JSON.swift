@@ -1,6 +1,7 @@
-/// Conditions in a query document: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`, `{"matches": "text", "in": ["title"], "atLeast": 1}`,
-/// `{"near": {"field", "lat", "lon", "metres"}}`, `{"inside": {"field", "west", "south", "east", "north"}}`,
-/// `{"field", "op", "value", "ignoringCase"}` with the operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`,
+/// Conditions in a query document: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`,
+/// `{"matches": "text", "in": ["title"], "atLeast": 1}`, `{"near": {"field", "lat", "lon", "metres"}}`,
+/// `{"inside": {"field", "west", "south", "east", "north"}}`,
+/// `{"field", "op", "value", "ignoringCase", "natural"}` with the operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`,
 /// `contains`, `beginsWith`, `includes`, `{"field", "op", "other"}` with the first six and another field.
 extension ConditionTree {
   /// Reads a condition. The kinds of values are guessed. Throws `BothyError` `invalidQuery`.
@@ -49,7 +50,8 @@ extension ConditionTree {
   }
 
   private init(comparison json: JSONValue) throws(BothyError) {
-    let document = try QueryDocument(json, "A condition", ["field", "op", "value", "other", "ignoringCase"])
+    let document = try QueryDocument(
+      json, "A condition", ["field", "op", "value", "other", "ignoringCase", "natural"])
     let field = try document.string("field")
     let name = try document.string("op")
     if document["other"] != nil {
@@ -67,6 +69,12 @@ extension ConditionTree {
       throw .invalidQuery("'ignoringCase' is true or false and works with 'contains' and 'beginsWith' only.")
     }
     let ignoringCase = document["ignoringCase"]?.boolValue ?? false
+    if let natural = document["natural"] {
+      guard natural == .bool(true), let comparison = Comparison(rawValue: name), let text = value.stringValue
+      else { throw .invalidQuery("'natural' is true, and compares with a text by =, !=, <, <=, >, >=.") }
+      self = .compareNaturally(field: field, comparison, text)
+      return
+    }
     switch name {
     case "in":
       guard let values = value.arrayValue else { throw .invalidQuery("'in' on '\(field)' takes a list.") }
@@ -114,6 +122,10 @@ extension ConditionTree {
       return Self.document(field, comparison.rawValue, value.json)
     case .compareFields(let field, let comparison, let other):
       return ["field": .string(field), "op": .string(comparison.rawValue), "other": .string(other)]
+    case .compareNaturally(let field, let comparison, let text):
+      return [
+        "field": .string(field), "op": .string(comparison.rawValue), "value": .string(text), "natural": true,
+      ]
     case .oneOf(let field, let values): return Self.document(field, "in", .array(values.map(\.json)))
     case .contains(let field, let text, let ignoringCase):
       return Self.document(field, "contains", .string(text), ignoringCase)

@@ -20,6 +20,8 @@ extension ConditionTree {
       return .compare(field: rename(field), comparison, value)
     case .compareFields(let field, let comparison, let other):
       return .compareFields(rename(field), comparison, rename(other))
+    case .compareNaturally(let field, let comparison, let text):
+      return .compareNaturally(field: rename(field), comparison, text)
     case .oneOf(let field, let values): return .oneOf(field: rename(field), values)
     case .contains(let field, let text, let ignoringCase):
       return .contains(field: rename(field), text, ignoringCase: ignoringCase)

@@ -17,6 +17,8 @@ extension ConditionTree: CustomStringConvertible {
       return "\(field) \(comparison.rawValue) \(value.whereText)"
     case .compareFields(let field, let comparison, let other):
       return "\(field) \(comparison.rawValue) \(other)"
+    case .compareNaturally(let field, let comparison, let text):
+      return "\(field) NATURAL \(comparison.rawValue) \(text.whereQuoted)"
     case .oneOf(let field, let values):
       return "\(field) IN (\(values.map(\.whereText).joined(separator: ", ")))"
     case .contains(let field, let text, let ignoringCase):

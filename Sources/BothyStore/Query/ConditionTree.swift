@@ -12,6 +12,9 @@ package indirect enum ConditionTree: Sendable, Hashable {
   case compare(field: String, Comparison, FieldValue)
   /// The field compared with another field of the record and of its kind. Uses no index.
   case compareFields(String, Comparison, String)
+  /// The field's text compared with another by their natural order (see `NaturalOrder`), in which texts that differ by
+  /// case and accents are equal. Uses the index of a field with stored sort keys.
+  case compareNaturally(field: String, Comparison, String)
   /// The field equals one of the values. At most 10,000 values. Null among them finds records without a value.
   case oneOf(field: String, [FieldValue])
   /// The field's text contains the other text. Reads every row that the rest of the condition leaves. True of empty

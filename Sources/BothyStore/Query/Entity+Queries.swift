@@ -28,10 +28,11 @@ extension Entity {
   /// Every record, sorted: `Todo.order(by: \.title)`.
   ///
   /// Ties are broken by id. Without an index of the field SQLite visits all records before it returns the first. A
-  /// field of data, coordinates, JSON or lists throws `BothyError` `invalidQuery` at the fetch.
+  /// field of data, coordinates, JSON or lists throws `BothyError` `invalidQuery` at the fetch. With `natural` texts
+  /// are in the order that people expect, as `RecordQuery` has it.
   public static func order<Value>(
-    by field: KeyPath<Fields, Field<Value>>, _ direction: SortDirection = .ascending
-  ) -> RecordQuery<Self> { RecordQuery().order(by: field, direction) }
+    by field: KeyPath<Fields, Field<Value>>, _ direction: SortDirection = .ascending, natural: Bool = false
+  ) -> RecordQuery<Self> { RecordQuery().order(by: field, direction, natural: natural) }
 }
 
 /// The direction of a sort.
@@ -61,10 +62,27 @@ extension RecordQuery {
   ///
   /// ```swift
   /// let next = Todo.where { !$0.done }.order(by: \.due).order(by: \.effort, .descending)
+  /// let titles = Todo.order(by: \.title, natural: true)  // item 9, Item 10, Über, Zoe
   /// ```
+  ///
+  /// In the natural order case and accents don't count, and numbers in texts sort by their value. It is made from
+  /// stable properties of Unicode's characters and not from the rules of a language. So it is equal on all systems and
+  /// servers, and letters such as ø come after z. Texts that differ by case and accents alone are equal, so the next
+  /// key decides. Of long texts the first 400 bytes count.
+  ///
+  /// With stored sort keys (`@Indexed(natural: true)`) it costs what a plain order with an index does. Without them it
+  /// costs a computation for each record. A field that isn't text throws `BothyError` `invalidQuery` at the fetch.
+  ///
+  /// - Parameters:
+  ///   - field: The field, of any type with an order.
+  ///   - direction: The direction.
+  ///   - natural: True for the order of texts that people expect.
   public func order<Value>(
-    by field: KeyPath<E.Fields, Field<Value>>, _ direction: SortDirection = .ascending
-  ) -> RecordQuery { order(SortKey(E.fields[keyPath: field].fieldName, ascending: direction == .ascending)) }
+    by field: KeyPath<E.Fields, Field<Value>>, _ direction: SortDirection = .ascending, natural: Bool = false
+  ) -> RecordQuery {
+    let name = E.fields[keyPath: field].fieldName
+    return order(SortKey(name, ascending: direction == .ascending, natural: natural))
+  }
 
   /// Adds an ascending sort key: `.order { $0.title }`.
   ///

@@ -45,7 +45,9 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
         continue
       }
       guard let origin = key.origin, case .field(let field) = try type.queryField(key.field) else {
-        order += try columns.expression(key.field, type) + (key.ascending ? "" : " DESC")
+        let value =
+          try key.isNatural ? columns.natural(key.field, type) : columns.expression(key.field, type)
+        order += value + (key.ascending ? "" : " DESC")
         continue
       }
       order += SQLFragment(

@@ -13,6 +13,7 @@ import GRDBSQLite
 ///   same way.
 /// - `bothy_element(list, element)`: true if a list in JSON has an element other than text, which is JSON too. SQLite's
 ///   own reading of a number may differ in the last bit.
+/// - `bothy_natural(text)`: the natural sort key of a text, null for other values (see `NaturalOrder`).
 /// - `bothy_nearest(lat, lon)`: an order for R-trees (see `NearestFunction`).
 /// - `bothy_decimal_sum(text)`, `bothy_decimal_average(text)`: see `DecimalFunctions`.
 package enum QueryFunctions {
@@ -32,6 +33,8 @@ package enum QueryFunctions {
       connection, "bothy_includes", 4, flags, nil, { QueryFunctions.includes($0, $1, $2) }, nil, nil, nil)
     sqlite3_create_function_v2(
       connection, "bothy_element", 2, flags, nil, { QueryFunctions.element($0, $1, $2) }, nil, nil, nil)
+    sqlite3_create_function_v2(
+      connection, "bothy_natural", 1, flags, nil, { QueryFunctions.natural($0, $1, $2) }, nil, nil, nil)
     NearestFunction.install(in: connection)
     DecimalFunctions.install(in: connection)
   }
@@ -84,6 +87,20 @@ package enum QueryFunctions {
     guard sqlite3_value_type(values[2]) == SQLITE_TEXT, let members = cut(values[0]),
       let name = bytes(values[1]), var text = members[String(decoding: name, as: UTF8.self)]?.stringValue
     else { return sqlite3_result_value(context, values[2]) }
+    give(&text, to: context)
+  }
+
+  private static func natural(
+    _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
+  ) {
+    guard let values, count == 1, sqlite3_value_type(values[0]) == SQLITE_TEXT, let text = bytes(values[0])
+    else { return sqlite3_result_null(context) }
+    var key = NaturalOrder.key(of: String(decoding: text, as: UTF8.self))
+    give(&key, to: context)
+  }
+
+  /// Makes a text the result of a function.
+  private static func give(_ text: inout String, to context: OpaquePointer?) {
     text.withUTF8 { utf8 in
       utf8.withMemoryRebound(to: CChar.self) { characters in
         sqlite3_result_text64(

@@ -101,14 +101,13 @@ extension AnyQuery {
       let beyond: ConditionTree =
         switch (key.ascending, value.isNull) {
         case (true, true): .compare(field: key.field, .notEqual, .null)
-        case (true, false): .compare(field: key.field, .greater, value)
+        case (true, false): key.compared(.greater, value)
         case (false, true): .none
-        case (false, false):
-          .or([.compare(field: key.field, .less, value), .compare(field: key.field, .equal, .null)])
+        case (false, false): .or([key.compared(.less, value), .compare(field: key.field, .equal, .null)])
         }
       alternatives.append(.and(equal + [beyond]))
-      equal.append(.compare(field: key.field, .equal, value))
-      if key.field == "id" { break }
+      equal.append(key.compared(.equal, value))
+      if key.isTotal { break }
     }
     return .or(alternatives)
   }
@@ -121,10 +120,18 @@ extension AnyQuery {
     let start = record.queried(first.field, type)
     guard !start.isNull else { return [rest] }
     // Both conditions follow from the rest. They let SQLite use the index.
-    if first.ascending { return [.compare(field: first.field, .greaterOrEqual, start) && rest] }
+    if first.ascending { return [first.compared(.greaterOrEqual, start) && rest] }
     return [
-      .compare(field: first.field, .lessOrEqual, start) && rest, .compare(field: first.field, .equal, .null),
+      first.compared(.lessOrEqual, start) && rest, .compare(field: first.field, .equal, .null),
     ]
+  }
+}
+
+extension SortKey {
+  /// Returns a comparison of the field with a value in the order of the key.
+  fileprivate func compared(_ comparison: ConditionTree.Comparison, _ value: FieldValue) -> ConditionTree {
+    guard isNatural, let text = value.text else { return .compare(field: field, comparison, value) }
+    return .compareNaturally(field: field, comparison, text)
   }
 }
 

@@ -68,15 +68,8 @@ extension AnyRecord {
     return key.search?.rank(of: self) ?? 0
   }
 
-  /// Notes the relevance as a field of the record, for the comparison with many others and for records that keep the
-  /// sort keys alone. Does nothing for an order without it.
-  package mutating func noteRank(_ order: [SortKey]) {
-    guard let key = order.first(where: \.isRank) else { return }
-    fields[SortKey.rank] = .int(Int64(rank(by: key)))
-  }
-
-  /// Returns the value by which a key sorts the record.
-  package func sortValue(_ key: SortKey, _ type: TypeSchema) -> FieldValue {
+  /// Returns the value of a key that a cursor has: the relevance, or the value of the field.
+  package func cursorValue(_ key: SortKey, _ type: TypeSchema) -> FieldValue {
     key.isRank ? .int(Int64(rank(by: key))) : queried(key.field, type)
   }
 }

@@ -28,6 +28,12 @@ package struct TableColumns: ColumnExpressions {
 
   package func value(of field: FieldSchema) -> String { field.name.quotedIdentifier }
 
+  /// Returns the stored key, or computes it for a field without stored ones.
+  package func natural(of field: FieldSchema) -> String {
+    field.isNatural
+      ? SortKey.naturalColumn(field.name).quotedIdentifier : "bothy_natural(\(value(of: field)))"
+  }
+
   package func latitude(of field: FieldSchema) -> String { field.columns[0].quotedIdentifier }
 
   package func longitude(of field: FieldSchema) -> String { field.columns[1].quotedIdentifier }

@@ -3,7 +3,7 @@
 /// ```
 /// done = false AND (due < 2026-12-01 OR title CONTAINS 'milk') AND NOT tag IN ('a', 'b')
 /// spent > budget  note IS NULL    title BEGINSWITH 'x'    title CONTAINS[c] 'x'    friends INCLUDES 'id'
-/// heights INCLUDES 12.5    MATCHES 'oslo fj'    MATCHES 'fj* oslo' IN (title, notes)
+/// heights INCLUDES 12.5    title NATURAL < 'item 10'    MATCHES 'oslo fj'    MATCHES 'fj* oslo' IN (title, notes)
 /// location WITHIN 500 m OF 59.91,10.75    location WITHIN 2 km OF 59.91,10.75
 /// location INSIDE 10.6,59.8,10.9,60.0 (west, south, east, north)
 /// ```
@@ -87,6 +87,12 @@ package struct WhereParser {
       }
       return .compare(field: field, comparison, try value())
     }
+    if try takeWord("NATURAL") {
+      guard case .sign(let sign) = token.kind, let comparison = ConditionTree.Comparison(rawValue: sign)
+      else { throw error("After NATURAL comes a comparison with a text: title NATURAL < 'item 10'.") }
+      try advance()
+      return .compareNaturally(field: field, comparison, try string())
+    }
     if try takeWord("IS") {
       let negated = try takeWord("NOT")
       guard try takeWord("NULL") else { throw error("After IS comes NULL or NOT NULL.") }
@@ -112,8 +118,8 @@ package struct WhereParser {
     if try takeWord("WITHIN") { return try circle(field) }
     if try takeWord("INSIDE") { return try box(field) }
     throw error(
-      "After the field '\(field)' comes =, !=, <, <=, >, >=, IS, IN, CONTAINS, BEGINSWITH, INCLUDES, WITHIN "
-        + "or INSIDE.")
+      "After the field '\(field)' comes =, !=, <, <=, >, >=, IS, IN, CONTAINS, BEGINSWITH, INCLUDES, NATURAL, "
+        + "WITHIN or INSIDE.")
   }
 
   /// Reads the rest of `MATCHES 'words' IN (title, notes) RANK 300`.

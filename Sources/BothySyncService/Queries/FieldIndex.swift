@@ -18,7 +18,7 @@ struct FieldIndex: Sendable, Hashable {
   /// The kind of the values. The raw value is part of the name.
   enum Form: String, Sendable {
     case bool, int, double, date, string, uuid, data, coordinate, reference, references
-    case words
+    case words, natural
   }
 
   let type: String
@@ -31,10 +31,16 @@ struct FieldIndex: Sendable, Hashable {
 
   /// Returns `nil` for a field without an index.
   init?(_ field: FieldSchema, of type: String) {
-    guard field.isIndexed || field.isUnique, let form = Form(rawValue: field.kind.name), form != .words else {
-      return nil
-    }
+    guard field.isIndexed || field.isUnique, let form = Form(rawValue: field.kind.name), form != .words,
+      form != .natural
+    else { return nil }
     (self.type, fields, self.form) = (type, [field.name], form)
+  }
+
+  /// Makes the index by the natural order of a field's texts. Returns `nil` for a field without stored sort keys.
+  init?(naturalOf field: FieldSchema, of type: String) {
+    guard field.isNatural else { return nil }
+    (self.type, fields, form) = (type, [field.name], .natural)
   }
 
   /// Makes the index of the full-text fields. Returns `nil` for a type without any.
@@ -59,7 +65,7 @@ struct FieldIndex: Sendable, Hashable {
   /// True if the keys sort like the values, and each record has one.
   var isOrdered: Bool {
     switch form {
-    case .bool, .int, .double, .date, .string, .uuid, .reference: true
+    case .bool, .int, .double, .date, .string, .uuid, .reference, .natural: true
     case .data, .coordinate, .references, .words: false
     }
   }
@@ -70,6 +76,9 @@ struct FieldIndex: Sendable, Hashable {
     case .words:
       let texts = fields.compactMap { members[$0]?.stringValue }
       return Self.bounded(Set(texts.flatMap(TextSearch.words(of:)).map { FieldKey.key(.text($0)) }))
+    case .natural:
+      guard case .text(let text) = value(in: members) else { return [FieldKey.null] }
+      return [FieldKey.key(.text(NaturalOrder.key(of: text)))]
     case .references:
       guard case .list(let ids) = value(in: members) else { return [FieldKey.null] }
       return Self.bounded(Set(ids.map { FieldKey.key(.text($0)) }))
@@ -93,7 +102,7 @@ struct FieldIndex: Sendable, Hashable {
     case .int: .int
     case .double: .double
     case .date: .date
-    case .string: .text
+    case .string, .natural: .text
     case .uuid: .uuid
     case .data: .data
     case .coordinate: .coordinate
@@ -115,6 +124,7 @@ struct FieldIndexSet: Sendable {
     var types: [String: Set<FieldIndex>] = [:]
     for type in schema?.types ?? [] where type.isSynced {
       var found = Set(type.fields.compactMap { FieldIndex($0, of: type.name) })
+      found.formUnion(type.fields.compactMap { FieldIndex(naturalOf: $0, of: type.name) })
       if let words = FieldIndex(wordsOf: type) { found.insert(words) }
       if !found.isEmpty { types[type.name] = found }
     }

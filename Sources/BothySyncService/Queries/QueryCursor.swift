@@ -39,7 +39,7 @@ package struct QueryCursor {
     writer.value(checksum(query))
     writer.value(record.id.id)
     for key in try query.resolvedOrder(type) where key.field != "id" {
-      found.sortValue(key, type).write(to: &writer)
+      found.cursorValue(key, type).write(to: &writer)
     }
     writer.endArray()
     let token = prefix + Data(writer.bytes).base64EncodedString()

@@ -96,7 +96,7 @@ struct ServerSelection {
       guard !room.isFull, !entry.record.isDeleted, shows(entry.record) else { return }
       var record = AnyRecord(entry.record, try entry.record.fields.members(), type)
       guard checked.holds(record, type) else { return }
-      record.noteRank(order)
+      record.noteSortKeys(order, type)
       guard after?.precedes(record, by: order, type) ?? true else { return }
       found.append(room.kept(SelectionMatch(entry, record)))
     }

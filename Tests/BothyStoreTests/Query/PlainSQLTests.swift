@@ -163,9 +163,8 @@ private struct PlainSQL {
   /// Returns nil for a query with a place or words, which plain SQL has no functions for.
   init?(_ query: AnyQuery, _ type: TypeSchema, selecting columns: String = "_id") {
     let parts = PlainCondition(type: type)
-    guard query.order.allSatisfy({ $0.origin == nil }), let filter = parts.text(of: query.filter) else {
-      return nil
-    }
+    let isPlain = query.order.allSatisfy { $0.origin == nil && !$0.isNatural }
+    guard isPlain, let filter = parts.text(of: query.filter) else { return nil }
     var sql = "SELECT \(columns) FROM Item WHERE \(filter)"
     if let container = query.container {
       sql += " AND \(parts.column("container")) = \(PlainCondition.literal(.text(container)) ?? "")"
@@ -237,7 +236,7 @@ private struct PlainCondition {
     case .and(let parts): return joined(parts.map { text(of: $0) }, " AND ", empty: "1")
     case .or(let parts): return joined(parts.map { text(of: $0) }, " OR ", empty: "0")
     case .not(let part): return text(of: part).map { "NOT (\($0))" }
-    case .near, .inside, .matches, .relates, .exists: return nil
+    case .near, .inside, .compareNaturally, .matches, .relates, .exists: return nil
     }
   }
 
