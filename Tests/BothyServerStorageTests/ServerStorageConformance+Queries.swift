@@ -266,7 +266,8 @@ extension ServerStorageConformance {
       ("Straße nach Köln", "über München"), ("STRASSE", "koln"), ("e\u{301}te\u{301}", ""),
       ("", "naïve résumé"),
       (many, "milk"), (long + " a", "b"), (long + "x", "b"), ("日本語 テキスト", "word\u{0}other"), ("x-ray", "42"),
-      ("\\u0000 \u{0}", "a\u{0}\u{0}last"),
+      ("\\u0000 \u{0}", "a\u{0}\u{0}last"), ("高い東京タワー", "iPhone北京大学"),
+      (String(repeating: "東西", count: 400) + "京", ""),
     ]
     _ = try await service.restore(
       texts.enumerated().map { number, text in
@@ -283,7 +284,8 @@ extension ServerStorageConformance {
       "w",
       long, long + "x", long + " b", "日本", "other", "word", "last", "u0000", "ray 4", "x ray", "", "-",
       "\" OR *",
-      "milk NOT w1", "kol* strasse", "mun* na* uber", "w19* milk",
+      "milk NOT w1", "kol* strasse", "mun* na* uber", "w19* milk", "京", "京タワ", "京大 東京", "iphone 京大学",
+      "西東西東", "西京", "京西",
     ]
     let conditions = searches.flatMap { text -> [ConditionTree] in
       [.matches(text), .matches(text, in: ["title"]), .matches(text, in: ["note"])]

@@ -90,7 +90,7 @@ package struct RandomQueries {
     if random.chance(0.1) {
       let text = random.pick([
         "milk", "mi", "milk br", "", "\" OR *", "x AND y", "zlutoucky k", "STRASSE", "istanbul", "mi* bread",
-        "bread* mi", "*", "str* 7",
+        "bread* mi", "*", "str* 7", "京", "京タワ", "東京 mi",
       ])
       let fields = type.searched([]).map(\.name)
       return random.chance(0.3) ? .matches(text, in: [random.pick(fields)]) : .matches(text)
@@ -180,7 +180,7 @@ package struct RandomQueries {
   private static let texts = [
     "", "a", "A", "milk", "Milk bread", "fresh MILK", "%", "_", "é", "e\u{301}", "'", "\"", "z\u{10FFFF}",
     "\u{17D}lu\u{165}ou\u{10D}k\u{FD} k\u{16F}\u{148}", "Zlu\u{165}", "Stra\u{DF}e 7", "\u{130}stanbul",
-    "milk 10", "Milk 9", "MILK 009", "milk 9b",
+    "milk 10", "Milk 9", "MILK 009", "milk 9b", "東京タワー milk", "milk京タワ",
   ]
 
   /// The elements of lists, besides texts.

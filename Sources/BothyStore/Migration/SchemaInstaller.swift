@@ -116,11 +116,9 @@ struct SchemaInstaller {
     let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     guard version < Format.version else { return }
     for type in schema.types {
-      if type.isSynced {
-        try createContainerIndex(of: type)
-        try addMetadata(to: type)
-      }
-      guard version < 2, type.hasFullText else { continue }
+      if type.isSynced && version < 2 { try createContainerIndex(of: type) }
+      if type.isSynced && version < 3 { try addMetadata(to: type) }
+      guard type.hasFullText else { continue }
       try dropFullText(of: type)
       try createFullText(of: type)
     }

@@ -95,9 +95,9 @@ extension RecordQuery {
   /// Keeps the records whose `@FullText` fields contain the words, the last one as a prefix.
   ///
   /// Case and diacritics are ignored, and the order of the words too. They may be in different fields. A word with a
-  /// `*` after it is a prefix too: `matching("moun* hut")`. Text without letters or digits matches every record. Costs
-  /// look-ups in the index. A type without `@FullText`, and a field without it, throw `BothyError` `invalidQuery` at
-  /// the fetch.
+  /// `*` after it is a prefix too: `matching("moun* hut")`. Of words in scripts without spaces any part is found. Text
+  /// without letters or digits matches every record. Costs look-ups in the index. A type without `@FullText`, and a
+  /// field without it, throw `BothyError` `invalidQuery` at the fetch.
   ///
   /// ```swift
   /// let titled = try await store.fetch(Todo.all.matching("rope", in: \.title).order(by: \.due))

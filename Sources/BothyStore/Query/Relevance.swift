@@ -40,15 +40,17 @@ extension ConditionTree {
 extension TextSearch {
   /// Returns the relevance of texts: greater if they have the words more often, as whole words, and among fewer others.
   ///
-  /// A word of the search counts in each text. Found as a whole it has the weight 2, as the start of a word 1. The sum
-  /// of its weights *w* in a text of *n* words counts 1000 *w* / (*w* + 2 + *n* / 10), rounded down at each division. So
-  /// a word in a title counts more than some in a long text. Reads all words of the texts.
+  /// A word of the search counts in each text. Found as a whole it has the weight 2, as the start or a part of a word 1.
+  /// The sum of its weights *w* in a text of *n* words counts 1000 *w* / (*w* + 2 + *n* / 10), rounded down at each
+  /// division. So a word in a title counts more than some in a long text. Reads all words of the texts.
   func rank(of texts: [String]) -> Int {
     texts.reduce(0) { sum, text in
       let words = Self.words(of: text)
+      // A character of a script without spaces counts as a word.
+      let count = words.reduce(0) { $0 + ($1.isSpaceless ? $1.unicodeScalars.count : 1) }
       return terms.reduce(sum) { sum, term in
         let weight = words.reduce(0) { $0 + term.weight(in: $1) }
-        return weight == 0 ? sum : sum + 1000 * weight / (weight + 2 + words.count / 10)
+        return weight == 0 ? sum : sum + 1000 * weight / (weight + 2 + count / 10)
       }
     }
   }
@@ -57,6 +59,7 @@ extension TextSearch {
 extension TextSearch.Term {
   fileprivate func weight(in other: String) -> Int {
     guard finds(other) else { return 0 }
+    if isPart && other.utf8.count > word.utf8.count { return other.utf8.occurrences(of: word.utf8).count }
     return other.utf8.count == word.utf8.count ? 2 : 1
   }
 }

@@ -2,7 +2,8 @@ import Foundation
 
 /// The words of a search, and the test if texts contain them.
 ///
-/// Words are runs of letters and digits, with case and diacritics folded: `Straße` and `STRASSE` are one word. The text
+/// Words are runs of letters and digits, with case and diacritics folded: `Straße` and `STRASSE` are one word. A run of
+/// characters of a script without spaces between words is a word of its own, of which each part is found. The text
 /// index on a device, the reference evaluator and the server all use these words.
 package struct TextSearch: Sendable, Hashable {
   /// One word of a search.
@@ -11,10 +12,20 @@ package struct TextSearch: Sendable, Hashable {
     /// True if longer words that begin with it are found too: of the last word, and of one with a `*` after it.
     package fileprivate(set) var isPrefix: Bool
 
-    /// True if a word of a text is this one, or begins with it.
+    /// True of a word of a script without spaces, any part of which is found.
+    package let isPart: Bool
+
+    /// True if a word of a text is this one, begins with it, or has it as a part.
     func finds(_ other: String) -> Bool {
-      isPrefix ? other.utf8.starts(with: word.utf8) : other.utf8.elementsEqual(word.utf8)
+      if isPart { return !other.utf8.occurrences(of: word.utf8).isEmpty }
+      return isPrefix ? other.utf8.starts(with: word.utf8) : other.utf8.elementsEqual(word.utf8)
     }
+
+    /// The keys of which the index of a text with the word has all.
+    package var keys: [String] { isPart ? WordPieces.keys(of: word, isSearch: true) : [word] }
+
+    /// True if the keys are the start of keys of the index.
+    package var isKeyPrefix: Bool { isPart ? word.unicodeScalars.count < WordPieces.length : isPrefix }
   }
 
   package let terms: [Term]
@@ -27,7 +38,10 @@ package struct TextSearch: Sendable, Hashable {
         if range.upperBound == end, !terms.isEmpty { terms[terms.count - 1].isPrefix = false }
         end = range.upperBound
         let isPrefix = end < bytes.count && bytes[end] == UInt8(ascii: "*")
-        terms.append(Term(word: String(decoding: word, as: UTF8.self), isPrefix: isPrefix))
+        terms.append(
+          Term(
+            word: String(decoding: word, as: UTF8.self), isPrefix: isPrefix,
+            isPart: WordPieces.isSpaceless(word)))
         return true
       }
     }
@@ -50,7 +64,8 @@ package struct TextSearch: Sendable, Hashable {
   /// - Parameter columns: the columns that are searched; nil for all.
   func fullTextQuery(in columns: [String]? = nil) -> String? {
     if terms.isEmpty { return nil }
-    let words = terms.map { "\"\($0.word)\"" + ($0.isPrefix ? "*" : "") }.joined(separator: " AND ")
+    // The tokenizer makes a phrase of the keys of a word without spaces.
+    let words = terms.map { "\"\($0.word)\"" + ($0.isKeyPrefix ? "*" : "") }.joined(separator: " AND ")
     guard let columns else { return words }
     return "{\(columns.map(\.quotedIdentifier).joined(separator: " "))} : (\(words))"
   }
@@ -64,6 +79,11 @@ package struct TextSearch: Sendable, Hashable {
       }
     }
     return words
+  }
+
+  /// Returns the keys by which an index finds a text.
+  package static func keys(of text: String) -> [String] {
+    words(of: text).flatMap { $0.isSpaceless ? WordPieces.keys(of: $0, isSearch: false) : [$0] }
   }
 
   /// Calls `body` with the UTF-8 bytes of each word and its range in `text`, until it returns false.
@@ -108,10 +128,12 @@ package struct TextSearch: Sendable, Hashable {
   private static func forEachWord(
     inRun run: String, at offset: Int, _ body: (UnsafeBufferPointer<UInt8>, Range<Int>) -> Bool
   ) -> Bool {
-    for part in run.split(whereSeparator: { !$0.isLetter && !$0.isNumber }) {
+    let parts = run.split(whereSeparator: { !$0.isLetter && !$0.isNumber }).flatMap(\.piecesByScript)
+    for part in parts {
       let start = offset + run.utf8.distance(from: run.startIndex, to: part.startIndex)
       let folded = String(part).folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
-      for word in folded.split(whereSeparator: { !$0.isLetter && !$0.isNumber }) {
+      let words = folded.split(whereSeparator: { !$0.isLetter && !$0.isNumber })
+      for word in words.flatMap(\.piecesByScript) {
         var word = String(word)
         guard word.withUTF8({ body($0, start..<start + part.utf8.count) }) else { return false }
       }

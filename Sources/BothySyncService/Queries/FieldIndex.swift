@@ -18,7 +18,9 @@ struct FieldIndex: Sendable, Hashable {
   /// The kind of the values. The raw value is part of the name.
   enum Form: String, Sendable {
     case bool, int, double, date, string, uuid, data, coordinate, reference, references
-    case words, natural
+    case natural, grams
+    /// The words of an earlier server, in which those of scripts without spaces were whole. No schema declares it.
+    case words
   }
 
   let type: String
@@ -31,8 +33,7 @@ struct FieldIndex: Sendable, Hashable {
 
   /// Returns `nil` for a field without an index.
   init?(_ field: FieldSchema, of type: String) {
-    guard field.isIndexed || field.isUnique, let form = Form(rawValue: field.kind.name), form != .words,
-      form != .natural
+    guard field.isIndexed || field.isUnique, let form = Form(rawValue: field.kind.name), form.isOfField
     else { return nil }
     (self.type, fields, self.form) = (type, [field.name], form)
   }
@@ -46,7 +47,7 @@ struct FieldIndex: Sendable, Hashable {
   /// Makes the index of the full-text fields. Returns `nil` for a type without any.
   init?(wordsOf type: TypeSchema) {
     guard type.hasFullText else { return nil }
-    (self.type, form) = (type.name, .words)
+    (self.type, form) = (type.name, .grams)
     fields = type.fields.filter(\.isFullText).map(\.name).sorted()
   }
 
@@ -66,16 +67,16 @@ struct FieldIndex: Sendable, Hashable {
   var isOrdered: Bool {
     switch form {
     case .bool, .int, .double, .date, .string, .uuid, .reference, .natural: true
-    case .data, .coordinate, .references, .words: false
+    case .data, .coordinate, .references, .words, .grams: false
     }
   }
 
   /// Returns the keys of a live record with these fields, each once.
   func keys(in members: [String: JSONValue]) -> Set<[UInt8]> {
     switch form {
-    case .words:
+    case .words, .grams:
       let texts = fields.compactMap { members[$0]?.stringValue }
-      return Self.bounded(Set(texts.flatMap(TextSearch.words(of:)).map { FieldKey.key(.text($0)) }))
+      return Self.bounded(Set(texts.flatMap(TextSearch.keys(of:)).map { FieldKey.key(.text($0)) }))
     case .natural:
       guard case .text(let text) = value(in: members) else { return [FieldKey.null] }
       return [FieldKey.key(.text(NaturalOrder.key(of: text)))]
@@ -108,7 +109,17 @@ struct FieldIndex: Sendable, Hashable {
     case .coordinate: .coordinate
     case .reference: .reference(to: "", onDelete: .nullify)
     case .references: .references(to: "", onDelete: .nullify)
-    case .words: nil
+    case .words, .grams: nil
+    }
+  }
+}
+
+extension FieldIndex.Form {
+  /// True of a kind of values.
+  fileprivate var isOfField: Bool {
+    switch self {
+    case .natural, .words, .grams: false
+    default: true
     }
   }
 }

@@ -136,14 +136,16 @@ struct IndexConditions {
     return (nil, nil)
   }
 
-  /// Returns the sets of keys of a condition, any of which suffices: one for each word of a search.
+  /// Returns the sets of keys of a condition, any of which suffices: one for each word of a search, or for each key of
+  /// a word without spaces.
   private func keySets(of condition: ConditionTree) -> [[FieldEntryRange]] {
     guard case .matches(let text, _, _) = condition else { return ranges(of: condition).map { [$0] } ?? [] }
     guard let words else { return [] }
-    return TextSearch(text).terms.map { term in
-      let keys =
-        term.isPrefix ? KeyRange(beginningWith: term.word) : KeyRange(of: FieldKey.key(.text(term.word)))
-      return [keys, KeyRange(of: FieldKey.many)].map { FieldEntryRange(words, $0) }
+    return TextSearch(text).terms.flatMap { term in
+      term.keys.map { key in
+        let keys = term.isKeyPrefix ? KeyRange(beginningWith: key) : KeyRange(of: FieldKey.key(.text(key)))
+        return [keys, KeyRange(of: FieldKey.many)].map { FieldEntryRange(words, $0) }
+      }
     }
   }
 

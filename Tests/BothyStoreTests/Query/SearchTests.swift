@@ -177,6 +177,9 @@ struct Story: Entity, Equatable {
     let road = "Die lange Stra\u{DF}e am Flu\u{DF}"
     let snippet = TextSearch("STRASSE").snippet(of: road, words: 2, marks: marks)
     #expect(snippet == "\u{2026}[Stra\u{DF}e] am\u{2026}")
+    let tower = TextSearch("京タ").snippet(of: "高い東京タワーを見る", words: 4, marks: marks)
+    #expect(tower == "\u{2026}東[京タ]ワ\u{2026}")
+    #expect(TextSearch("店 東").snippet(of: "iPhone東京店", words: 9, marks: marks) == "iPhone[東]京[店]")
     #expect(TextSearch("x").snippet(of: "", words: 2, marks: marks) == "")
     #expect(TextSearch("x").snippet(of: " \u{2014} ", words: 2, marks: marks) == " \u{2014} ")
   }
