@@ -67,7 +67,8 @@ extension TextSearch.Term {
 extension AnyRecord {
   /// Returns the relevance of the record for the search of a sort key. It is read from the record if noted there.
   func rank(by key: SortKey) -> Int {
-    if case .int(let noted)? = fields[SortKey.rank] { return Int(noted) }
+    // A cursor comes from outside. No search has as many words as would reach this.
+    if case .int(let noted)? = fields[SortKey.rank] { return Int(min(max(noted, 0), 1 << 40)) }
     return key.search?.rank(of: self) ?? 0
   }
 

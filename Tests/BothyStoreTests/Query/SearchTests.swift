@@ -127,6 +127,17 @@ struct Story: Entity, Equatable {
     }
   }
 
+  @Test("The relevance in a forged cursor is bounded", arguments: [true, false])
+  func forged(ascending: Bool) throws {
+    let store = try store()
+    var query = Story.all.matching("hut").recordQuery
+    query.order = [SortKey(SortKey.rank, ascending: ascending)]
+    var record = AnyRecord(Self.stories[0])
+    record[SortKey.rank] = .int(.max)
+    query.filter = query.filter && query.condition(after: record, Story.schema)
+    #expect(try store.fetch(query).count == (ascending ? 0 : 3))
+  }
+
   @Test("An order by relevance needs a search")
   func withoutSearch() throws {
     let store = try store()
