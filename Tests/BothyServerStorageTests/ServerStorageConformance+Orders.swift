@@ -33,6 +33,23 @@ extension ServerStorageConformance {
     #expect(ids == expected && !ids.isEmpty && reads.scans == 0)
   }
 
+  static let earlierWords: @Sendable (any ServerStorage) async throws -> Void = { storage in
+    let schema = task([FieldSchema("note", .text, optional: true, fullText: true)])
+    let service = taskService(storage, schema)
+    let note = "我喜欢北京大学"
+    _ = try await service.restore([record("a", ["note": .string(note)])], into: "s")
+    try await storage.write(space: "s") { storage in
+      let text = #"{"live":{"Task note words":1},"next":2,"version":1}"#
+      try storage.note([FieldEntry(index: 1, key: [1] + Array(note.utf8), id: "a")], forgetting: [])
+      try storage.setFieldIndexes(FieldIndexState(text: text, position: storage.head))
+    }
+    while try await service.indexFields(space: "s") {}
+    let former = FieldEntryRange(index: 1, from: [0], before: [9])
+    #expect(try await storage.read(space: "s") { try $0.entryCounts(in: [former], limit: 99) } == [0])
+    let (ids, reads) = try await request(AnyQuery("Task", where: .matches("京大")), storage, schema)
+    #expect(ids == ["a"] && reads.scans == 0, "\(reads)")
+  }
+
   static let relevance: @Sendable (any ServerStorage) async throws -> Void = { storage in
     let schema = task([
       FieldSchema("title", .text, optional: true, fullText: true),

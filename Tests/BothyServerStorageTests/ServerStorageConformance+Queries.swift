@@ -155,6 +155,7 @@ extension ServerStorageConformance {
     },
     Check("Texts with a zero character are found whole, also in lists and orders", zeroCharacters),
     Check("A natural order is read by its index, page by page", natural),
+    Check("The words of an earlier server are replaced by parts of words", earlierWords),
     Check("Pages by relevance have the order of the evaluator", relevance),
     Check("Lists have numbers, truth values and null by their value", listElements),
     Check("Full text finds what the words of the device's index find", fullText),
