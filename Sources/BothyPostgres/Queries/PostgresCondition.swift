@@ -34,8 +34,8 @@ struct PostgresCondition {
     if case .text(let text) = value { !text.utf8.contains(0) } else { true }
   }
 
-  /// Returns false for a number from 2^53 on. PostgreSQL compares the numbers of JSON by their digits, of which such ones
-  /// may be written with fewer than they have.
+  /// Returns false for a number from 2^53 on. PostgreSQL compares the numbers of JSON by their digits, of which such
+  /// ones may be written with fewer than they have.
   private static func hasAllDigits(_ number: FieldValue) -> Bool {
     switch number {
     case .int(let number): number.magnitude < 9_007_199_254_740_992

@@ -28,6 +28,7 @@ package struct TextSearch: Sendable, Hashable {
     package var isKeyPrefix: Bool { isPart ? word.unicodeScalars.count < WordPieces.length : isPrefix }
   }
 
+  /// The words in their order, each once.
   package let terms: [Term]
 
   package init(_ text: String) {
@@ -46,7 +47,8 @@ package struct TextSearch: Sendable, Hashable {
       }
     }
     if !terms.isEmpty { terms[terms.count - 1].isPrefix = true }
-    self.terms = terms
+    var known: Set<[UInt8]> = []
+    self.terms = terms.filter { known.insert(Array($0.word.utf8) + ($0.isPrefix ? [0] : [])).inserted }
   }
 
   /// The search as text: words in their folded form.

@@ -82,6 +82,13 @@ struct Story: Entity, Equatable {
     #expect(try ids(Story.all.matching("huts* *lake"), store) == ["a"])
   }
 
+  @Test("A word counts once, however often a search has it")
+  func repeated() {
+    let search = TextSearch(String(repeating: "hut lake ", count: 5000) + "hut")
+    #expect(search.terms.map(\.word) == ["hut", "lake", "hut"])
+    #expect(search.terms.map(\.isPrefix) == [false, false, true])
+  }
+
   @Test("A field without full text can't be searched")
   func otherFields() throws {
     let store = try store()
