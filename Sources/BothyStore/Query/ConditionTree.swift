@@ -31,8 +31,8 @@ package indirect enum ConditionTree: Sendable, Hashable {
   /// The coordinate is in the box. A `west` greater than `east` crosses the antimeridian. Uses the R-tree of an indexed
   /// field, unless negated. The edges belong to the box.
   case inside(field: String, GeoBox)
-  /// The full-text fields, or those with these names, have every word; the last one, and one with a `*` after it, as the
-  /// start of a word. Text without words matches every record. The relevance of the record is at least a number.
+  /// The full-text fields, or those with these names, have every word; the last one, and one with a `*` after it, as
+  /// the start of a word. Text without words matches every record. The relevance of the record is at least a number.
   case matches(String, in: [String] = [], atLeast: Int = 0)
   /// True if all of the parts are. True without parts.
   case and([ConditionTree])

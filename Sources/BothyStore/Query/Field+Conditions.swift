@@ -20,10 +20,10 @@ extension Field {
   /// Returns a condition that is true if the list contains the element: a reference, a text, a number, a date. False
   /// without a list.
   ///
-  /// A reference costs one look-up in the index that every list of references has. No index serves other elements: their
-  /// condition reads the list of every record that the rest of the condition leaves. Texts are compared by their UTF-8
-  /// bytes, and numbers exactly. Elements that are coordinates, JSON or lists throw `BothyError` `invalidQuery` at the
-  /// fetch, as a number that isn't finite does.
+  /// A reference costs one look-up in the index that every list of references has. No index serves other elements:
+  /// their condition reads the list of every record that the rest of the condition leaves. Texts are compared by their
+  /// UTF-8 bytes, and numbers exactly. Elements that are coordinates, JSON or lists throw `BothyError` `invalidQuery`
+  /// at the fetch, as a number that isn't finite does.
   ///
   /// ```swift
   /// let (tags, heights) = (Field<[String]>("tags"), Field<[Double]>("heights"))

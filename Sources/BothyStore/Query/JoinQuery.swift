@@ -157,10 +157,10 @@ extension RecordQuery {
 
   /// Fetches each record with the part of a text that shows why the query's search found it.
   ///
-  /// The part has the words of the text among which most words of the first `matching` are, in their order and spelling,
-  /// and an ellipsis in the place of the rest. By default the words that were found are bold in Markdown. Without words
-  /// that were found it is the beginning of the text, and empty without a text. One query, and a look at each word of the
-  /// field's text.
+  /// The part has the words of the text among which most words of the first `matching` are, in their order and
+  /// spelling, and an ellipsis in the place of the rest. By default the words that were found are bold in Markdown.
+  /// Without words that were found it is the beginning of the text, and empty without a text. One query, and a look at
+  /// each word of the field's text. In scripts without spaces a character counts as a word.
   ///
   /// ```swift
   /// for todo in try await store.fetch(Todo.all.matching("rope", bestFirst: true).withSnippet(of: \.title)) {

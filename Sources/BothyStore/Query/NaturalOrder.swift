@@ -10,10 +10,10 @@ package enum NaturalOrder {
   ///
   /// 1. Characters are decomposed for compatibility (Unicode Standard Annex #15, NFKD): `ﬁ` is `fi`, `９` is `9`.
   /// 2. Letters have the lower case of their upper case, so that `STRASSE` and `Straße` are equal.
-  /// 3. Marks above, below and across letters are left out, and the points of Hebrew and Arabic (combining classes 1, 10
-  ///    to 36 and 200 to 240), as are characters that aren't shown. Marks that are vowels stay.
-  /// 4. Each run of decimal digits of any script is a number: the count of its digits without leading zeros, then these.
-  ///    The count *n* has *n* / 9 nines and one digit more for the rest.
+  /// 3. Marks above, below and across letters are left out, and the points of Hebrew and Arabic (combining classes 1,
+  ///    10 to 36 and 200 to 240), as are characters that aren't shown. Marks that are vowels stay.
+  /// 4. Each run of decimal digits of any script is a number: the count of its digits without leading zeros, then
+  ///    these. The count *n* has *n* / 9 nines and one digit more for the rest.
   ///
   /// Letters that don't decompose, such as ø and ł, come after z. A key ends with the character that makes it `length`
   /// bytes long, or with the one at `longest`, so that long texts cost no more.

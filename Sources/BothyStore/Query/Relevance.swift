@@ -40,8 +40,8 @@ extension ConditionTree {
 extension TextSearch {
   /// Returns the relevance of texts: greater if they have the words more often, as whole words, and among fewer others.
   ///
-  /// A word of the search counts in each text. Found as a whole it has the weight 2, as the start or a part of a word 1.
-  /// The sum of its weights *w* in a text of *n* words counts 1000 *w* / (*w* + 2 + *n* / 10), rounded down at each
+  /// A word of the search counts in each text. Found as a whole it has the weight 2, as the start or a part of a word
+  /// 1. The sum of its weights *w* in a text of *n* words counts 1000 *w* / (*w* + 2 + *n* / 10), rounded down at each
   /// division. So a word in a title counts more than some in a long text. Reads all words of the texts.
   func rank(of texts: [String]) -> Int {
     texts.reduce(0) { sum, text in

@@ -1,8 +1,8 @@
 /// Words of scripts that are written without spaces between words, such as Chinese, Japanese and Thai.
 ///
-/// A run of such characters is one word, and any part of it is found. Indexes have a key for each of its characters: the
-/// character and the two behind it, fewer at the end. A search for one or two characters is the start of a key. A longer
-/// one is keys that follow each other.
+/// A run of such characters is one word, and any part of it is found. Indexes have a key for each of its characters:
+/// the character and the two behind it, fewer at the end. A search for one or two characters is the start of a key. A
+/// longer one is keys that follow each other.
 extension Unicode.Scalar {
   /// True of the characters of such scripts. Korean is among them, because its words have endings.
   var isSpaceless: Bool {
@@ -64,8 +64,8 @@ enum WordPieces {
 
   /// Calls `body` with the keys of a word of such a script, until it returns false. Returns the last result.
   ///
-  /// - Parameter isSearch: true for the keys that a search has, of which a record has all; one of fewer characters is the
-  ///   start of a key.
+  /// - Parameter isSearch: true for the keys that a search has, of which a record has all. One of fewer characters is
+  ///   the start of a key.
   static func forEachKey(
     of word: UnsafeBufferPointer<UInt8>, isSearch: Bool, _ body: (UnsafeBufferPointer<UInt8>) -> Bool
   ) -> Bool {
