@@ -28,8 +28,8 @@ package enum FixedLimits {
   /// The most conditions and sort keys of one query. Each may need as much memory as the largest record.
   package static let conditions = 100
   package static let sortKeys = 8
-  /// The most bytes of a text that `contains` looks for. The time of a search is at most their product with the bytes of
-  /// a record, and the search in one value can't be interrupted.
+  /// The most bytes of a text that `contains` or `matches` looks for. The time of a search is at most their product
+  /// with the bytes of a record, and the search in one value can't be interrupted.
   package static let containedText = 1024
   /// The most wanted blobs of a space after requests of readers, as these may name blobs that never existed.
   package static let wantedBlobs = 1000
