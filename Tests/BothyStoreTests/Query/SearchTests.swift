@@ -72,7 +72,7 @@ struct Story: Entity, Equatable {
     #expect(try ids(Story.all.matching("hut").matching("lake", in: \.title), store) == ["b"])
   }
 
-  @Test("A word with a star after it is a prefix, as the last one is")
+  @Test("A word with a star after it is a prefix, like the last one")
   func prefixes() throws {
     let store = try store()
     #expect(try ids(Story.all.matching("mountain lake"), store) == ["a"])
