@@ -43,8 +43,9 @@
 /// the schema. Older records get the default when the field is new, and so do records inserted without the struct. Only
 /// the initialiser uses a value that differs each time, such as `Date()` or `makeCode()`.
 ///
-/// **Options of a field**: ``Named(_:wire:aliases:)``, ``Indexed(with:where:)``, ``UniqueValue(with:)``, ``FullText()``, ``Merge(_:)``,
-/// ``OnDelete(_:)``, ``Sensitive()``. ``NotStored()`` excludes a property from the record.
+/// **Options of a field**: ``Named(_:wire:aliases:)``, ``Indexed(with:where:natural:)``, ``UniqueValue(with:)``,
+/// ``FullText()``, ``Merge(_:)``, ``OnDelete(_:)``, ``Sensitive()``. ``NotStored()`` excludes a property from the
+/// record.
 ///
 /// - Parameters:
 ///   - name: The type's name in the schema, in the file and on the server. Defaults to the struct's name.

@@ -94,6 +94,9 @@ extension EntityDeclaration {
     if property.options.isFullText, type.unwrapped.isKnownValue, type.unwrapped.plainName != "String" {
       problems.add(.optionNeedsType(option: "FullText", type: "String"), at: marker("FullText"))
     }
+    if property.options.isNatural, type.unwrapped.isKnownValue, type.unwrapped.plainName != "String" {
+      problems.add(.optionNeedsType(option: "Indexed(natural: true)", type: "String"), at: marker("Indexed"))
+    }
     if property.options.onDelete != nil, type.unwrapped.isKnownValue {
       problems.add(.optionNeedsType(option: "OnDelete", type: "Reference"), at: marker("OnDelete"))
     }

@@ -107,6 +107,7 @@ extension EntityProperty {
     if options.isIndexed { arguments.append("indexed: true") }
     if options.isUnique { arguments.append("unique: true") }
     if options.isFullText { arguments.append("fullText: true") }
+    if options.isNatural { arguments.append("natural: true") }
     if let rule = options.merge { arguments.append("merge: \(rule)") }
     if let rule = options.onDelete { arguments.append("onDelete: \(rule)") }
     if options.isSensitive { arguments.append("sensitive: true") }

@@ -8,6 +8,7 @@ enum EntityProblem: DiagnosticMessage {
   case generic
   case privateNested
   case nameNotLiteral
+  case flagNotLiteral
   case invalidName(String)
   case invalidTypeName(String)
   case invalidFieldName(String)
@@ -56,6 +57,7 @@ enum EntityProblem: DiagnosticMessage {
     case .privateNested:
       "A private struct inside another type can't conform to Entity in an extension. Make it fileprivate."
     case .nameNotLiteral: "The name must be a string literal, because it is part of the stored schema."
+    case .flagNotLiteral: "Write true or false, because it is part of the stored schema."
     case .invalidName(let name):
       "'\(name)' can't be a name in the schema: use a letter, then letters, digits or '_', at most 64, "
         + "not starting with 'bothy'. The names 'id' and 'rowid' are taken."

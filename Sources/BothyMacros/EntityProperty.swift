@@ -32,6 +32,7 @@ struct FieldOptions {
   var isIndexed = false
   var isUnique = false
   var isFullText = false
+  var isNatural = false
   var isSensitive = false
   var isTransient = false
   /// The indexes of the field with others, or of some of the records.
@@ -74,7 +75,8 @@ struct FieldOptions {
     }
   }
 
-  /// Reads `@Indexed`, `@Indexed(with: "other", where: "done = false")` and `@UniqueValue(with: "other")`.
+  /// Reads `@Indexed`, `@Indexed(with: "other", where: "done = false")`, `@Indexed(natural: true)` and
+  /// `@UniqueValue(with: "other")`.
   private mutating func readIndex(_ attribute: AttributeSyntax, problems: inout Problems) {
     let isUnique = attribute.plainName == "UniqueValue"
     guard case .argumentList(let list)? = attribute.arguments, !list.isEmpty else {
@@ -82,7 +84,15 @@ struct FieldOptions {
       return
     }
     var index = IndexOption(isUnique: isUnique)
+    var isNatural = false
     for argument in list {
+      if argument.label?.text == "natural" {
+        guard let flag = argument.expression.as(BooleanLiteralExprSyntax.self) else {
+          return problems.add(.flagNotLiteral, at: argument.expression)
+        }
+        isNatural = flag.literal.text == "true"
+        continue
+      }
       guard argument.expression.literalText != nil else {
         return problems.add(.nameNotLiteral, at: argument.expression)
       }
@@ -92,7 +102,12 @@ struct FieldOptions {
         index.others.append(argument.expression)
       }
     }
-    indexes.append(index)
+    self.isNatural = self.isNatural || isNatural
+    if !index.others.isEmpty || index.condition != nil {
+      indexes.append(index)
+    } else if !isNatural {
+      isIndexed = true
+    }
   }
 
   /// Reads `@Named("here", wire: "there", aliases: ["elsewhere"])`, in which each argument may be left out.

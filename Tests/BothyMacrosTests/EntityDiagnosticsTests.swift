@@ -174,6 +174,11 @@ struct EntityDiagnosticsTests {
       "@Indexed(where: condition) var n: Int",
       "The name must be a string literal, because it is part of the stored schema.", 19),
     .property(
+      "@Indexed(natural: flag) var n: String",
+      "Write true or false, because it is part of the stored schema.", 21),
+    .property(
+      "@Indexed(natural: true) var n: Int", "@Indexed(natural: true) needs a field of type String.", 3),
+    .property(
       "@Indexed @NotStored var n = 1", "@Indexed has no effect on a @NotStored property.", 3),
     .property(
       "@Indexed var n: Int { 1 }", "@Indexed belongs on a stored property; this one holds no value.", 3),

@@ -92,7 +92,7 @@ import Testing
       @Entity("todo_v2", remoteOnly: true, permissions: Permissions(delete: .owner))
       public struct Todo {
         public let id: String
-        @FullText @UniqueValue public var title: String
+        @FullText @UniqueValue @Indexed(natural: true) public var title: String
         @Named("due_at") @Indexed @Indexed(with: "views", where: "views > 3") public var due: Date? = nil
         @Merge(.counter) public private(set) var views: Int = 0
         @OnDelete(.cascade) @UniqueValue(with: "due_at", "views") public var list: Reference<TodoList>
@@ -137,7 +137,7 @@ import Testing
         nonisolated public static let schema = Bothy.TypeSchema(
           "todo_v2",
           fields: [
-            .field("title", String.self, unique: true, fullText: true),
+            .field("title", String.self, unique: true, fullText: true, natural: true),
             .field("due_at", Date?.self, indexed: true),
             .field("views", Int.self, default: 0, merge: .counter),
             .field("list", Reference<TodoList>.self, onDelete: .cascade),

@@ -19,7 +19,9 @@ package struct RandomQueries {
       .bool, .int, .double, .text, .date, .uuid, .data, .coordinate, .json,
       .reference(to: "Item", onDelete: .nullify), .references(to: "Item", onDelete: .nullify),
     ]
-    var fields = [FieldSchema("title", .text, optional: true, fullText: true)]
+    var fields = [
+      FieldSchema("title", .text, optional: true, fullText: true, natural: random.chance(0.4))
+    ]
     if random.chance(0.5) { fields.append(FieldSchema("body", .text, optional: true, fullText: true)) }
     for (index, kind) in kinds.enumerated() where random.chance(0.8) {
       // A reference that a deletion clears must be optional.
@@ -27,7 +29,8 @@ package struct RandomQueries {
       if case .reference = kind { isOptional = true }
       fields.append(
         FieldSchema(
-          "f\(index)", kind, optional: isOptional, indexed: kind != .json && random.chance(0.4)))
+          "f\(index)", kind, optional: isOptional, indexed: kind != .json && random.chance(0.4),
+          natural: kind == .text && random.chance(0.5)))
     }
     type = TypeSchema("Item", fields: fields, synced: random.chance(0.7))
     self.random = random
@@ -56,10 +59,16 @@ package struct RandomQueries {
     let pseudo = ["id", "container", "version", "created", "_modified", "owner"]
     for name in (sortable + pseudo).shuffled(using: &random)
       .prefix(Int.random(in: 0...3, using: &random))
-    { query.order.append(SortKey(name, ascending: random.chance(0.5))) }
+    {
+      let isNatural = type[name]?.kind == .text && random.chance(0.4)
+      query.order.append(SortKey(name, ascending: random.chance(0.5), natural: isNatural))
+    }
     for field in type.fields where field.kind == .coordinate && random.chance(0.4) {
       let key = SortKey(field.name, distanceFrom: coordinate(), ascending: random.chance(0.7))
       query.order.insert(key, at: .random(in: 0...query.order.count, using: &random))
+    }
+    if query.filter.search(in: type) != nil && random.chance(0.5) {
+      query.order.insert(SortKey(SortKey.rank, ascending: random.chance(0.3)), at: 0)
     }
     if random.chance(0.4) { query.limit = Int.random(in: 0...12, using: &random) }
     if random.chance(0.3) { query.offset = Int.random(in: 0...8, using: &random) }
@@ -79,9 +88,12 @@ package struct RandomQueries {
       }
     }
     if random.chance(0.1) {
-      return .matches(
-        random.pick(["milk", "mi", "milk br", "", "\" OR *", "x AND y", "zlutoucky k", "STRASSE", "istanbul"])
-      )
+      let text = random.pick([
+        "milk", "mi", "milk br", "", "\" OR *", "x AND y", "zlutoucky k", "STRASSE", "istanbul", "mi* bread",
+        "bread* mi", "*", "str* 7", "京", "京タワ", "東京 mi",
+      ])
+      let fields = type.searched([]).map(\.name)
+      return random.chance(0.3) ? .matches(text, in: [random.pick(fields)]) : .matches(text)
     }
     if random.chance(0.1) {
       let time = FieldValue.date(random.pick([0, 1, 2]))
@@ -121,7 +133,13 @@ package struct RandomQueries {
     let name = field.name
     if random.chance(0.1) { return .compare(field: name, random.pick([.equal, .notEqual]), .null) }
     switch field.kind {
-    case .json, .references: return .includes(field: name, random.pick(Self.texts))
+    case .text where random.chance(0.2):
+      return .compareNaturally(
+        field: name, random.pick(ConditionTree.Comparison.allCases), random.pick(Self.texts))
+    case .references: return .includes(field: name, .text(random.pick(Self.texts)))
+    case .json:
+      return .includes(
+        field: name, random.chance(0.5) ? .text(random.pick(Self.texts)) : random.pick(Self.elements))
     case .coordinate where random.chance(0.8): return place(name)
     case .text where random.chance(0.4), .uuid where random.chance(0.2), .reference where random.chance(0.2):
       let text = random.pick(Self.texts)
@@ -162,6 +180,13 @@ package struct RandomQueries {
   private static let texts = [
     "", "a", "A", "milk", "Milk bread", "fresh MILK", "%", "_", "é", "e\u{301}", "'", "\"", "z\u{10FFFF}",
     "\u{17D}lu\u{165}ou\u{10D}k\u{FD} k\u{16F}\u{148}", "Zlu\u{165}", "Stra\u{DF}e 7", "\u{130}stanbul",
+    "milk 10", "Milk 9", "MILK 009", "milk 9b", "東京タワー milk", "milk京タワ",
+  ]
+
+  /// The elements of lists, besides texts.
+  private static let elements: [FieldValue] = [
+    .int(1), .int(2), .int(9_007_199_254_740_993), .double(2.5), .double(-0.1), .double(1), .bool(true),
+    .bool(false), .null,
   ]
 
   private mutating func value(_ kind: ValueKind) -> FieldValue {
@@ -175,7 +200,12 @@ package struct RandomQueries {
     case .date: .date(random.pick([-1, 0, 1_700_000_000_000, -62_135_596_800_000]))
     case .data: .data(random.pick([Data(), Data([0]), Data([255, 0, 1])]))
     case .coordinate: .coordinate(coordinate())
-    case .json, .blob: .json(random.pick(["[\"a\",1,\"milk\"]", "{\"a\":\"milk\"}", "\"a\"", "3", "[]"]))
+    case .json, .blob:
+      .json(
+        random.pick([
+          "[\"a\",1,\"milk\"]", "{\"a\":\"milk\"}", "\"a\"", "3", "[]", "[1,2.5,true,null]",
+          "[false,-0.1,9007199254740993]",
+        ]))
     case .references: .list((0..<Int.random(in: 0...2, using: &random)).map { _ in random.pick(Self.texts) })
     }
   }

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Entity struct Stop: Hashable {
-      var name: String
+      @Indexed(natural: true) var name: String
       @Indexed var place: Coordinate?
     }
   }
@@ -125,6 +125,19 @@ import Testing
     #expect(try await store.fetch(Todo.all.matching("xo"), policy: .local).map(\.id) == ["3"])
   }
 
+  @Test("Texts sort as people expect, and a search shows the best and why") func texts() async throws {
+    try await store.save(["Hut 10", "hut 9", "\u{C5}re"].map { Stop(id: $0, name: $0) })
+    let stops = Stop.order(by: \.name, natural: true)
+    #expect(try await store.fetch(stops, policy: .local).map(\.id) == ["\u{C5}re", "hut 9", "Hut 10"])
+    let last = try #require(try await store.fetch(stops.limit(2), policy: .local).last)
+    #expect(try await store.fetch(stops.after(last), policy: .local).map(\.id) == ["Hut 10"])
+    try await store.save([Todo(id: "1", title: "Oiling"), Todo(id: "2", title: "Buy oil for the lamp")])
+    let found = Todo.all.matching("oil", in: \.title, bestFirst: true)
+    #expect(try await store.fetch(found, policy: .local).map(\.id) == ["2", "1"])
+    let shown = try await store.fetch(found.withSnippet(of: \.title, words: 3))
+    #expect(shown.map(\.related) == ["Buy **oil** for\u{2026}", "**Oiling**"])
+  }
+
   @Test("Counts, sums and groups are computed by SQLite") func numbers() async throws {
     let list = TodoList(id: "L", name: "Camp")
     try await store.save(list)
@@ -146,7 +159,10 @@ import Testing
     #expect(try await store.fetch(Todo.all.minimum(\.title)) == "a")
     let groups = try await store.fetch(Todo.all.group(by: \.list).count())
     #expect(groups.map(\.key?.id) == [nil, "L"] && groups.map(\.value) == [1, 2])
-    #expect(try await store.fetch(Todo.all.group(by: \.done).sum(\.effort)).map(\.value) == [4, 0])
+    let byState = Todo.all.group(by: \.done)
+    #expect(try await store.fetch(byState.sum(\.effort)).map(\.value) == [4, 0])
+    #expect(try await store.fetch(byState.average(\.cost)).map(\.value) == [3, 4])
+    #expect(try await store.fetch(byState.maximum(\.due, having: { $0 != nil })).map(\.value) == [now])
   }
 
   @Test("Parents come with children, children with parents, and counts with both") func related() async throws

@@ -41,7 +41,7 @@ struct RecordPage {
     let page = Array(found.prefix(limit))
     let nearest = whole.order.first.flatMap { $0.origin == nil ? nil : $0 }
     records = try RecordView.all(page, in: store, nearest: nearest)
-    next = found.count > limit ? page.last.map { PageMark.text($0, whole) } : nil
+    next = found.count > limit ? page.last.map { PageMark.text($0, whole, type) } : nil
     self.total = total
     self.plan = plan
   }
@@ -64,8 +64,11 @@ struct RecordPage {
 
 /// The end of a page: the sort keys of its last record. The record may be deleted before the next page is read.
 enum PageMark {
-  static func text(_ record: AnyRecord, _ query: AnyQuery) -> String {
+  /// - Parameter query: a checked query.
+  static func text(_ record: AnyRecord, _ query: AnyQuery, _ type: TypeSchema) -> String {
     var writer = JSONWriter()
+    var record = record
+    record.noteSortKeys(query.order, type)
     writer.object { writer in
       writer.member("id", record.id)
       writer.member("container", record.container)
@@ -94,7 +97,8 @@ enum PageMark {
     }
     var values: [String: FieldValue] = [:]
     for (name, value) in json["fields"]?.objectValue ?? [:] {
-      if let field = type[name] { values[name] = try FieldValue(json: value, kind: field.kind) }
+      let kind = name == SortKey.rank ? ValueKind.int : type[name]?.kind
+      if let kind { values[name] = try FieldValue(json: value, kind: kind) }
     }
     var record = AnyRecord(type.name, id: id, values, container: json["container"]?.stringValue)
     record.version = json["version"]?.stringValue

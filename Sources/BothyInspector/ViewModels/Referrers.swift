@@ -21,7 +21,7 @@ struct Referrers {
       self.field = field.name
       condition =
         if case .references = field.kind {
-          .includes(field: field.name, id)
+          .includes(field: field.name, .text(id))
         } else {
           .compare(field: field.name, .equal, .text(id))
         }

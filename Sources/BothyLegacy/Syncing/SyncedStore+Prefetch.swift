@@ -89,7 +89,7 @@ extension SyncedStore {
   private static func refers(_ field: String, of type: TypeSchema?, to ids: ArraySlice<String>)
     -> ConditionTree
   {
-    if case .references? = type?[field]?.kind { return .or(ids.map { .includes(field: field, $0) }) }
+    if case .references? = type?[field]?.kind { return .or(ids.map { .includes(field: field, .text($0)) }) }
     return .oneOf(field: field, ids.map { .text($0) })
   }
 

@@ -39,6 +39,7 @@ struct PackStaging {
         sql:
           "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -8192"
       )
+      QueryFunctions.install(in: database)
       try WordTokenizer.install(in: database)
     }
     return configuration

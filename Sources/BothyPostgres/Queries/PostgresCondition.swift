@@ -19,19 +19,29 @@ struct PostgresCondition {
   /// Returns true if PostgreSQL can decide the condition. It doesn't fold diacritics or store texts with a zero byte.
   static func isExact(_ condition: ConditionTree) -> Bool {
     switch condition {
-    case .matches, .relates, .exists: false
+    case .matches, .compareNaturally, .relates, .exists: false
     case .and(let parts), .or(let parts): parts.allSatisfy(isExact)
     case .not(let part): isExact(part)
     case .compare(_, _, let value): isPlain(value)
     case .oneOf(_, let values): values.allSatisfy(isPlain)
-    case .contains(_, let text, _), .beginsWith(_, let text, _), .includes(_, let text):
-      !text.utf8.contains(0)
+    case .contains(_, let text, _), .beginsWith(_, let text, _): !text.utf8.contains(0)
+    case .includes(_, let element): isPlain(element) && hasAllDigits(element)
     case .all, .none, .near, .inside, .compareFields: true
     }
   }
 
   private static func isPlain(_ value: FieldValue) -> Bool {
     if case .text(let text) = value { !text.utf8.contains(0) } else { true }
+  }
+
+  /// Returns false for a number from 2^53 on. PostgreSQL compares the numbers of JSON by their digits, of which such
+  /// ones may be written with fewer than they have.
+  private static func hasAllDigits(_ number: FieldValue) -> Bool {
+    switch number {
+    case .int(let number): number.magnitude < 9_007_199_254_740_992
+    case .double(let number): number.magnitude < 9_007_199_254_740_992
+    default: true
+    }
   }
 
   mutating func sql(_ condition: ConditionTree) throws(BothyError) -> String {
@@ -57,14 +67,20 @@ struct PostgresCondition {
     case .includes(let name, let element):
       guard case .field(let field) = try type.queryField(name) else { return "FALSE" }
       let list = "d -> \(field.name.quotedText)"
-      return
-        "coalesce(jsonb_typeof(\(list)) = 'array' AND jsonb_exists(\(list), \(argument(element))), FALSE)"
+      let isFound =
+        if let text = element.text {
+          "jsonb_exists(\(list), \(argument(text)))"
+        } else {
+          "(\(list)) @> \(argument(element.json.canonicalText))::jsonb"
+        }
+      return "coalesce(jsonb_typeof(\(list)) = 'array' AND \(isFound), FALSE)"
     case .near(let field, let centre, let metres):
       let box = GeoBox(around: centre, metres: metres)
       return
         "coalesce(\(try inside(field, box)) AND \(try distance(field, centre)) <= \(argument(metres)), FALSE)"
     case .inside(let field, let box): return "coalesce(\(try inside(field, box)), FALSE)"
     case .matches: throw BothyError(.invalidQuery, "PostgreSQL does not decide full-text conditions.")
+    case .compareNaturally: throw BothyError(.invalidQuery, "PostgreSQL does not know the natural order.")
     case .relates, .exists:
       throw BothyError(.invalidQuery, "PostgreSQL does not decide the conditions of permissions.")
     }

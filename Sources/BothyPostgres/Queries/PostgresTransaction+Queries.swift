@@ -4,7 +4,8 @@ import BothySyncService
 /// Queries over the records' fields.
 ///
 /// Some conditions can't be decided in PostgreSQL as in Swift, so they are decided here. These are full-text
-/// conditions, and the order of distances, which depends on the last bit of a number for places around a pole. It also
+/// conditions, the natural order of texts, and the order of distances, which depends on the last bit of a number for
+/// places around a pole. It also
 /// concerns a whole query if a document of the type has a text with a zero character. The reference evaluator then
 /// decides the records that the rest of the condition selects.
 extension PostgresTransaction {
@@ -148,7 +149,7 @@ private struct QueryPlan {
   }
 
   var isExact: Bool {
-    PostgresCondition.isExact(query.filter) && query.order.allSatisfy { $0.origin == nil }
+    PostgresCondition.isExact(query.filter) && query.order.allSatisfy { $0.origin == nil && !$0.isNatural }
       && rest.map(PostgresCondition.isExact) ?? true
   }
 

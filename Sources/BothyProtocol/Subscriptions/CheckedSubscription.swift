@@ -170,7 +170,7 @@ extension CheckedSubscription {
       let known = number < values.count ? values[number].sorted : []
       var linked = ConditionTree.none
       if case .references? = type[link.field]?.kind {
-        linked = .or(known.compactMap(\.text).map { ConditionTree.includes(field: link.field, $0) })
+        linked = .or(known.filter { $0.text != nil }.map { ConditionTree.includes(field: link.field, $0) })
       } else if !known.isEmpty {
         linked = .oneOf(field: link.field, known)
       }

@@ -5,9 +5,10 @@ import GRDB
 /// - 1: first format. `bothy_meta(key, value)`, one STRICT table a type, `bothy_link` for lists of references.
 /// - 2: text indexes use the words of `bothy_words` instead of SQLite's; synced types have an index of containers.
 /// - 3: synced types have `_created`, `_modified` and `_owner`.
+/// - 4: text indexes have words of scripts without spaces by their parts.
 enum Format {
   /// The version of the format. Increases when a release writes something that older ones misread.
-  static let version: Int64 = 3
+  static let version: Int64 = 4
   /// `PRAGMA application_id` of every Bothy file: "Both" in ASCII.
   static let applicationID: Int64 = 0x426F_7468
 

@@ -82,7 +82,9 @@ struct SchemaChange {
   }
 
   private static func indexing(_ type: TypeSchema) -> [String] {
-    type.fields.map { "\($0.name) \($0.kind.name) \($0.isIndexed) \($0.isUnique) \($0.isFullText)" }.sorted()
+    type.fields.map {
+      "\($0.name) \($0.kind.name) \($0.isIndexed) \($0.isUnique) \($0.isFullText) \($0.isNatural)"
+    }.sorted()
       + type.indexes.map { "\($0.isUnique) \($0.description)" }.sorted()
   }
 }

@@ -100,6 +100,7 @@ struct SchemaInstaller {
     for name in names { try database.execute(sql: "DROP INDEX \(name.quotedIdentifier)") }
     try dropFullText(of: type)
     try PlaceIndex.dropAll(of: type.name, in: database)
+    try NaturalIndex.dropTriggers(of: type.name, in: database)
   }
 
   private func dropFullText(of type: TypeSchema) throws {
@@ -115,11 +116,9 @@ struct SchemaInstaller {
     let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     guard version < Format.version else { return }
     for type in schema.types {
-      if type.isSynced {
-        if version < 2 { try createContainerIndex(of: type) }
-        try addMetadata(to: type)
-      }
-      guard version < 2, type.hasFullText else { continue }
+      if type.isSynced && version < 2 { try createContainerIndex(of: type) }
+      if type.isSynced && version < 3 { try addMetadata(to: type) }
+      guard type.hasFullText else { continue }
       try dropFullText(of: type)
       try createFullText(of: type)
     }
@@ -140,6 +139,8 @@ struct SchemaInstaller {
   /// because of another device's change.
   func createIndexes(of type: TypeSchema) throws {
     let table = type.name.quotedIdentifier
+    try NaturalIndex.dropStrayColumns(of: type, in: database)
+    for index in type.naturalIndexes { try index.create(in: database) }
     for field in type.fields where Self.hasIndex(field) {
       let unique = field.isUnique && !type.isSynced ? "UNIQUE " : ""
       let name = Self.indexName(type, field).quotedIdentifier
@@ -185,7 +186,7 @@ struct SchemaInstaller {
   /// Returns the names of everything that `createIndexes` creates.
   static func indexNames(of type: TypeSchema) -> [String] {
     tableNames(of: type) + fullTextNames(type, ["insert", "update", "delete"])
-      + type.placeIndexes.flatMap(\.names)
+      + type.placeIndexes.flatMap(\.names) + type.naturalIndexes.flatMap(\.names)
   }
 
   /// Returns the names that SQLite compares with those of all tables and indexes. The names of triggers are apart, and

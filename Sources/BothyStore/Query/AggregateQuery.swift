@@ -120,35 +120,53 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
     [Grouped<Key, Int>]
   > { groups("count", nil, condition) }
 
-  /// Adds up a field in each group. Whole numbers beyond 64 bits throw `BothyError` `database`. Decimals are added up
-  /// exactly. The field isn't optional, so every record counts.
-  public func sum<V: FieldConvertible & Numeric>(
-    _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<V>) -> Condition)? = nil
-  ) -> AggregateQuery<[Grouped<Key, V>]> {
-    groups(DecimalFunctions.name(V.self), Element.fields[keyPath: field].fieldName, condition)
+  /// Adds up a field in each group, records without a value left out; 0 in a group without values. Whole numbers beyond
+  /// 64 bits throw `BothyError` `database`. Decimals are added up exactly.
+  ///
+  /// Costs a read of the field from every record of the query, as the other values of groups do.
+  public func sum<V>(
+    _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<V.Unwrapped>) -> Condition)? = nil
+  ) -> AggregateQuery<[Grouped<Key, V.Unwrapped>]> where V.Unwrapped: FieldConvertible & Numeric {
+    groups(DecimalFunctions.name(V.Unwrapped.self), Element.fields[keyPath: field].fieldName, condition)
   }
 
-  /// The mean of a field in each group. A `Double` also for whole numbers and decimals. The field isn't optional, so
-  /// every record counts.
-  package func average<V: FieldConvertible & Numeric>(
-    _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<Double>) -> Condition)? = nil
-  ) -> AggregateQuery<[Grouped<Key, Double>]> {
+  /// The mean of a field in each group, records without a value left out; `nil` in a group without values. A `Double`
+  /// also for whole numbers and decimals.
+  ///
+  /// ```swift
+  /// let heavy = try await store.fetch(Todo.all.group(by: \.list).average(\.effort, having: { $0 > 2 }))
+  /// ```
+  public func average<V>(
+    _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<Double?>) -> Condition)? = nil
+  ) -> AggregateQuery<[Grouped<Key, Double?>]> where V.Unwrapped: Numeric {
     groups(
-      DecimalFunctions.name(averaging: true, V.self), Element.fields[keyPath: field].fieldName, condition)
+      DecimalFunctions.name(averaging: true, V.Unwrapped.self), Element.fields[keyPath: field].fieldName,
+      condition)
   }
 
-  /// The smallest value of a field in each group; `nil` where no record has one. Text is compared by its UTF-8 bytes. A
-  /// field of data, coordinates, JSON or lists throws `BothyError` `invalidQuery`.
-  package func minimum<V: FieldConvertible>(
-    _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<V?>) -> Condition)? = nil
-  ) -> AggregateQuery<[Grouped<Key, V?>]> {
+  /// The smallest value of a field in each group, records without a value left out; `nil` in a group without values.
+  ///
+  /// Text is compared by its UTF-8 bytes. A field of data, coordinates, JSON or lists throws `BothyError`
+  /// `invalidQuery` at the fetch.
+  ///
+  /// ```swift
+  /// for group in try await store.fetch(Todo.where { !$0.done }.group(by: \.list).minimum(\.due)) {
+  ///   if let next = group.value { show("next: \(next)") }
+  /// }
+  /// ```
+  public func minimum<V>(
+    _ field: KeyPath<Element.Fields, Field<V>>,
+    having condition: ((Field<V.Unwrapped?>) -> Condition)? = nil
+  ) -> AggregateQuery<[Grouped<Key, V.Unwrapped?>]> where V.Unwrapped: FieldConvertible {
     groups("min", Element.fields[keyPath: field].fieldName, condition)
   }
 
-  /// The largest value of a field in each group; `nil` where no record has one. Compares and throws as `minimum(_:)`.
-  package func maximum<V: FieldConvertible>(
-    _ field: KeyPath<Element.Fields, Field<V>>, having condition: ((Field<V?>) -> Condition)? = nil
-  ) -> AggregateQuery<[Grouped<Key, V?>]> {
+  /// The largest value of a field in each group; `nil` in a group without values. Compares and throws as
+  /// `minimum(_:having:)`.
+  public func maximum<V>(
+    _ field: KeyPath<Element.Fields, Field<V>>,
+    having condition: ((Field<V.Unwrapped?>) -> Condition)? = nil
+  ) -> AggregateQuery<[Grouped<Key, V.Unwrapped?>]> where V.Unwrapped: FieldConvertible {
     groups("max", Element.fields[keyPath: field].fieldName, condition)
   }
 

@@ -5,7 +5,8 @@ extension AnyQuery {
   package func checked(for schema: TypeSchema) throws(BothyError) -> AnyQuery {
     var query = self
     query.filter = try filter.checked(for: schema)
-    for key in order {
+    query.order = try resolvedOrder(schema)
+    for key in order where !key.isRank {
       let kind = try schema.queryField(key.field).kind
       if let origin = key.origin {
         guard kind == .coordinate else {
@@ -16,6 +17,10 @@ extension AnyQuery {
         guard origin.isOnEarth else {
           throw .invalidQuery(
             "The distance of \(schema.name).\(key.field) is measured from a place within ±90 and ±180.")
+        }
+      } else if key.isNatural {
+        guard kind.isText, schema[key.field]?.isDecimal != true else {
+          throw .invalidQuery("\(schema.name).\(key.field) has no natural order: it isn't text.")
         }
       } else if !kind.isOrdered {
         let remedy = kind == .coordinate ? " Sort by its distance from a place: 'nearest'." : ""
@@ -36,8 +41,24 @@ extension AnyQuery {
     return query
   }
 
+  /// Returns the sort keys, with the query's first search in that of the relevance. Throws `BothyError` `invalidQuery`
+  /// if the query has none.
+  package func resolvedOrder(_ schema: TypeSchema) throws(BothyError) -> [SortKey] {
+    guard order.contains(where: \.isRank) else { return order }
+    guard let search = filter.search(in: schema) else {
+      throw .invalidQuery(
+        "'\(SortKey.rank)' sorts by the relevance for a search, and the query has none. Add 'matches' to its "
+          + "condition.")
+    }
+    return order.map { key in
+      var key = key
+      if key.isRank { key.search = search }
+      return key
+    }
+  }
+
   /// The sort keys followed by the id, so that the order is total.
   package var totalOrder: [SortKey] {
-    order.contains { $0.field == "id" && $0.origin == nil } ? order : order + [SortKey("id")]
+    order.contains(where: \.isTotal) ? order : order + [SortKey("id")]
   }
 }

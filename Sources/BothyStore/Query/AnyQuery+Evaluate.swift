@@ -8,7 +8,10 @@ extension AnyQuery {
     let query = try checked(for: schema)
     var found = records.filter { query.holds($0, schema) }
     let keys = query.totalOrder
+    let isNoted = keys.contains { $0.notedName != nil }
+    if isNoted { for index in found.indices { found[index].noteSortKeys(keys, schema) } }
     found.sort { $0.precedes($1, by: keys, schema) }
+    if isNoted { for index in found.indices { found[index].removeSortKeys(keys) } }
     return Array(found.dropFirst(offset).prefix(limit ?? .max))
   }
 
@@ -50,8 +53,8 @@ extension AnyRecord {
         if mine != theirs { return (mine < theirs) == key.ascending }
         continue
       }
-      let mine = queried(key.field, schema)
-      let theirs = other.queried(key.field, schema)
+      let mine = orderValue(key, schema)
+      let theirs = other.orderValue(key, schema)
       if mine.sortsBefore(theirs) { return key.ascending }
       if theirs.sortsBefore(mine) { return !key.ascending }
     }

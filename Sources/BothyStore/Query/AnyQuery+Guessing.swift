@@ -34,7 +34,7 @@ private struct GuessedFields {
         "A server without a schema doesn't know the kinds of fields and can't decide '\(pair)'. Start it with "
           + "--schema, or compare the fields on the device.")
     }
-    for key in query.order { guessed.note(key.field, key.origin.map { .coordinate($0) }) }
+    for key in query.order where !key.isRank { guessed.note(key.field, key.origin.map { .coordinate($0) }) }
     for name in guessed.kinds.keys.sorted() where !isFieldName(name) {
       throw BothyError(.unknownField, "'\(name)' can't be a field: use letters, digits and underscores.")
     }
@@ -61,6 +61,7 @@ private struct GuessedFields {
     case .all, .none, .matches, .relates, .exists: break
     case .compare(let field, _, let value): note(field, value)
     case .compareFields: pair = condition
+    case .compareNaturally(let field, _, _): note(field, .text(""))
     case .oneOf(let field, let values):
       note(field, nil)
       for value in values { note(field, value) }

@@ -1,6 +1,6 @@
 /// The query document of tools and the wire: `{"type", "where", "order": ["-due", "title"], "limit", "offset",
 /// "container", "children": true, "include": ["owner"]}`. A sort key by distance is `{"nearest": {"field", "lat",
-/// "lon"}}`, the farthest first `{"farthest": {…}}`.
+/// "lon"}}`, the farthest first `{"farthest": {…}}`, and one by the natural order of texts `{"natural": "-title"}`.
 extension AnyQuery {
   /// Reads a query document. With a schema, values get the kinds of their fields. Without one, kinds are guessed from
   /// the JSON and converted when the query runs.
@@ -59,9 +59,14 @@ extension SortKey {
       self = key
       return
     }
-    let outer = try QueryDocument(json, "A sort key", ["nearest", "farthest"])
+    let outer = try QueryDocument(json, "A sort key", ["nearest", "farthest", "natural"])
     guard json.objectValue?.count == 1, let name = json.objectValue?.keys.first else {
-      throw .invalidQuery("A sort key is a field's name, or has one of: nearest, farthest.")
+      throw .invalidQuery("A sort key is a field's name, or has one of: nearest, farthest, natural.")
+    }
+    if name == "natural" {
+      try self.init(json: .string(outer.string(name)))
+      isNatural = true
+      return
     }
     let document = try QueryDocument(outer[name] ?? .null, "'\(name)'", ["field", "lat", "lon"])
     let origin = Coordinate(latitude: try document.number("lat"), longitude: try document.number("lon"))
@@ -69,7 +74,10 @@ extension SortKey {
   }
 
   fileprivate var json: JSONValue {
-    guard let origin else { return .string(description) }
+    guard let origin else {
+      let name = JSONValue.string((ascending ? "" : "-") + field)
+      return isNatural ? ["natural": name] : name
+    }
     return [
       (ascending ? "nearest" : "farthest"): [
         "field": .string(field), "lat": .double(origin.latitude), "lon": .double(origin.longitude),

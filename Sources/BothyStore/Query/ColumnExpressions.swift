@@ -14,6 +14,8 @@ package protocol ColumnExpressions: Sendable {
   func isBelow(_ container: String) -> SQLFragment
   /// Returns the value of a field of one column. A list is its JSON text.
   func value(of field: FieldSchema) -> String
+  /// Returns the natural sort key of a field of text.
+  func natural(of field: FieldSchema) -> String
   func latitude(of field: FieldSchema) -> String
   func longitude(of field: FieldSchema) -> String
   /// Returns a condition that every record whose coordinate is in the box meets, and few others. Nil if no index serves
@@ -21,14 +23,28 @@ package protocol ColumnExpressions: Sendable {
   func candidates(in box: GeoBox, of field: FieldSchema) -> SQLFragment?
   /// Returns the value in the form that is compared with `value(of:)`.
   func argument(_ value: FieldValue) -> FieldValue
-  /// Returns a condition that is true if the list contains the string.
-  func includes(_ element: String, in field: FieldSchema, of type: TypeSchema) -> SQLFragment
-  /// Returns a condition that is true if the full-text fields have the words. `search` has at least one.
-  func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment
+  /// Returns a condition that is true if the list contains the element, and null or false if not.
+  func includes(_ element: FieldValue, in field: FieldSchema, of type: TypeSchema) -> SQLFragment
+  /// Returns a condition that is true if these full-text fields have the words. `search` has at least one.
+  func matches(_ search: TextSearch, in fields: [FieldSchema], _ type: TypeSchema) -> SQLFragment
 }
 
 extension ColumnExpressions {
   package func isBelow(_ path: String) -> SQLFragment { isBelow(path, container) }
+
+  package func natural(of field: FieldSchema) -> String { "bothy_natural(\(value(of: field)))" }
+
+  /// Returns the natural sort key of a field or pseudo-field of text.
+  func natural(_ name: String, _ type: TypeSchema) throws(BothyError) -> String {
+    if case .field(let field) = try type.queryField(name) { return natural(of: field) }
+    return "bothy_natural(\(try expression(name, type)))"
+  }
+
+  /// Returns the relevance of the record for a search.
+  func rank(_ search: FieldSearch, _ type: TypeSchema) -> SQLFragment {
+    let texts = search.fields.compactMap { type[$0] }.map { ", \(value(of: $0))" }
+    return SQLFragment("bothy_rank(?\(texts.joined()))", [.text(search.search.text)])
+  }
 
   /// Returns the range of paths below a path. It ends before the path and a `0`, the character after `/`.
   func isBelow(_ path: String, _ column: String) -> SQLFragment {

@@ -120,6 +120,10 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
       result += SQLFragment("\(try column(name)) \(comparison.rawValue) ?", [columns.argument(value)])
     case .compareFields(let name, let comparison, let other):
       result += try "\(column(name)) \(comparison.rawValue) \(column(other))"
+    case .compareNaturally(let name, let comparison, let text):
+      let sign = comparison == .notEqual ? "IS NOT" : comparison.rawValue
+      result += SQLFragment(
+        "\(try columns.natural(name, type)) \(sign) ?", [.text(NaturalOrder.key(of: text))])
     case .oneOf(let name, let values): try appendList(name, values)
     case .contains(let name, let text, let ignoringCase):
       let column = try column(name)
@@ -138,9 +142,14 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
       if !negated { try appendCandidates(name, box) }
       try appendBox(name, box)
       result += ")"
-    case .matches(let text):
-      let search = TextSearch(text)
-      result += search.words.isEmpty ? SQLFragment("TRUE") : columns.matches(search, type)
+    case .matches(let text, let fields, let least):
+      let search = FieldSearch(text, in: fields, of: type)
+      if search.search.terms.isEmpty { return result += least > 0 ? "FALSE" : "TRUE" }
+      result += columns.matches(search.search, in: type.searched(fields), type)
+      guard least > 0 else { break }
+      result += " AND "
+      result += columns.rank(search, type)
+      result += SQLFragment(" >= ?", [.int(Int64(least))])
     case .relates, .exists:
       throw .invalidQuery("'\(condition)' has a meaning in the permissions of a schema only.")
     case .all, .none, .and, .or, .not: try append(condition)

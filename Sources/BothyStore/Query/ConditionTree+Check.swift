@@ -49,6 +49,8 @@ extension ConditionTree {
       return .compare(field: field, comparison, try Self.compared(value, comparison, to: field, of: type))
     case .compareFields(let field, let comparison, let other):
       try Self.requireComparable(field, comparison, other, of: type)
+    case .compareNaturally(let field, _, _):
+      try Self.require(field, of: type, "NATURAL", \.isText)
     case .oneOf(let field, let values):
       guard values.count <= Self.maximumTerms else {
         throw .invalidQuery(
@@ -63,8 +65,9 @@ extension ConditionTree {
     case .beginsWith(let field, let text, let ignoringCase):
       let folded = try Self.searched(text, in: field, of: type, "beginsWith")
       return .beginsWith(field: field, folded, ignoringCase: ignoringCase)
-    case .includes(let field, _):
+    case .includes(let field, let value):
       try Self.require(field, of: type, "includes", \.isList)
+      return .includes(field: field, try Self.element(value, of: field, type))
     case .near(let field, let centre, let metres):
       try Self.require(field, of: type, "near") { $0 == .coordinate }
       guard centre.isOnEarth, metres >= 0, metres.isFinite else {
@@ -79,10 +82,15 @@ extension ConditionTree {
           "'inside' on \(type.name).\(field) needs parallels within ±90, south first, and meridians within ±180."
         )
       }
-    case .matches:
+    case .matches(_, let fields, _):
       guard type.hasFullText else {
         throw .invalidQuery(
           "\(type.name) has no full-text index. Declare a string field with `fullText`, or use 'contains'.")
+      }
+      for name in fields where type[name]?.isFullText != true {
+        _ = try type.queryField(name)
+        let known = type.searched([]).map(\.name).joined(separator: ", ")
+        throw .invalidQuery("\(type.name).\(name) isn't in the full-text index. Possible: \(known).")
       }
     case .relates, .exists:
       throw .invalidQuery(
@@ -110,6 +118,19 @@ extension ConditionTree {
       throw .invalidQuery("\(type.name).\(name) is compared with \(value.phrase); it takes \(kind.phrase).")
     }
     return converted
+  }
+
+  /// Returns a value in the form of the elements of a list.
+  private static func element(
+    _ value: FieldValue, of name: String, _ type: TypeSchema
+  ) throws(BothyError) -> FieldValue {
+    let isPlain = try type.queryField(name).kind == .json
+    guard let element = value.element, isPlain || element.text != nil else {
+      throw .invalidQuery(
+        "\(type.name).\(name) can't have \(value.phrase) as an element. Possible: text, and in a list of values also "
+          + "a finite number, true, false and null.")
+    }
+    return element
   }
 
   /// Throws unless both fields have one kind that can be compared.

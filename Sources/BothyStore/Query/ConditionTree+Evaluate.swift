@@ -20,6 +20,8 @@ extension ConditionTree {
     case .compare(let field, let comparison, let other): return comparison.holds(value(field), other)
     case .compareFields(let field, let comparison, let other):
       return comparison.holds(value(field), value(other))
+    case .compareNaturally(let field, let comparison, let text):
+      return comparison.holds(value(field).naturalKey, .text(NaturalOrder.key(of: text)))
     case .oneOf(let field, let values):
       let found = value(field)
       return values.contains { found.isSame(as: $0) }
@@ -29,16 +31,16 @@ extension ConditionTree {
     case .beginsWith(let field, let text, let ignoringCase):
       guard let found = value(field).text else { return false }
       return found.bytes(ignoringCase).starts(with: text.bytes(ignoringCase))
-    case .includes(let field, let id):
-      return value(field).elements.contains { $0.utf8.elementsEqual(id.utf8) }
+    case .includes(let field, let element): return value(field).includes(element)
     case .near(let field, let centre, let metres):
       guard case .coordinate(let place) = value(field) else { return false }
       return place.distance(to: centre) <= metres
     case .inside(let field, let box):
       guard case .coordinate(let place) = value(field) else { return false }
       return box.contains(place)
-    case .matches(let text):
-      return TextSearch(text).matches(type.fields.filter(\.isFullText).compactMap { value($0.name).text })
+    case .matches(let text, let fields, let least):
+      let (search, texts) = (TextSearch(text), type.searched(fields).compactMap { value($0.name).text })
+      return search.matches(texts) && (least <= 0 || search.rank(of: texts) >= least)
     }
   }
 }

@@ -1,6 +1,7 @@
-/// Conditions in a query document: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`, `{"matches": "text"}`,
-/// `{"near": {"field", "lat", "lon", "metres"}}`, `{"inside": {"field", "west", "south", "east", "north"}}`,
-/// `{"field", "op", "value", "ignoringCase"}` with the operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`,
+/// Conditions in a query document: `{"and": […]}`, `{"or": […]}`, `{"not": {…}}`,
+/// `{"matches": "text", "in": ["title"], "atLeast": 1}`, `{"near": {"field", "lat", "lon", "metres"}}`,
+/// `{"inside": {"field", "west", "south", "east", "north"}}`,
+/// `{"field", "op", "value", "ignoringCase", "natural"}` with the operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`,
 /// `contains`, `beginsWith`, `includes`, `{"field", "op", "other"}` with the first six and another field.
 extension ConditionTree {
   /// Reads a condition. The kinds of values are guessed. Throws `BothyError` `invalidQuery`.
@@ -16,6 +17,11 @@ extension ConditionTree {
       try self.init(near: json)
     } else if json["inside"] != nil {
       try self.init(inside: json)
+    } else if json["matches"] != nil {
+      let document = try QueryDocument(json, "A search", ["matches", "in", "atLeast"])
+      self = .matches(
+        try document.string("matches"), in: try document.strings("in") ?? [],
+        atLeast: try document.count("atLeast") ?? 0)
     } else {
       let document = try QueryDocument(
         json, "A condition", ["and", "or", "not", "matches", "near", "inside", "field"])
@@ -28,10 +34,8 @@ extension ConditionTree {
       } else if let parts = document["or"] {
         let parts = try Self.list(parts, depth)
         self = parts.isEmpty ? .none : .or(parts)
-      } else if let part = document["not"] {
-        self = .not(try ConditionTree(json: part, depth: depth + 1))
       } else {
-        self = .matches(try document.string("matches"))
+        self = .not(try ConditionTree(json: document["not"] ?? .null, depth: depth + 1))
       }
     }
   }
@@ -46,7 +50,8 @@ extension ConditionTree {
   }
 
   private init(comparison json: JSONValue) throws(BothyError) {
-    let document = try QueryDocument(json, "A condition", ["field", "op", "value", "other", "ignoringCase"])
+    let document = try QueryDocument(
+      json, "A condition", ["field", "op", "value", "other", "ignoringCase", "natural"])
     let field = try document.string("field")
     let name = try document.string("op")
     if document["other"] != nil {
@@ -64,6 +69,12 @@ extension ConditionTree {
       throw .invalidQuery("'ignoringCase' is true or false and works with 'contains' and 'beginsWith' only.")
     }
     let ignoringCase = document["ignoringCase"]?.boolValue ?? false
+    if let natural = document["natural"] {
+      guard natural == .bool(true), let comparison = Comparison(rawValue: name), let text = value.stringValue
+      else { throw .invalidQuery("'natural' is true, and compares with a text by =, !=, <, <=, >, >=.") }
+      self = .compareNaturally(field: field, comparison, text)
+      return
+    }
     switch name {
     case "in":
       guard let values = value.arrayValue else { throw .invalidQuery("'in' on '\(field)' takes a list.") }
@@ -72,7 +83,7 @@ extension ConditionTree {
       self = .contains(field: field, try document.string("value"), ignoringCase: ignoringCase)
     case "beginsWith":
       self = .beginsWith(field: field, try document.string("value"), ignoringCase: ignoringCase)
-    case "includes": self = .includes(field: field, try document.string("value"))
+    case "includes": self = .includes(field: field, FieldValue(guessing: value))
     default:
       guard let comparison = Comparison(rawValue: name) else {
         throw .invalidQuery(
@@ -111,12 +122,16 @@ extension ConditionTree {
       return Self.document(field, comparison.rawValue, value.json)
     case .compareFields(let field, let comparison, let other):
       return ["field": .string(field), "op": .string(comparison.rawValue), "other": .string(other)]
+    case .compareNaturally(let field, let comparison, let text):
+      return [
+        "field": .string(field), "op": .string(comparison.rawValue), "value": .string(text), "natural": true,
+      ]
     case .oneOf(let field, let values): return Self.document(field, "in", .array(values.map(\.json)))
     case .contains(let field, let text, let ignoringCase):
       return Self.document(field, "contains", .string(text), ignoringCase)
     case .beginsWith(let field, let text, let ignoringCase):
       return Self.document(field, "beginsWith", .string(text), ignoringCase)
-    case .includes(let field, let id): return Self.document(field, "includes", .string(id))
+    case .includes(let field, let element): return Self.document(field, "includes", element.json)
     case .near(let field, let centre, let metres):
       return [
         "near": [
@@ -131,7 +146,11 @@ extension ConditionTree {
           "east": .double(box.east), "north": .double(box.north),
         ]
       ]
-    case .matches(let text): return ["matches": .string(text)]
+    case .matches(let text, let fields, let least):
+      var members: [String: JSONValue] = ["matches": .string(text)]
+      if !fields.isEmpty { members["in"] = .array(fields.map { .string($0) }) }
+      if least > 0 { members["atLeast"] = .int(Int64(least)) }
+      return .object(members)
     // No server reads these in a query.
     case .relates, .exists: return ["permission": .string(description)]
     }

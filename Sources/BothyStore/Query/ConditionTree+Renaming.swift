@@ -13,17 +13,21 @@ extension ConditionTree {
       part.renamingFields(rename, open: open, exists: exists)
     }
     switch self {
-    case .all, .none, .matches: return self
+    case .all, .none: return self
+    case .matches(let text, let fields, let least):
+      return .matches(text, in: fields.map(rename), atLeast: least)
     case .compare(let field, let comparison, let value):
       return .compare(field: rename(field), comparison, value)
     case .compareFields(let field, let comparison, let other):
       return .compareFields(rename(field), comparison, rename(other))
+    case .compareNaturally(let field, let comparison, let text):
+      return .compareNaturally(field: rename(field), comparison, text)
     case .oneOf(let field, let values): return .oneOf(field: rename(field), values)
     case .contains(let field, let text, let ignoringCase):
       return .contains(field: rename(field), text, ignoringCase: ignoringCase)
     case .beginsWith(let field, let text, let ignoringCase):
       return .beginsWith(field: rename(field), text, ignoringCase: ignoringCase)
-    case .includes(let field, let id): return .includes(field: rename(field), id)
+    case .includes(let field, let element): return .includes(field: rename(field), element)
     case .near(let field, let centre, let metres):
       return .near(field: rename(field), centre: centre, metres: metres)
     case .inside(let field, let box): return .inside(field: rename(field), box)

@@ -17,18 +17,23 @@ extension ConditionTree: CustomStringConvertible {
       return "\(field) \(comparison.rawValue) \(value.whereText)"
     case .compareFields(let field, let comparison, let other):
       return "\(field) \(comparison.rawValue) \(other)"
+    case .compareNaturally(let field, let comparison, let text):
+      return "\(field) NATURAL \(comparison.rawValue) \(text.whereQuoted)"
     case .oneOf(let field, let values):
       return "\(field) IN (\(values.map(\.whereText).joined(separator: ", ")))"
     case .contains(let field, let text, let ignoringCase):
       return "\(field) CONTAINS\(ignoringCase ? "[c]" : "") \(text.whereQuoted)"
     case .beginsWith(let field, let text, let ignoringCase):
       return "\(field) BEGINSWITH\(ignoringCase ? "[c]" : "") \(text.whereQuoted)"
-    case .includes(let field, let id): return "\(field) INCLUDES \(id.whereQuoted)"
+    case .includes(let field, let element): return "\(field) INCLUDES \(element.whereText)"
     case .near(let field, let centre, let metres):
       return "\(field) WITHIN \(metres) OF \(centre.latitude),\(centre.longitude)"
     case .inside(let field, let box):
       return "\(field) INSIDE \(box.west),\(box.south),\(box.east),\(box.north)"
-    case .matches(let text): return "MATCHES \(text.whereQuoted)"
+    case .matches(let text, let fields, let least):
+      return "MATCHES \(text.whereQuoted)"
+        + (fields.isEmpty ? "" : " IN (\(fields.joined(separator: ", ")))")
+        + (least > 0 ? " RANK \(least)" : "")
     case .relates(let field, let relation, let other): return "\(field) \(relation.word) \(other)"
     case .exists(let type, let condition): return "EXISTS(\(type) WHERE \(condition.text(inside: false)))"
     }

@@ -12,6 +12,9 @@ package indirect enum ConditionTree: Sendable, Hashable {
   case compare(field: String, Comparison, FieldValue)
   /// The field compared with another field of the record and of its kind. Uses no index.
   case compareFields(String, Comparison, String)
+  /// The field's text compared with another by their natural order (see `NaturalOrder`), in which texts that differ by
+  /// case and accents are equal. Uses the index of a field with stored sort keys.
+  case compareNaturally(field: String, Comparison, String)
   /// The field equals one of the values. At most 10,000 values. Null among them finds records without a value.
   case oneOf(field: String, [FieldValue])
   /// The field's text contains the other text. Reads every row that the rest of the condition leaves. True of empty
@@ -19,16 +22,18 @@ package indirect enum ConditionTree: Sendable, Hashable {
   case contains(field: String, String, ignoringCase: Bool)
   /// The field's text starts with the other. Uses the field's index unless case is ignored.
   case beginsWith(field: String, String, ignoringCase: Bool)
-  /// The list of references, or list in JSON, contains the id.
-  case includes(field: String, String)
+  /// The list of references, or list in JSON, contains the element: an id, a text, a number, true, false or null.
+  /// Numbers are compared exactly, whole ones with others too.
+  case includes(field: String, FieldValue)
   /// The coordinate is at most `metres` from `centre` on the great circle. Uses the R-tree of an indexed field, unless
   /// negated.
   case near(field: String, centre: Coordinate, metres: Double)
   /// The coordinate is in the box. A `west` greater than `east` crosses the antimeridian. Uses the R-tree of an indexed
   /// field, unless negated. The edges belong to the box.
   case inside(field: String, GeoBox)
-  /// The type's full-text index matches: every word, the last one as a prefix. Text without words matches every record.
-  case matches(String)
+  /// The full-text fields, or those with these names, have every word; the last one, and one with a `*` after it, as
+  /// the start of a word. Text without words matches every record. The relevance of the record is at least a number.
+  case matches(String, in: [String] = [], atLeast: Int = 0)
   /// True if all of the parts are. True without parts.
   case and([ConditionTree])
   /// True if at least one of the parts is. False without parts.

@@ -47,21 +47,27 @@ package struct DocumentColumns: ColumnExpressions {
     return .text(data.base64EncodedString())
   }
 
-  package func includes(_ element: String, in field: FieldSchema, of type: TypeSchema) -> SQLFragment {
+  package func includes(_ element: FieldValue, in field: FieldSchema, of type: TypeSchema) -> SQLFragment {
     let path = "\(document), '\(path(field))'"
+    guard element.text != nil else {
+      return SQLFragment(
+        "CASE WHEN json_type(\(path)) = 'array' THEN bothy_element(json_extract(\(path)), ?) END",
+        [.text(element.json.canonicalText)])
+    }
     return SQLFragment(
       "bothy_includes(\(document), '\(field.name)', ?, "
         + "json_type(\(path)) = 'array' AND EXISTS (SELECT 1 FROM json_each(\(path)) AS element "
         + "WHERE element.type = 'text' AND element.value = ?))",
-      [.text(element), .text(element)])
+      [element, element])
   }
 
-  package func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment {
+  package func matches(
+    _ search: TextSearch, in fields: [FieldSchema], _ type: TypeSchema
+  ) -> SQLFragment {
     // Field names are identifiers.
-    let texts = type.fields.filter(\.isFullText).map { "'\($0.name)', \(value(of: $0))" }
+    let texts = fields.map { "'\($0.name)', \(value(of: $0))" }
     return SQLFragment(
-      "bothy_matches(?, \(document), \(texts.joined(separator: ", ")))",
-      [.text(search.words.joined(separator: " "))])
+      "bothy_matches(?, \(document), \(texts.joined(separator: ", ")))", [.text(search.text)])
   }
 
   private func extract(_ field: FieldSchema, _ member: String) -> String {

@@ -8,17 +8,6 @@ extension Field {
   /// A condition that is true if the field has a value.
   package var isNotNull: Condition { Condition(.compare(field: fieldName, .notEqual, .null)) }
 
-  /// Returns a condition that is true if the list of references, or the JSON list, contains `id`.
-  package func includes(_ id: String) -> Condition { Condition(.includes(field: fieldName, id)) }
-
-  /// Returns a condition that is true if the list of references contains `reference`.
-  ///
-  /// Costs one look-up in the index that every list of references has. A field that isn't a list throws `BothyError`
-  /// `invalidQuery` at the fetch.
-  public func includes<T>(_ reference: Reference<T>) -> Condition {
-    Condition(.includes(field: fieldName, reference.id))
-  }
-
   /// A sort key with the smallest value first, and null before every value. A query that sorts by data, coordinates,
   /// JSON or lists throws `BothyError` `invalidQuery`.
   public var ascending: SortKey { SortKey(fieldName) }
@@ -27,16 +16,21 @@ extension Field {
   public var descending: SortKey { SortKey(fieldName, ascending: false) }
 }
 
-extension Field where Value.Unwrapped == [String] {
-  /// Returns a condition that is true if the list contains `text`, compared by its UTF-8 bytes. False without a list.
+extension Field {
+  /// Returns a condition that is true if the list contains the element: a reference, a text, a number, a date. False
+  /// without a list.
   ///
-  /// No index serves it: it reads the list of every record that the rest of the condition leaves.
+  /// A reference costs one look-up in the index that every list of references has. No index serves other elements:
+  /// their condition reads the list of every record that the rest of the condition leaves. Texts are compared by their
+  /// UTF-8 bytes, and numbers exactly. Elements that are coordinates, JSON or lists throw `BothyError` `invalidQuery`
+  /// at the fetch, as a number that isn't finite does.
   ///
   /// ```swift
-  /// let tags = Field<[String]>("tags")
-  /// let steep = Trip.where { _ in tags.includes("steep") }
+  /// let (tags, heights) = (Field<[String]>("tags"), Field<[Double]>("heights"))
+  /// let steep = Trip.where { _ in tags.includes("steep") && !heights.includes(0) }
   /// ```
-  public func includes(_ text: String) -> Condition { Condition(.includes(field: fieldName, text)) }
+  public func includes<Element: FieldConvertible>(_ element: Element) -> Condition
+  where Value.Unwrapped == [Element] { Condition(.includes(field: fieldName, element.fieldValue)) }
 }
 
 extension Field where Value.Unwrapped == String {

@@ -25,7 +25,8 @@ public struct JoinQuery<Row: Sendable>: ReadRequest {
 public struct Joined<Record: Entity, Related: Sendable>: Sendable, Identifiable {
   /// The record itself, with the fields that its query describes. Changing it changes the copy; a save of it stores it.
   public var record: Record
-  /// The record that it refers to, those that refer to it, or a number of these. `nil`, empty or 0 without one.
+  /// The record that it refers to, those that refer to it, a number of these, or a part of a text. `nil`, empty or 0
+  /// without one.
   public var related: Related
   /// The id of `record`, so that lists of views can show the rows.
   public var id: String { record.id }
@@ -152,6 +153,45 @@ extension RecordQuery {
   ) -> JoinQuery<Joined<E, V.Unwrapped?>>
   where V.Unwrapped: FieldConvertible, Parent.Unwrapped == Reference<E> {
     numbers("max", of: field, in: children, by: reference, none: Optional<V.Unwrapped>.none)
+  }
+
+  /// Fetches each record with the part of a text that shows why the query's search found it.
+  ///
+  /// The part has the words of the text among which most words of the first `matching` are, in their order and
+  /// spelling, and an ellipsis in the place of the rest. By default the words that were found are bold in Markdown.
+  /// Without words that were found it is the beginning of the text, and empty without a text. One query, and a look at
+  /// each word of the field's text. In scripts without spaces a character counts as a word.
+  ///
+  /// ```swift
+  /// for todo in try await store.fetch(Todo.all.matching("rope", bestFirst: true).withSnippet(of: \.title)) {
+  ///   show(todo.related)  // Buy a new **rope** for the…
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - field: The field with the text. It may have no `@FullText`.
+  ///   - words: The most words of the text that are shown.
+  ///   - before: The text before a word that was found.
+  ///   - after: The text behind it.
+  public func withSnippet<V>(
+    of field: KeyPath<E.Fields, Field<V>>, words: Int = 16, before: String = "**", after: String = "**"
+  ) -> JoinQuery<Joined<E, String>> where V.Unwrapped == String {
+    let name = E.fields[keyPath: field].fieldName
+    let marks = TextSearch.SnippetMarks(before: before, after: after)
+    return JoinQuery(
+      plan: ReadTransaction.Plan(
+        .types(E.typeName),
+        ReadIdentity(recordQuery, words: ["snippet", name, String(words), before, after])
+      ) { [plan, filter = recordQuery.filter] transaction, fingerprint in
+        let records = try plan.run(transaction, &fingerprint)
+        let table = try transaction.catalog.table(E.typeName)
+        let position = try table.position(of: name)
+        let search = filter.search(in: table.schema)?.search ?? TextSearch("")
+        return records.map { record in
+          let text = record.value(at: position).text ?? ""
+          return Joined(record: record, related: search.snippet(of: text, words: words, marks: marks))
+        }
+      })
   }
 
   private func targets<T: Entity, Row>(

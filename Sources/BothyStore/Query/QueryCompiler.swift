@@ -35,10 +35,19 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
   package func order(_ query: AnyQuery) throws(BothyError) -> SQLFragment {
     var order = SQLFragment("")
     if query.isUnordered && query.order.isEmpty { return order }
-    for key in query.totalOrder {
+    var resolved = query
+    resolved.order = try query.resolvedOrder(type)
+    for key in resolved.totalOrder {
       order += order.sql.isEmpty ? " ORDER BY " : ", "
+      if let search = key.search {
+        order += columns.rank(search, type)
+        order += key.ascending ? "" : " DESC"
+        continue
+      }
       guard let origin = key.origin, case .field(let field) = try type.queryField(key.field) else {
-        order += try columns.expression(key.field, type) + (key.ascending ? "" : " DESC")
+        let value =
+          try key.isNatural ? columns.natural(key.field, type) : columns.expression(key.field, type)
+        order += value + (key.ascending ? "" : " DESC")
         continue
       }
       order += SQLFragment(

@@ -6,10 +6,14 @@ import GRDBSQLite
 /// - `bothy_distance(lat, lon, lat, lon)`: metres on the great circle, or null if either pair isn't a place on earth.
 /// - `bothy_matches(words, document, name, text, …)`: true if the texts have the words (see `TextSearch`). They are the
 ///   members of a JSON document with these names, as SQLite reads them.
+/// - `bothy_rank(words, text, …)`: the relevance of the texts for a search of the words (see `TextSearch`).
 /// - `bothy_text(document, name, value)`: the text of a member of a JSON document. It is `value`, which SQLite has read,
 ///   unless the document may have a zero character, at which SQLite ends a text.
 /// - `bothy_includes(document, name, text, value)`: true if a list of a JSON document has a text. It is `value` in the
 ///   same way.
+/// - `bothy_element(list, element)`: true if a list in JSON has an element other than text, which is JSON too. SQLite's
+///   own reading of a number may differ in the last bit.
+/// - `bothy_natural(text)`: the natural sort key of a text, null for other values (see `NaturalOrder`).
 /// - `bothy_nearest(lat, lon)`: an order for R-trees (see `NearestFunction`).
 /// - `bothy_decimal_sum(text)`, `bothy_decimal_average(text)`: see `DecimalFunctions`.
 package enum QueryFunctions {
@@ -22,9 +26,15 @@ package enum QueryFunctions {
     sqlite3_create_function_v2(
       connection, "bothy_matches", -1, flags, nil, { QueryFunctions.matches($0, $1, $2) }, nil, nil, nil)
     sqlite3_create_function_v2(
+      connection, "bothy_rank", -1, flags, nil, { QueryFunctions.rank($0, $1, $2) }, nil, nil, nil)
+    sqlite3_create_function_v2(
       connection, "bothy_text", 3, flags, nil, { QueryFunctions.text($0, $1, $2) }, nil, nil, nil)
     sqlite3_create_function_v2(
       connection, "bothy_includes", 4, flags, nil, { QueryFunctions.includes($0, $1, $2) }, nil, nil, nil)
+    sqlite3_create_function_v2(
+      connection, "bothy_element", 2, flags, nil, { QueryFunctions.element($0, $1, $2) }, nil, nil, nil)
+    sqlite3_create_function_v2(
+      connection, "bothy_natural", 1, flags, nil, { QueryFunctions.natural($0, $1, $2) }, nil, nil, nil)
     NearestFunction.install(in: connection)
     DecimalFunctions.install(in: connection)
   }
@@ -58,6 +68,18 @@ package enum QueryFunctions {
     sqlite3_result_int(context, isMatch ? 1 : 0)
   }
 
+  private static func rank(
+    _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
+  ) {
+    guard let values, count >= 1, let words = bytes(values[0]) else { return sqlite3_result_null(context) }
+    let texts = (1..<Int(count)).compactMap { index -> String? in
+      guard sqlite3_value_type(values[index]) == SQLITE_TEXT else { return nil }
+      return bytes(values[index]).map { String(decoding: $0, as: UTF8.self) }
+    }
+    let rank = TextSearch(String(decoding: words, as: UTF8.self)).rank(of: texts)
+    sqlite3_result_int64(context, Int64(rank))
+  }
+
   private static func text(
     _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
   ) {
@@ -65,6 +87,20 @@ package enum QueryFunctions {
     guard sqlite3_value_type(values[2]) == SQLITE_TEXT, let members = cut(values[0]),
       let name = bytes(values[1]), var text = members[String(decoding: name, as: UTF8.self)]?.stringValue
     else { return sqlite3_result_value(context, values[2]) }
+    give(&text, to: context)
+  }
+
+  private static func natural(
+    _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
+  ) {
+    guard let values, count == 1, sqlite3_value_type(values[0]) == SQLITE_TEXT, let text = bytes(values[0])
+    else { return sqlite3_result_null(context) }
+    var key = NaturalOrder.key(of: String(decoding: text, as: UTF8.self))
+    give(&key, to: context)
+  }
+
+  /// Makes a text the result of a function.
+  private static func give(_ text: inout String, to context: OpaquePointer?) {
     text.withUTF8 { utf8 in
       utf8.withMemoryRebound(to: CChar.self) { characters in
         sqlite3_result_text64(
@@ -83,6 +119,17 @@ package enum QueryFunctions {
     }
     let list = members[String(decoding: name, as: UTF8.self)]?.arrayValue ?? []
     let isIncluded = list.contains { $0.stringValue?.utf8.elementsEqual(text) ?? false }
+    sqlite3_result_int(context, isIncluded ? 1 : 0)
+  }
+
+  private static func element(
+    _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
+  ) {
+    guard let values, count == 2, let list = bytes(values[0]), let element = bytes(values[1]),
+      let wanted = try? JSONValue(parsing: Array(element))  // the compiled query's own JSON parses
+    else { return sqlite3_result_null(context) }
+    // Other text has no elements.
+    let isIncluded = FieldValue(guessing: wanted).isIncluded(in: try? JSONValue(parsing: Array(list)))
     sqlite3_result_int(context, isIncluded ? 1 : 0)
   }
 

@@ -78,7 +78,19 @@ extension AnyQuery {
   package func condition(after record: AnyRecord, _ type: TypeSchema) -> ConditionTree {
     var alternatives: [ConditionTree] = []
     var equal: [ConditionTree] = []
-    for key in totalOrder {
+    var resolved = self
+    // A sort by relevance without a search is refused when the query runs.
+    resolved.order = (try? resolvedOrder(type)) ?? order
+    for key in resolved.totalOrder {
+      if key.isRank {
+        let rank = record.rank(by: key)
+        let same = key.search?.reaches(rank) ?? ConditionTree.all
+        let more = key.search?.reaches(rank + 1) ?? ConditionTree.none
+        let less: ConditionTree = rank > 0 ? !same : .none
+        alternatives.append(.and(equal + [key.ascending ? more : less]))
+        equal.append(same && !more)
+        continue
+      }
       if let origin = key.origin {
         let circles = Circles(key.field, origin, metres: record.distance(of: key.field, from: origin))
         alternatives.append(.and(equal + [key.ascending ? circles.outside : circles.inside]))
@@ -89,14 +101,13 @@ extension AnyQuery {
       let beyond: ConditionTree =
         switch (key.ascending, value.isNull) {
         case (true, true): .compare(field: key.field, .notEqual, .null)
-        case (true, false): .compare(field: key.field, .greater, value)
+        case (true, false): key.compared(.greater, value)
         case (false, true): .none
-        case (false, false):
-          .or([.compare(field: key.field, .less, value), .compare(field: key.field, .equal, .null)])
+        case (false, false): .or([key.compared(.less, value), .compare(field: key.field, .equal, .null)])
         }
       alternatives.append(.and(equal + [beyond]))
-      equal.append(.compare(field: key.field, .equal, value))
-      if key.field == "id" { break }
+      equal.append(key.compared(.equal, value))
+      if key.isTotal { break }
     }
     return .or(alternatives)
   }
@@ -105,14 +116,22 @@ extension AnyQuery {
   /// start at its position in an index of the first key.
   package func continuations(after record: AnyRecord, _ type: TypeSchema) -> [ConditionTree] {
     let rest = condition(after: record, type)
-    guard let first = totalOrder.first, first.origin == nil else { return [rest] }
+    guard let first = totalOrder.first, first.origin == nil, !first.isRank else { return [rest] }
     let start = record.queried(first.field, type)
     guard !start.isNull else { return [rest] }
     // Both conditions follow from the rest. They let SQLite use the index.
-    if first.ascending { return [.compare(field: first.field, .greaterOrEqual, start) && rest] }
+    if first.ascending { return [first.compared(.greaterOrEqual, start) && rest] }
     return [
-      .compare(field: first.field, .lessOrEqual, start) && rest, .compare(field: first.field, .equal, .null),
+      first.compared(.lessOrEqual, start) && rest, .compare(field: first.field, .equal, .null),
     ]
+  }
+}
+
+extension SortKey {
+  /// Returns a comparison of the field with a value in the order of the key.
+  fileprivate func compared(_ comparison: ConditionTree.Comparison, _ value: FieldValue) -> ConditionTree {
+    guard isNatural, let text = value.text else { return .compare(field: field, comparison, value) }
+    return .compareNaturally(field: field, comparison, text)
   }
 }
 
@@ -138,7 +157,8 @@ extension RecordQuery {
   /// `BothyError` `invalidQuery` for a sort by metadata or the container, which a record doesn't have, and for a query in
   /// any order.
   public func after(_ record: E) throws -> RecordQuery {
-    for key in recordQuery.order where key.field != "id" && E.schema.index(of: key.field) == nil {
+    for key in recordQuery.order
+    where key.field != "id" && !key.isRank && E.schema.index(of: key.field) == nil {
       throw BothyError.invalidQuery(
         "A query sorted by '\(key.field)' can't go on after a record, which doesn't have it. Use `records(_:pageSize:)`."
       )

@@ -168,9 +168,10 @@ extension SQLAuthority {
 
     private static func fields(_ column: String, of type: TypeTable) -> FieldSet {
       if column.isEmpty || column == "_id" { return .rows }
-      guard let position = type.schema.fields.firstIndex(where: { $0.columns.contains(column) }) else {
-        return [.rows, .system]
+      let position = type.schema.fields.firstIndex {
+        $0.columns.contains(column) || SortKey.naturalColumn($0.name) == column
       }
+      guard let position else { return [.rows, .system] }
       return [.rows, .field(at: position)]
     }
 

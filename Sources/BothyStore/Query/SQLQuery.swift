@@ -12,12 +12,12 @@
 /// for try await some in store.values(of: shares) { show("\(some.count) titles") }
 /// ```
 ///
-/// The tables have the names of their types, and the columns those of the fields, with the id in `_id`. A property takes
-/// the column of its name; an optional one is `nil` where the column is null or missing. Dates are stored as
+/// The tables have the names of their types, and the columns those of the fields, with the id in `_id`. A property
+/// takes the column of its name; an optional one is `nil` where the column is null or missing. Dates are stored as
 /// milliseconds since 1970 and become a `Date`; whole numbers, text, bytes, UUIDs, enums and JSON become the types of
-/// such fields. A reference is the id as text. A coordinate has two columns, with the suffixes `_lat` and `_lon`, and
-/// sensitive fields are null. A type of one value takes the first column: `as: Int.self`. Rows of all containers are
-/// read.
+/// such fields. A reference is the id as text. A coordinate has two columns, with the suffixes `_lat` and `_lon`.
+/// Stored natural sort keys have the prefix `_sort_`, for `ORDER BY _sort_title`. Sensitive fields are null. A type of
+/// one value takes the first column: `as: Int.self`. Rows of all containers are read.
 ///
 /// SQLite's authorizer decides what a text may do, at its first use in each open store: a store can't know the texts of
 /// an app before. It may read the types' tables and their indexes, and nothing else.
@@ -38,7 +38,8 @@ public struct SQLQuery<Row: Decodable & Sendable>: ReadRequest {
     self.text = text.fragment.withoutEnd
   }
 
-  /// The steps by which a store reads the rows. A statement of ASCII is kept prepared, and all rows are in memory at once.
+  /// The steps by which a store reads the rows. A statement of ASCII is kept prepared, and all rows are in memory at
+  /// once.
   ///
   /// The read throws `BothyError` `invalidQuery` for SQL that SQLite can't read, that writes, that is more than one
   /// statement, or that takes longer than ten seconds; also if a row lacks a column that its type needs. It throws

@@ -1,13 +1,13 @@
-/// The text form of sort keys: `-due,title` and `start NEAREST 51.5,-0.1`.
+/// The text form of sort keys: `-due,title`, `title NATURAL` and `start NEAREST 51.5,-0.1`.
 extension SortKey {
   package var description: String {
-    guard let origin else { return (ascending ? "" : "-") + field }
+    guard let origin else { return (ascending ? "" : "-") + field + (isNatural ? " NATURAL" : "") }
     return "\(field) \(ascending ? "NEAREST" : "FARTHEST") \(origin.latitude),\(origin.longitude)"
   }
 
-  /// Reads `-due,title`: fields separated by commas, with `-` before those sorted from the largest. Also reads
-  /// `start NEAREST 51.5,-0.1` or `FARTHEST`, by the distance from latitude and longitude. Empty text has no keys.
-  /// Throws `WhereSyntaxError` with the position of an invalid key.
+  /// Reads `-due,title`: fields separated by commas, with `-` before those sorted from the largest. A field of text may
+  /// have `NATURAL` behind it. Also reads `start NEAREST 51.5,-0.1` or `FARTHEST`, by the distance from latitude and
+  /// longitude. Empty text has no keys. Throws `WhereSyntaxError` with the position of an invalid key.
   package static func parse(_ text: String) throws(WhereSyntaxError) -> [SortKey] {
     if text.allSatisfy(\.isWhitespace) { return [] }
     var parts = text.split(separator: ",", omittingEmptySubsequences: false)[...]
@@ -21,6 +21,11 @@ extension SortKey {
         continue
       }
       let words = part.split(whereSeparator: \.isWhitespace)
+      if words.count == 2, words[1].uppercased() == "NATURAL", var key = SortKey(key: words[0]) {
+        key.isNatural = true
+        keys.append(key)
+        continue
+      }
       guard words.count == 3, let longitude = parts.popFirst(),
         let key = SortKey(field: words[0], word: words[1], latitude: words[2], longitude: longitude)
       else {

@@ -28,6 +28,12 @@ package struct TableColumns: ColumnExpressions {
 
   package func value(of field: FieldSchema) -> String { field.name.quotedIdentifier }
 
+  /// Returns the stored key, or computes it for a field without stored ones.
+  package func natural(of field: FieldSchema) -> String {
+    field.isNatural
+      ? SortKey.naturalColumn(field.name).quotedIdentifier : "bothy_natural(\(value(of: field)))"
+  }
+
   package func latitude(of field: FieldSchema) -> String { field.columns[0].quotedIdentifier }
 
   package func longitude(of field: FieldSchema) -> String { field.columns[1].quotedIdentifier }
@@ -39,14 +45,17 @@ package struct TableColumns: ColumnExpressions {
   package func argument(_ value: FieldValue) -> FieldValue { value }
 
   /// Looks lists of references up in their index. Reads other lists from their JSON.
-  package func includes(_ element: String, in field: FieldSchema, of type: TypeSchema) -> SQLFragment {
+  package func includes(_ element: FieldValue, in field: FieldSchema, of type: TypeSchema) -> SQLFragment {
     if case .references(let target, _) = field.kind {
       return SQLFragment(
         "_id IN (SELECT owner FROM bothy_link WHERE target_type = ? AND target = ? AND owner_type = ? "
           + "AND field = ?)",
-        [.text(target), .text(element), .text(type.name), .text(field.name)])
+        [.text(target), element, .text(type.name), .text(field.name)])
     }
     let list = value(of: field)
+    guard element.text != nil else {
+      return SQLFragment("bothy_element(\(list), ?)", [.text(element.json.canonicalText)])
+    }
     // `json_each` has columns such as `path` and `value`, which hide a field of the same name.
     let source = "\(type.name.quotedIdentifier).\(list)"
     let isFound =
@@ -54,12 +63,16 @@ package struct TableColumns: ColumnExpressions {
       + "WHERE bothy_element.type = 'text' AND bothy_element.value = ?)"
     return SQLFragment(
       "bothy_includes('{\"list\":' || \(list) || '}', 'list', ?, \(isFound))",
-      [.text(element), .text(element)])
+      [element, element])
   }
 
-  package func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment {
+  package func matches(
+    _ search: TextSearch, in fields: [FieldSchema], _ type: TypeSchema
+  ) -> SQLFragment {
     let index = SchemaInstaller.fullTextTable(type.name)
+    let columns = fields.count < type.searched([]).count ? fields.map(\.name) : nil
     return SQLFragment(
-      "rowid IN (SELECT rowid FROM \(index) WHERE \(index) MATCH ?)", [.text(search.fullTextQuery ?? "")])
+      "rowid IN (SELECT rowid FROM \(index) WHERE \(index) MATCH ?)",
+      [.text(search.fullTextQuery(in: columns) ?? "")])
   }
 }

@@ -2,25 +2,74 @@ import Foundation
 
 /// The words of a search, and the test if texts contain them.
 ///
-/// Words are runs of letters and digits, with case and diacritics folded: `Straße` and `STRASSE` are one word. The text
+/// Words are runs of letters and digits, with case and diacritics folded: `Straße` and `STRASSE` are one word. A run of
+/// characters of a script without spaces between words is a word of its own, of which each part is found. The text
 /// index on a device, the reference evaluator and the server all use these words.
-package struct TextSearch {
-  package let words: [String]
+package struct TextSearch: Sendable, Hashable {
+  /// One word of a search.
+  package struct Term: Sendable, Hashable {
+    package let word: String
+    /// True if longer words that begin with it are found too: of the last word, and of one with a `*` after it.
+    package fileprivate(set) var isPrefix: Bool
 
-  package init(_ text: String) { words = Self.words(of: text) }
+    /// True of a word of a script without spaces, any part of which is found.
+    package let isPart: Bool
 
-  /// True if `texts` contain every word, the last one as the start of a word. A search without words matches
-  /// everything.
-  func matches(_ texts: [String]) -> Bool {
-    guard let last = words.last else { return true }
-    let found = texts.flatMap(Self.words(of:))
-    return words.dropLast().allSatisfy { word in found.contains { $0.utf8.elementsEqual(word.utf8) } }
-      && found.contains { $0.utf8.starts(with: last.utf8) }
+    /// True if a word of a text is this one, begins with it, or has it as a part.
+    func finds(_ other: String) -> Bool {
+      if isPart { return !other.utf8.occurrences(of: word.utf8).isEmpty }
+      return isPrefix ? other.utf8.starts(with: word.utf8) : other.utf8.elementsEqual(word.utf8)
+    }
+
+    /// The keys of which the index of a text with the word has all.
+    package var keys: [String] { isPart ? WordPieces.keys(of: word, isSearch: true) : [word] }
+
+    /// True if the keys are the start of keys of the index.
+    package var isKeyPrefix: Bool { isPart ? word.unicodeScalars.count < WordPieces.length : isPrefix }
   }
 
-  /// The query in FTS5's syntax, or nil without words. Words are quoted, so that none is read as an operator.
-  var fullTextQuery: String? {
-    words.isEmpty ? nil : words.map { "\"\($0)\"" }.joined(separator: " AND ") + "*"
+  /// The words in their order, each once.
+  package let terms: [Term]
+
+  package init(_ text: String) {
+    var (text, terms, end) = (text, [Term](), 0)
+    text.withUTF8 { bytes in
+      Self.forEachWord(in: UnsafeRawBufferPointer(bytes)) { word, range in
+        // Of the words that a piece of the text folds to the last one is before the sign.
+        if range.upperBound == end, !terms.isEmpty { terms[terms.count - 1].isPrefix = false }
+        end = range.upperBound
+        let isPrefix = end < bytes.count && bytes[end] == UInt8(ascii: "*")
+        terms.append(
+          Term(
+            word: String(decoding: word, as: UTF8.self), isPrefix: isPrefix,
+            isPart: WordPieces.isSpaceless(word)))
+        return true
+      }
+    }
+    if !terms.isEmpty { terms[terms.count - 1].isPrefix = true }
+    var known: Set<[UInt8]> = []
+    self.terms = terms.filter { known.insert(Array($0.word.utf8) + ($0.isPrefix ? [0] : [])).inserted }
+  }
+
+  /// The search as text: words in their folded form.
+  var text: String { terms.map { $0.word + ($0.isPrefix ? "*" : "") }.joined(separator: " ") }
+
+  /// True if `texts` contain every word. A search without words matches everything.
+  func matches(_ texts: [String]) -> Bool {
+    if terms.isEmpty { return true }
+    let found = texts.flatMap(Self.words(of:))
+    return terms.allSatisfy { found.contains(where: $0.finds) }
+  }
+
+  /// Returns the query in FTS5's syntax, or nil without words. Words are quoted, so that none is read as an operator.
+  ///
+  /// - Parameter columns: the columns that are searched; nil for all.
+  func fullTextQuery(in columns: [String]? = nil) -> String? {
+    if terms.isEmpty { return nil }
+    // The tokenizer makes a phrase of the keys of a word without spaces.
+    let words = terms.map { "\"\($0.word)\"" + ($0.isKeyPrefix ? "*" : "") }.joined(separator: " AND ")
+    guard let columns else { return words }
+    return "{\(columns.map(\.quotedIdentifier).joined(separator: " "))} : (\(words))"
   }
 
   package static func words(of text: String) -> [String] {
@@ -32,6 +81,11 @@ package struct TextSearch {
       }
     }
     return words
+  }
+
+  /// Returns the keys by which an index finds a text.
+  package static func keys(of text: String) -> [String] {
+    words(of: text).flatMap { $0.isSpaceless ? WordPieces.keys(of: $0, isSearch: false) : [$0] }
   }
 
   /// Calls `body` with the UTF-8 bytes of each word and its range in `text`, until it returns false.
@@ -76,14 +130,23 @@ package struct TextSearch {
   private static func forEachWord(
     inRun run: String, at offset: Int, _ body: (UnsafeBufferPointer<UInt8>, Range<Int>) -> Bool
   ) -> Bool {
-    for part in run.split(whereSeparator: { !$0.isLetter && !$0.isNumber }) {
+    let parts = run.split(whereSeparator: { !$0.isLetter && !$0.isNumber }).flatMap(\.piecesByScript)
+    for part in parts {
       let start = offset + run.utf8.distance(from: run.startIndex, to: part.startIndex)
       let folded = String(part).folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
-      for word in folded.split(whereSeparator: { !$0.isLetter && !$0.isNumber }) {
+      let words = folded.split(whereSeparator: { !$0.isLetter && !$0.isNumber })
+      for word in words.flatMap(\.piecesByScript) {
         var word = String(word)
         guard word.withUTF8({ body($0, start..<start + part.utf8.count) }) else { return false }
       }
     }
     return true
+  }
+}
+
+extension TypeSchema {
+  /// Returns the full-text fields with these names, all of them without names.
+  package func searched(_ names: [String]) -> [FieldSchema] {
+    fields.filter { $0.isFullText && (names.isEmpty || names.contains($0.name)) }
   }
 }

@@ -2,7 +2,8 @@
 ///
 /// ```
 /// done = false AND (due < 2026-12-01 OR title CONTAINS 'milk') AND NOT tag IN ('a', 'b')
-/// spent > budget  note IS NULL    title BEGINSWITH 'x'    title CONTAINS[c] 'x'    friends INCLUDES 'id'    MATCHES 'oslo fj'
+/// spent > budget  note IS NULL    title BEGINSWITH 'x'    title CONTAINS[c] 'x'    friends INCLUDES 'id'
+/// heights INCLUDES 12.5    title NATURAL < 'item 10'    MATCHES 'oslo fj'    MATCHES 'fj* oslo' IN (title, notes)
 /// location WITHIN 500 m OF 59.91,10.75    location WITHIN 2 km OF 59.91,10.75
 /// location INSIDE 10.6,59.8,10.9,60.0 (west, south, east, north)
 /// ```
@@ -66,7 +67,7 @@ package struct WhereParser {
     if !aheadContinuesField {
       if try takeWord("TRUE") { return .all }
       if try takeWord("FALSE") { return .none }
-      if case .string = ahead.kind, try takeWord("MATCHES") { return .matches(try string()) }
+      if case .string = ahead.kind, try takeWord("MATCHES") { return try search() }
       if ahead.kind == .sign("("), try takeWord("EXISTS") { return try existence() }
     }
     guard case .word(let field) = token.kind else {
@@ -85,6 +86,12 @@ package struct WhereParser {
         return .compareFields(field, comparison, other)
       }
       return .compare(field: field, comparison, try value())
+    }
+    if try takeWord("NATURAL") {
+      guard case .sign(let sign) = token.kind, let comparison = ConditionTree.Comparison(rawValue: sign)
+      else { throw error("After NATURAL comes a comparison with a text: title NATURAL < 'item 10'.") }
+      try advance()
+      return .compareNaturally(field: field, comparison, try string())
     }
     if try takeWord("IS") {
       let negated = try takeWord("NOT")
@@ -106,13 +113,37 @@ package struct WhereParser {
     }
     if try takeWord("INCLUDES") {
       if let other = try openValue() { return .relates(field: field, .includes, to: other) }
-      return .includes(field: field, try string())
+      return .includes(field: field, try value())
     }
     if try takeWord("WITHIN") { return try circle(field) }
     if try takeWord("INSIDE") { return try box(field) }
     throw error(
-      "After the field '\(field)' comes =, !=, <, <=, >, >=, IS, IN, CONTAINS, BEGINSWITH, INCLUDES, WITHIN "
-        + "or INSIDE.")
+      "After the field '\(field)' comes =, !=, <, <=, >, >=, IS, IN, CONTAINS, BEGINSWITH, INCLUDES, NATURAL, "
+        + "WITHIN or INSIDE.")
+  }
+
+  /// Reads the rest of `MATCHES 'words' IN (title, notes) RANK 300`.
+  private mutating func search() throws(WhereSyntaxError) -> ConditionTree {
+    let text = try string()
+    let fields = try takeWord("IN") ? searchedFields() : []
+    guard try takeWord("RANK") else { return .matches(text, in: fields) }
+    let column = token.column
+    guard let least = Int(exactly: try number("the least relevance")), least >= 0 else {
+      throw lexer.error("The least relevance is a whole number from 0.", column)
+    }
+    return .matches(text, in: fields, atLeast: least)
+  }
+
+  private mutating func searchedFields() throws(WhereSyntaxError) -> [String] {
+    try requireSign("(", "After IN come the fields that are searched: IN (title, notes).")
+    var fields: [String] = []
+    repeat {
+      guard case .word(let field) = token.kind else { throw error("The name of a field is missing here.") }
+      fields.append(field)
+      try advance()
+    } while try takeSign(",")
+    try requireSign(")", "Separate the fields by ',' and close their list by ')'.")
+    return fields
   }
 
   private mutating func choice(_ field: String) throws(WhereSyntaxError) -> ConditionTree {

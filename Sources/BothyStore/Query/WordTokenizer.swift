@@ -33,8 +33,8 @@ package enum WordTokenizer {
         return SQLITE_OK
       },
       xDelete: { _ in },
-      xTokenize: { _, context, _, text, count, token in
-        WordTokenizer.tokenize(text, count) { bytes, range in
+      xTokenize: { _, context, purpose, text, count, token in
+        WordTokenizer.tokenize(text, count, isSearch: purpose & FTS5_TOKENIZE_QUERY != 0) { bytes, range in
           token?(
             context, 0, bytes.baseAddress, CInt(bytes.count), CInt(range.lowerBound), CInt(range.upperBound))
             ?? SQLITE_ERROR
@@ -45,14 +45,22 @@ package enum WordTokenizer {
   }
 
   /// Calls `token` with each word and its range until it returns a code other than `SQLITE_OK`. Returns the last code.
+  /// A word of a script without spaces is its keys, all with its range.
   private static func tokenize(
-    _ text: UnsafePointer<CChar>?, _ count: CInt, _ token: (UnsafeBufferPointer<CChar>, Range<Int>) -> CInt
+    _ text: UnsafePointer<CChar>?, _ count: CInt, isSearch: Bool,
+    _ token: (UnsafeBufferPointer<CChar>, Range<Int>) -> CInt
   ) -> CInt {
     guard let text, count > 0 else { return SQLITE_OK }
     var code = SQLITE_OK
     TextSearch.forEachWord(in: UnsafeRawBufferPointer(start: text, count: Int(count))) { word, range in
-      code = word.withMemoryRebound(to: CChar.self) { token($0, range) }
-      return code == SQLITE_OK
+      guard WordPieces.isSpaceless(word) else {
+        code = word.withMemoryRebound(to: CChar.self) { token($0, range) }
+        return code == SQLITE_OK
+      }
+      return WordPieces.forEachKey(of: word, isSearch: isSearch) { key in
+        code = key.withMemoryRebound(to: CChar.self) { token($0, range) }
+        return code == SQLITE_OK
+      }
     }
     return code
   }

@@ -157,7 +157,8 @@ extension Field {
   @available(*, unavailable, message: "Compare with an empty text: `$0.title == \"\"`.")
   public var isEmpty: Condition { isNull }
   @available(*, unavailable, renamed: "includes(_:)")
-  public func contains<T>(_ reference: Reference<T>) -> Condition { includes(reference) }
+  public func contains<Element: FieldConvertible>(_ element: Element) -> Condition
+  where Value.Unwrapped == [Element] { includes(element) }
   @available(
     *, unavailable,
     message: "A reference is compared as a whole: `$0.list == list`, or `$0.list == Reference(id: id)`."

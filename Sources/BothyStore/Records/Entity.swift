@@ -81,6 +81,7 @@ extension FieldSchema {
   ///   - indexed: True for a B-tree, or an R-tree of a coordinate. References have an index anyway.
   ///   - unique: True to refuse a second record with the same value.
   ///   - fullText: True to add the words of a string to the type's full-text index.
+  ///   - natural: True to store the natural sort keys of a string, with an index for `order(by:_:natural:)`.
   ///   - merge: The rule for edits on both sides.
   ///   - onDelete: The effect of the deletion of a reference's target on this record.
   ///   - sensitive: True to store an optional string outside the file until the server has it.
@@ -88,7 +89,7 @@ extension FieldSchema {
   ///   - aliases: Other names that the server's records may have for the field.
   public static func field<Value: FieldConvertible>(
     _ name: String, _ type: Value.Type, default defaultValue: Value? = nil, indexed: Bool = false,
-    unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .remote,
+    unique: Bool = false, fullText: Bool = false, natural: Bool = false, merge: FieldMergeRule = .remote,
     onDelete: FieldKind.DeleteRule = .nullify, sensitive: Bool = false, wire: String? = nil,
     aliases: [String] = []
   ) -> FieldSchema {
@@ -101,7 +102,8 @@ extension FieldSchema {
     var field = FieldSchema(
       name, kind, optional: Value.self is any OptionalField.Type, default: defaultValue?.fieldValue,
       indexed: indexed,
-      unique: unique, fullText: fullText, merge: merge, sensitive: sensitive, wire: wire, aliases: aliases)
+      unique: unique, fullText: fullText, merge: merge, sensitive: sensitive, wire: wire, aliases: aliases,
+      natural: natural)
     field.isDecimal = Value.fieldKind.isDecimal
     if Value.self is any PlainField.Type { return field }
     field.reading.check = { value throws(BothyError) in

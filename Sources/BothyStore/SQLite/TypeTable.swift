@@ -1,8 +1,9 @@
 /// The table of one type: its columns and the texts of the statements that read and write it.
 ///
 /// Layout: `_id`, then the columns of the fields in schema order, then for synced types `_container`, `_version`,
-/// `_extra`, `_created`, `_modified` and `_owner`. All tables are STRICT, so a column never holds a value of another
-/// type.
+/// `_extra`, `_created`, `_modified` and `_owner`. Stored sort keys have columns too, which triggers fill and
+/// statements name only to sort by (see `NaturalIndex`). All tables are STRICT, so a column never holds a value of
+/// another type.
 ///
 /// A class, so that passing it along a hot path is one reference and not a copy of all its parts.
 package final class TypeTable: Sendable {

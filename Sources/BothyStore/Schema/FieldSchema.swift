@@ -36,6 +36,8 @@ public struct FieldSchema: Sendable, Hashable {
   /// Other names that records on the server may have for the field. They are read if the wire name has no value. A
   /// write of the field replaces them by the wire name.
   package var aliases: [String]
+  /// True if the natural sort keys of the texts are stored and have an index (kind `text` only). See `NaturalOrder`.
+  package var isNatural: Bool
   /// True of a field of text with decimals in their stored form. Conditions then take numbers, and tools show them.
   package var isDecimal = false
   /// How the Swift type of the field reads its content.
@@ -46,7 +48,7 @@ public struct FieldSchema: Sendable, Hashable {
   package init(
     _ name: String, _ kind: ValueKind, optional: Bool = false, default defaultValue: FieldValue? = nil,
     indexed: Bool = false, unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .remote,
-    sensitive: Bool = false, wire: String? = nil, aliases: [String] = []
+    sensitive: Bool = false, wire: String? = nil, aliases: [String] = [], natural: Bool = false
   ) {
     self.name = name
     self.kind = kind
@@ -59,6 +61,7 @@ public struct FieldSchema: Sendable, Hashable {
     isSensitive = sensitive
     self.wire = wire
     self.aliases = aliases
+    isNatural = natural
   }
 
   /// The field's name on the wire.

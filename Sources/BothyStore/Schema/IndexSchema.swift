@@ -135,8 +135,8 @@ extension ConditionTree {
       guard values.count <= Self.mostAlternatives else { return nil }
       let parts = values.map { ConditionTree.compare(field: field, .equal, $0) }
       return Self.joined(parts, negated ? " AND " : " OR ", type, negated)
-    case .all, .none, .compareFields, .contains, .beginsWith, .includes, .near, .inside, .matches, .relates,
-      .exists:
+    case .all, .none, .compareFields, .compareNaturally, .contains, .beginsWith, .includes, .near, .inside,
+      .matches, .relates, .exists:
       return nil
     }
   }

@@ -36,6 +36,7 @@ struct PermissionCheck {
       try check(field, relation, other)
       return tree
     case .exists(let name, let condition): return try membership(name, condition)
+    case .compareNaturally: throw Self.natural
     case .compareFields(let field, _, let other):
       for name in [field, other] {
         guard name != OpenValue.name, name != OpenValue.groups else {
@@ -166,6 +167,7 @@ struct PermissionCheck {
     for leaf in part.leaves {
       switch leaf {
       case .relates, .exists: throw Self.undecidable(part)
+      case .compareNaturally: throw Self.natural
       case .compareFields(let field, _, let other):
         try note(field, of: member)
         try note(other, of: member)
@@ -173,6 +175,10 @@ struct PermissionCheck {
       }
     }
     return try part.checked(for: member)
+  }
+
+  private static var natural: BothyError {
+    .invalidSchema("NATURAL has a meaning in queries only. Compare the field itself.")
   }
 
   private static func undecidable(_ part: ConditionTree) -> BothyError {
@@ -218,7 +224,7 @@ extension ConditionTree {
       .beginsWith(let field, _, _), .includes(let field, _), .near(let field, _, _), .inside(let field, _),
       .relates(let field, _, _):
       field
-    case .all, .none, .matches, .and, .or, .not, .exists, .compareFields: nil
+    case .all, .none, .matches, .and, .or, .not, .exists, .compareFields, .compareNaturally: nil
     }
   }
 }

@@ -1,7 +1,8 @@
 extension StoreSchema {
   /// Reads a schema document: `{"version", "types": [{"name", "fields": [{"name", "type", "optional", "default",
-  /// "indexed", "unique", "fullText", "merge", "sensitive", "decimal", "to", "onDelete", "wire", "aliases"}], "indexes":
-  /// [{"fields", "unique", "where"}], "synced", "writeMode", "permissions", "wire"}]}`. Unknown members are errors, so that a misspelt option isn't ignored.
+  /// "indexed", "unique", "fullText", "natural", "merge", "sensitive", "decimal", "to", "onDelete", "wire",
+  /// "aliases"}], "indexes": [{"fields", "unique", "where"}], "synced", "writeMode", "permissions", "wire"}]}`.
+  /// Unknown members are errors, so that a misspelt option isn't ignored.
   ///
   /// Throws `BothyError` with code `invalidSchema`. The message names the type, the field and the remedy.
   package init(json text: some ContiguousBytesSource) throws(BothyError) {
@@ -73,8 +74,8 @@ extension StoreSchema {
     let members = try members(
       value, of: "A field of \(type)",
       allowed: [
-        "name", "type", "optional", "default", "indexed", "unique", "fullText", "merge", "sensitive",
-        "decimal", "to", "onDelete", "wire", "aliases",
+        "name", "type", "optional", "default", "indexed", "unique", "fullText", "natural", "merge",
+        "sensitive", "decimal", "to", "onDelete", "wire", "aliases",
       ])
     guard let name = members["name"]?.stringValue else {
       throw .invalidSchema("A field of \(type) needs a 'name'.")
@@ -85,6 +86,7 @@ extension StoreSchema {
     field.isIndexed = try flag(members["indexed"], "indexed", of: place) ?? false
     field.isUnique = try flag(members["unique"], "unique", of: place) ?? false
     field.isFullText = try flag(members["fullText"], "fullText", of: place) ?? false
+    field.isNatural = try flag(members["natural"], "natural", of: place) ?? false
     field.isSensitive = try flag(members["sensitive"], "sensitive", of: place) ?? false
     field.isDecimal = try flag(members["decimal"], "decimal", of: place) ?? false
     guard !field.isDecimal || field.kind == .text else {
@@ -204,6 +206,7 @@ extension FieldSchema {
     if isIndexed { members["indexed"] = true }
     if isUnique { members["unique"] = true }
     if isFullText { members["fullText"] = true }
+    if isNatural { members["natural"] = true }
     if isSensitive { members["sensitive"] = true }
     if isDecimal { members["decimal"] = true }
     if merge != .remote { members["merge"] = .string(merge.rawValue) }

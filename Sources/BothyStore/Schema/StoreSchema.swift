@@ -104,9 +104,12 @@ public struct StoreSchema: Sendable, Hashable {
         "\(place) can't be in the full-text index, which has a column of that name already. Rename the field."
       )
     }
+    if field.isNatural && (field.kind != .text || field.isDecimal) {
+      throw .invalidSchema("\(place) can't have natural sort keys: it is not a string.")
+    }
     if field.isSensitive
       && (field.kind != .text || !field.isOptional || field.isIndexed || field.isUnique || field.isFullText
-        || field.defaultValue != nil || !type.isSynced)
+        || field.isNatural || field.defaultValue != nil || !type.isSynced)
     {
       throw .invalidSchema(
         "\(place) can't be sensitive: such a field is an optional string of a synced type, with no default and no index."

@@ -18,6 +18,7 @@ struct StoreVerifier {
       attempt("rows") { try $0.checkRows(type) }
       if includingText && type.hasFullText { checkText(type) }
       for index in type.placeIndexes { checkPlaces(index, of: type) }
+      attempt("order") { try $0.checkSortKeys(type) }
       attempt("links") { try $0.checkLinks(type) }
     }
     attempt("links") { try $0.checkStrayLinks() }
@@ -63,7 +64,8 @@ struct StoreVerifier {
       let state = columns[column].map { "is \($0), not \(kind)" } ?? "is missing"
       found(.error, "tables", "The column \(type.name).\(column) \(state).", Self.restore)
     }
-    for column in columns.keys.sorted() where expected[column] == nil {
+    let sortKeys = type.naturalIndexes.map(\.column)
+    for column in columns.keys.sorted() where expected[column] == nil && !sortKeys.contains(column) {
       found(
         .warning, "tables", "The table of \(type.name) has the undeclared column \(column).",
         "Another program added it; it is not synced.")
@@ -130,6 +132,22 @@ struct StoreVerifier {
     found(
       .warning, "places", "The index \(index.name) does not match its records: \(problem).",
       "Repair builds it again.", repair: .indexes(type: type.name))
+  }
+
+  private mutating func checkSortKeys(_ type: TypeSchema) throws {
+    let indexes = type.naturalIndexes
+    let columns = try indexes.isEmpty ? [] : Set(database.columns(in: type.name).map(\.name))
+    for index in indexes {
+      let isPresent = columns.contains(index.column)
+      let count = try isPresent ? index.differences(in: database) : 0
+      if isPresent && count == 0 { continue }
+      found(
+        .warning, "order",
+        isPresent
+          ? "\(count) sort keys in \(type.name).\(index.column) are not those of their texts."
+          : "The column \(type.name).\(index.column) with sort keys is missing.",
+        "Repair makes them again.", repair: .indexes(type: type.name))
+    }
   }
 
   private mutating func checkLinks(_ type: TypeSchema) throws {

@@ -28,8 +28,8 @@ package enum FixedLimits {
   /// The most conditions and sort keys of one query. Each may need as much memory as the largest record.
   package static let conditions = 100
   package static let sortKeys = 8
-  /// The most bytes of a text that `contains` looks for. The time of a search is at most their product with the bytes of
-  /// a record, and the search in one value can't be interrupted.
+  /// The most bytes of a text that `contains` or `matches` looks for. The time of a search is at most their product
+  /// with the bytes of a record, and the search in one value can't be interrupted.
   package static let containedText = 1024
   /// The most positions that are noted of the devices of one user in a space. Devices make up their ids.
   package static let devicePositions = 10_000

@@ -40,7 +40,8 @@ extension PermissionCondition {
       if isAudience(field) { return unknown }
       guard field == OpenValue.name || field == OpenValue.groups else { return tree }
       return isMet(tree, by: viewer.user) ? .all : .none
-    case .near, .inside, .compareFields: return tree
+    // Permissions have no natural order.
+    case .near, .inside, .compareFields, .compareNaturally: return tree
     }
   }
 
@@ -67,7 +68,7 @@ extension PermissionCondition {
     case .isOneOf:
       return user.groups.isEmpty
         ? .none : .oneOf(field: field, user.groups.sorted().map { .text($0) })
-    case .includes: return .includes(field: field, name)
+    case .includes: return .includes(field: field, .text(name))
     }
   }
 

@@ -4,8 +4,8 @@ extension FieldIndex.Form {
   /// True if the keys sort like the values, and each record has one.
   var isOrdered: Bool {
     switch self {
-    case .bool, .int, .double, .date, .string, .uuid, .reference: true
-    case .data, .coordinate, .references, .words: false
+    case .bool, .int, .double, .date, .string, .uuid, .reference, .natural: true
+    case .data, .coordinate, .references, .words, .grams: false
     }
   }
 
@@ -29,9 +29,9 @@ extension FieldIndex.Form {
       return keys.count > IndexPlan.rangeLimit ? nil : keys.map { KeyRange(of: $0) }
     case .beginsWith(_, let text, let ignoringCase):
       return ignoringCase ? nil : [KeyRange(beginningWith: text)]
-    case .includes(_, let id):
+    case .includes(_, let element):
       guard self == .references else { return nil }
-      return [KeyRange(of: FieldKey.key(.text(id))), KeyRange(of: FieldKey.many)]
+      return [KeyRange(of: FieldKey.key(element)), KeyRange(of: FieldKey.many)]
     case .near(_, let centre, let metres):
       return QuadCells.ranges(of: GeoBox(around: centre, metres: metres))
     case .inside(_, let box): return QuadCells.ranges(of: box)

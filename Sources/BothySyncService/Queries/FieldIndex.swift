@@ -18,6 +18,8 @@ struct FieldIndex: Sendable, Hashable {
   /// The kind of the values. The raw value is part of the name.
   enum Form: String, Sendable {
     case bool, int, double, date, string, uuid, data, coordinate, reference, references
+    case natural, grams
+    /// The words of an earlier server, in which those of scripts without spaces were whole. No schema declares it.
     case words
   }
 
@@ -31,16 +33,21 @@ struct FieldIndex: Sendable, Hashable {
 
   /// Returns `nil` for a field without an index.
   init?(_ field: FieldSchema, of type: String) {
-    guard field.isIndexed || field.isUnique, let form = Form(rawValue: field.kind.name), form != .words else {
-      return nil
-    }
+    guard field.isIndexed || field.isUnique, let form = Form(rawValue: field.kind.name), form.isOfField
+    else { return nil }
     (self.type, fields, self.form) = (type, [field.name], form)
+  }
+
+  /// Makes the index by the natural order of a field's texts. Returns `nil` for a field without stored sort keys.
+  init?(naturalOf field: FieldSchema, of type: String) {
+    guard field.isNatural else { return nil }
+    (self.type, fields, form) = (type, [field.name], .natural)
   }
 
   /// Makes the index of the full-text fields. Returns `nil` for a type without any.
   init?(wordsOf type: TypeSchema) {
     guard type.hasFullText else { return nil }
-    (self.type, form) = (type.name, .words)
+    (self.type, form) = (type.name, .grams)
     fields = type.fields.filter(\.isFullText).map(\.name).sorted()
   }
 
@@ -62,9 +69,12 @@ struct FieldIndex: Sendable, Hashable {
   /// Returns the keys of a live record with these fields, each once.
   func keys(in members: [String: JSONValue]) -> Set<[UInt8]> {
     switch form {
-    case .words:
+    case .words, .grams:
       let texts = fields.compactMap { members[$0]?.stringValue }
-      return Self.bounded(Set(texts.flatMap(TextSearch.words(of:)).map { FieldKey.key(.text($0)) }))
+      return Self.bounded(Set(texts.flatMap(TextSearch.keys(of:)).map { FieldKey.key(.text($0)) }))
+    case .natural:
+      guard case .text(let text) = value(in: members) else { return [FieldKey.null] }
+      return [FieldKey.key(.text(NaturalOrder.key(of: text)))]
     case .references:
       guard case .list(let ids) = value(in: members) else { return [FieldKey.null] }
       return Self.bounded(Set(ids.map { FieldKey.key(.text($0)) }))
@@ -88,13 +98,23 @@ struct FieldIndex: Sendable, Hashable {
     case .int: .int
     case .double: .double
     case .date: .date
-    case .string: .text
+    case .string, .natural: .text
     case .uuid: .uuid
     case .data: .data
     case .coordinate: .coordinate
     case .reference: .reference(to: "", onDelete: .nullify)
     case .references: .references(to: "", onDelete: .nullify)
-    case .words: nil
+    case .words, .grams: nil
+    }
+  }
+}
+
+extension FieldIndex.Form {
+  /// True of a kind of values.
+  fileprivate var isOfField: Bool {
+    switch self {
+    case .natural, .words, .grams: false
+    default: true
     }
   }
 }
@@ -110,6 +130,7 @@ struct FieldIndexSet: Sendable {
     var types: [String: Set<FieldIndex>] = [:]
     for type in schema?.types ?? [] where type.isSynced {
       var found = Set(type.fields.compactMap { FieldIndex($0, of: type.name) })
+      found.formUnion(type.fields.compactMap { FieldIndex(naturalOf: $0, of: type.name) })
       if let words = FieldIndex(wordsOf: type) { found.insert(words) }
       if !found.isEmpty { types[type.name] = found }
     }

@@ -42,6 +42,12 @@ struct FieldIndexCatalog: Sendable, Hashable {
   mutating func adopt(_ wanted: FieldIndexSet) {
     guard wanted.version >= version, !(isEmpty && wanted.isEmpty) else { return }
     let all = wanted.all
+    // Entries of an earlier server lack the parts of words.
+    for (index, number) in kept where index.form == .words {
+      live[index] = nil
+      building[index] = nil
+      dropped = (dropped + [number]).sorted()
+    }
     if wanted.version > version {
       for (index, number) in kept where !all.contains(index) {
         live[index] = nil

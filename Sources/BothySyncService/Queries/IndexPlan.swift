@@ -28,29 +28,37 @@ struct IndexWalk: Sendable, Hashable {
 /// The parts of a query that an index of its type can answer.
 struct IndexConditions {
   private let fields: [String: (index: FieldIndex, number: Int64)]
+  /// The indexes by natural order.
+  private let naturals: [String: (index: FieldIndex, number: Int64)]
   private let words: Int64?
   private let query: AnyQuery
 
   /// - Parameter query: a checked query of the type.
   init(_ query: AnyQuery, _ type: TypeSchema, live: [FieldIndex: Int64]) {
     var fields: [String: (index: FieldIndex, number: Int64)] = [:]
+    var naturals = fields
     for field in type.fields {
+      if let index = FieldIndex(naturalOf: field, of: type.name), let number = live[index] {
+        naturals[field.name] = (index, number)
+      }
       if let index = FieldIndex(field, of: type.name), let number = live[index] {
         fields[field.name] = (index, number)
       }
     }
     self.fields = fields
+    self.naturals = naturals
     self.query = query
     words = FieldIndex(wordsOf: type).flatMap { live[$0] }
   }
 
   /// True if the type has no index.
-  var isEmpty: Bool { fields.isEmpty && words == nil }
+  var isEmpty: Bool { fields.isEmpty && naturals.isEmpty && words == nil }
 
   /// The indexes by their numbers.
   func index(numbered number: Int64, of type: TypeSchema) -> FieldIndex? {
     if number == words { return FieldIndex(wordsOf: type) }
     return fields.values.first { $0.number == number }?.index
+      ?? naturals.values.first { $0.number == number }?.index
   }
 
   /// Returns the cheapest use of an index, or `nil` if a scan is cheaper. Reads the numbers of entries only if there is
@@ -92,7 +100,7 @@ struct IndexConditions {
   }
 
   private init(_ other: IndexConditions, _ query: AnyQuery) {
-    (fields, words, self.query) = (other.fields, other.words, query)
+    (fields, naturals, words, self.query) = (other.fields, other.naturals, other.words, query)
   }
 
   private func conjuncts(_ filter: ConditionTree) -> [ConditionTree] {
@@ -112,7 +120,7 @@ struct IndexConditions {
     let order = query.totalOrder
     guard let first = order.first, first.origin == nil else { return (nil, nil) }
     let single = sets.filter { $0.isLeaf && $0.ranges.count == 1 }
-    if let (index, number) = fields[first.field], index.isOrdered {
+    if let (index, number) = (first.isNatural ? naturals : fields)[first.field], index.isOrdered {
       let followsIDs = order.count == 2 && order.last == SortKey("id")
       let own = single.first { $0.ranges.first?.index == number }
       let all = FieldEntryRange(number, FieldKey.all)
@@ -128,16 +136,16 @@ struct IndexConditions {
     return (nil, nil)
   }
 
-  /// Returns the sets of keys of a condition, any of which suffices: one for each word of a search.
+  /// Returns the sets of keys of a condition, any of which suffices: one for each word of a search, or for each key of
+  /// a word without spaces.
   private func keySets(of condition: ConditionTree) -> [[FieldEntryRange]] {
-    guard case .matches(let text) = condition else { return ranges(of: condition).map { [$0] } ?? [] }
+    guard case .matches(let text, _, _) = condition else { return ranges(of: condition).map { [$0] } ?? [] }
     guard let words else { return [] }
-    let parts = TextSearch(text).words
-    return parts.enumerated().map { place, word in
-      // The last word is the start of one.
-      let isWhole = place < parts.count - 1
-      let keys = isWhole ? KeyRange(of: FieldKey.key(.text(word))) : KeyRange(beginningWith: word)
-      return [keys, KeyRange(of: FieldKey.many)].map { FieldEntryRange(words, $0) }
+    return TextSearch(text).terms.flatMap { term in
+      term.keys.map { key in
+        let keys = term.isKeyPrefix ? KeyRange(beginningWith: key) : KeyRange(of: FieldKey.key(.text(key)))
+        return [keys, KeyRange(of: FieldKey.many)].map { FieldEntryRange(words, $0) }
+      }
     }
   }
 
@@ -158,6 +166,11 @@ struct IndexConditions {
       }
       return all
     case .matches: return keySets(of: condition).max { $0.span < $1.span }
+    case .compareNaturally(let field, let comparison, let text):
+      guard let (_, number) = naturals[field],
+        let keys = KeyRange(comparison, .text(NaturalOrder.key(of: text)))
+      else { return nil }
+      return [FieldEntryRange(number, keys)]
     case .compare(let field, _, _), .oneOf(let field, _), .beginsWith(let field, _, _),
       .includes(let field, _), .near(let field, _, _), .inside(let field, _):
       guard let (index, number) = fields[field] else { return nil }

@@ -74,10 +74,10 @@ struct IndexedSelection {
 
   /// Returns the record if the query selects it.
   private func match(_ entry: StoredRecord, _ members: [String: JSONValue]) throws -> AnyRecord? {
-    let record = AnyRecord(entry.record, members, type)
-    guard query.holds(record, type), after?.precedes(record, by: order, type) ?? true,
-      shows(entry.record)
-    else { return nil }
+    var record = AnyRecord(entry.record, members, type)
+    guard query.holds(record, type) else { return nil }
+    record.noteSortKeys(order, type)
+    guard after?.precedes(record, by: order, type) ?? true, shows(entry.record) else { return nil }
     return record
   }
 
@@ -207,7 +207,7 @@ struct IndexedSelection {
     var range = walk.range
     var entry: FieldEntry?
     if let after, let first = order.first {
-      let key = walk.isByKey ? FieldKey.key(after.queried(first.field, type)) : range.lower
+      let key = walk.isByKey ? FieldKey.key(after.orderValue(first, type)) : range.lower
       let isWithin = walk.followsIDs && !FieldKey.isCut(key)
       if walk.isDescending {
         let end = isWithin ? key : key + [0]

@@ -31,20 +31,23 @@ package struct QueryCursor {
   {
     let (type, query) = try query.resolved(in: schema)
     // The kinds of the fields are guesses here, so their values have no known order.
-    if schema == nil, try query.cursorKeys.contains(where: { try type.queryField($0).isField }) { return nil }
+    let isGuessed = try query.cursorKeys.contains { try !$0.isRank && type.queryField($0.field).isField }
+    if schema == nil, isGuessed { return nil }
     let found = AnyRecord(record, try record.fields.members(), type)
     var writer = JSONWriter()
     writer.beginArray()
     writer.value(checksum(query))
     writer.value(record.id.id)
-    for name in query.cursorKeys { found.queried(name, type).write(to: &writer) }
+    for key in try query.resolvedOrder(type) where key.field != "id" {
+      found.cursorValue(key, type).write(to: &writer)
+    }
     writer.endArray()
     let token = prefix + Data(writer.bytes).base64EncodedString()
     return token.utf8.count > longest ? nil : token
   }
 
   private static func record(
-    _ token: String, _ keys: [String], _ type: TypeSchema, _ checksum: String
+    _ token: String, _ keys: [SortKey], _ type: TypeSchema, _ checksum: String
   ) -> AnyRecord? {
     guard token.utf8.count <= longest, token.hasPrefix(prefix),
       let bytes = Data(base64Encoded: String(token.dropFirst(prefix.count))),
@@ -52,11 +55,16 @@ package struct QueryCursor {
       parts.count == 2 + keys.count, parts[0].stringValue == checksum, let id = parts[1].stringValue
     else { return nil }
     var record = AnyRecord(type.name, id: id)
-    for (name, json) in zip(keys, parts.dropFirst(2)) {
-      guard let field = try? type.queryField(name),  // the query was resolved, so every name is known
+    for (key, json) in zip(keys, parts.dropFirst(2)) {
+      if key.isRank {
+        guard let rank = json.intValue else { return nil }
+        record[key.field] = .int(rank)
+        continue
+      }
+      guard let field = try? type.queryField(key.field),  // the query was resolved, so every name is known
         let value = try? FieldValue(json: json, kind: field.kind)  // other JSON isn't a value of the field
       else { return nil }
-      record.set(field, name, value)
+      record.set(field, key.field, value)
     }
     return record
   }
@@ -76,8 +84,8 @@ extension QueryField {
 }
 
 extension AnyQuery {
-  /// The names of the sort keys whose values a cursor has.
-  fileprivate var cursorKeys: [String] { order.filter { $0.field != "id" }.map(\.field) }
+  /// The sort keys whose values a cursor has.
+  fileprivate var cursorKeys: [SortKey] { order.filter { $0.field != "id" } }
 }
 
 extension AnyRecord {

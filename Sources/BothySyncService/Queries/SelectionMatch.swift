@@ -11,7 +11,7 @@ struct SelectionMatch {
 
   /// Removes the fields that no sort key needs.
   mutating func strip(to order: [SortKey]) {
-    let keys = Set(order.map(\.field))
+    let keys = Set(order.map(\.field) + order.compactMap(\.notedName))
     entry.record.fields = .empty
     record.fields = record.fields.filter { keys.contains($0.key) }
     isBare = true

@@ -94,8 +94,10 @@ struct ServerSelection {
     var found: [SelectionMatch] = []
     try storage.visitRecords(Array(names)) { entry in
       guard !room.isFull, !entry.record.isDeleted, shows(entry.record) else { return }
-      let record = AnyRecord(entry.record, try entry.record.fields.members(), type)
-      guard checked.holds(record, type), after?.precedes(record, by: order, type) ?? true else { return }
+      var record = AnyRecord(entry.record, try entry.record.fields.members(), type)
+      guard checked.holds(record, type) else { return }
+      record.noteSortKeys(order, type)
+      guard after?.precedes(record, by: order, type) ?? true else { return }
       found.append(room.kept(SelectionMatch(entry, record)))
     }
     return room.isFull ? nil : found.sorted { $0.record.precedes($1.record, by: order, type) }

@@ -14,7 +14,7 @@ extension AnyQuery {
     guard filter.longestContained <= FixedLimits.containedText else {
       throw BothyError(
         .invalidQuery,
-        "'contains' looks for \(filter.longestContained) bytes; a server takes \(FixedLimits.containedText). Look for a part of "
+        "A condition looks for \(filter.longestContained) bytes; a server takes \(FixedLimits.containedText). Look for a part of "
           + "the text, or compare all of it with '='.")
     }
     guard order.count <= FixedLimits.sortKeys else {
@@ -35,12 +35,12 @@ extension ConditionTree {
     }
   }
 
-  /// The most bytes of a text that the conditions look for within others.
+  /// The most bytes of a text that the conditions look for within others. The words of a search count as one text.
   fileprivate var longestContained: Int {
     switch self {
     case .and(let parts), .or(let parts): parts.reduce(0) { max($0, $1.longestContained) }
     case .not(let part): part.longestContained
-    case .contains(_, let text, _): text.utf8.count
+    case .contains(_, let text, _), .matches(let text, _, _): text.utf8.count
     default: 0
     }
   }

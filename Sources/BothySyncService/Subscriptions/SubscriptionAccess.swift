@@ -89,12 +89,12 @@ struct SubscriptionAccess {
     case .or(let parts): alternatives.append(parts)
     case .compare(let field, .equal, let value): addKeys([key(value, field)], to: .value(field))
     case .oneOf(let field, let values): addKeys(Set(values.map { key($0, field) }), to: .value(field))
-    case .includes(let field, let id):
-      if case .references? = type?[field]?.kind { addKeys([FieldKey.key(.text(id))], to: .element(field)) }
+    case .includes(let field, let element):
+      if case .references? = type?[field]?.kind { addKeys([FieldKey.key(element)], to: .element(field)) }
     case .compare(let field, _, _), .beginsWith(let field, _, _), .near(let field, _, _),
       .inside(let field, _):
       addRanges(of: condition, on: field)
-    case .all, .not, .compareFields, .contains, .matches, .relates, .exists: break
+    case .all, .not, .compareFields, .compareNaturally, .contains, .matches, .relates, .exists: break
     }
   }
 

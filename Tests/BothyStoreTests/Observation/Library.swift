@@ -45,7 +45,7 @@ struct Book: Entity, Equatable {
   static let schema = TypeSchema(
     "Book",
     fields: [
-      .field("title", String.self, fullText: true), .field("pages", Int.self, indexed: true),
+      .field("title", String.self, fullText: true, natural: true), .field("pages", Int.self, indexed: true),
       .field("weight", Double.self),
       .field("shelf", Reference<Shelf>.self, onDelete: .cascade),
       .field("lender", Reference<Shelf>?.self), .field("place", Coordinate?.self, indexed: true),

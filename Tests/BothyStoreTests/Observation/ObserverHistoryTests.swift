@@ -231,6 +231,8 @@ extension BookHistory {
       observe(store, "abroad", all.in(container: "abroad")),
       observe(store, "by words", all.matching("alp")),
       observe(store, "by two words", all.matching("cafe no")),
+      observe(store, "best", all.matching("a", in: \.title, bestFirst: true).limit(3)),
+      observe(store, "in natural order", all.order(by: \.title, .descending, natural: true).limit(3)),
       observe(store, "near", all.where { $0.place.isWithin(metres: 1000, of: oslo) }),
       observe(store, "nearest", all.nearest(to: fiji) { $0.place }.limit(1)),
       observe(
@@ -249,6 +251,8 @@ extension BookHistory {
       observe(store, "maximum", all.where { $0.pages < 300 }.maximum(\.weight)),
       observe(store, "groups", all.group(by: \.lender).count()),
       observe(store, "sums", all.group(by: \.shelf).sum(\.pages)),
+      observe(store, "means", all.group(by: \.lender).average(\.weight)),
+      observe(store, "least", all.group(by: \.shelf).minimum(\.title, having: { $0 < "M" })),
       observe(store, "titles", all.order(by: \.pages, .descending).limit(3).select(\.title)),
       observe(store, "kinds", all.select(\.kind, \.place)),
       observe(store, "lines", all.where { $0.pages > 1 }.select(\.title, \.pages, \.shelf, as: Line.self)),
@@ -269,6 +273,7 @@ extension BookHistory {
       observe(store, "with few counts", Shelf.all.withCount(of: all.limit(1, offset: 1), by: \.lender)),
       observe(store, "with sums", Shelf.all.withSum(of: \.pages, in: all, by: \.lender)),
       observe(store, "with means", Shelf.all.limit(2).withAverage(of: \.weight, in: all, by: \.shelf)),
+      observe(store, "with snippets", all.matching("alp").withSnippet(of: \.title, words: 1)),
       observe(store, "with least", Shelf.all.withMinimum(of: \.title, in: all, by: \.shelf)),
     ]
   }
@@ -287,6 +292,9 @@ extension BookHistory {
     )
     return [
       observe(store, "SQL of a column", SQLQuery("SELECT weight FROM Book ORDER BY _id", as: Double.self)),
+      observe(
+        store, "SQL by sort keys",
+        SQLQuery("SELECT _id FROM Book ORDER BY _sort_title, _id", as: String.self)),
       observe(store, "SQL of rows", SQLQuery("SELECT count(*) FROM book", as: Int.self)),
       observe(store, "SQL of ids", SQLQuery(letter, as: String.self)),
       observe(store, "SQL of the container", SQLQuery(container, as: String?.self)),

@@ -91,4 +91,35 @@ struct Gauge: Entity, Equatable {
     #expect(try store.read { try $0.fetch(Gauge.all.limit(2, offset: 1).count(distinct: \.key)) } == 1)
     expect(.invalidQuery) { _ = try store.read { try $0.fetch(Gauge.all.count(distinct: \.place)) } }
   }
+
+  @Test("Groups have sums, means and bounds of their values, also of optional fields")
+  func groups() throws {
+    let store = try store([
+      Gauge("a", 1, key: "x", cost: 3), Gauge("b", 2, key: "x"), Gauge("c", 6, key: "y", cost: 10.5),
+      Gauge("d", 4, key: "y", cost: 9), Gauge("e", 5),
+    ])
+    let groups = Gauge.all.group(by: \.key)
+    let sums = try store.read { try $0.fetch(groups.sum(\.cost)) }
+    #expect(sums.map(\.key) == [nil, "x", "y"] && sums.map(\.value) == [0, 3, 19.5])
+    #expect(try store.read { try $0.fetch(groups.average(\.value)) }.map(\.value) == [5, 1.5, 5])
+    #expect(try store.read { try $0.fetch(groups.average(\.cost)) }.map(\.value) == [nil, 3, 9.75])
+    #expect(try store.read { try $0.fetch(groups.minimum(\.cost)) }.map(\.value) == [nil, 3, 9])
+    #expect(try store.read { try $0.fetch(groups.maximum(\.value)) }.map(\.value) == [5, 2, 6])
+    #expect(try store.read { try $0.fetch(groups.maximum(\.source)) }.allSatisfy { $0.value == nil })
+    expect(.invalidQuery) { _ = try store.read { try $0.fetch(groups.minimum(\.place)) } }
+  }
+
+  @Test("A condition on a mean takes nil for a group without values")
+  func missingValues() throws {
+    let store = try store([
+      Gauge("a", 1, key: "x", cost: 3), Gauge("b", 2, key: "y"), Gauge("c", 3, key: "z", cost: 10.5),
+    ])
+    let groups = Gauge.all.group(by: \.key)
+    let costly = try store.read { try $0.fetch(groups.average(\.cost, having: { $0 > 4 })) }
+    #expect(costly.map(\.key) == ["z"])
+    let unknown = try store.read { try $0.fetch(groups.minimum(\.cost, having: { $0 == nil })) }
+    #expect(unknown.map(\.key) == ["y"])
+    let free = try store.read { try $0.fetch(groups.sum(\.cost, having: { $0 == 0 })) }
+    #expect(free.map(\.key) == ["y"])
+  }
 }

@@ -163,9 +163,8 @@ private struct PlainSQL {
   /// Returns nil for a query with a place or words, which plain SQL has no functions for.
   init?(_ query: AnyQuery, _ type: TypeSchema, selecting columns: String = "_id") {
     let parts = PlainCondition(type: type)
-    guard query.order.allSatisfy({ $0.origin == nil }), let filter = parts.text(of: query.filter) else {
-      return nil
-    }
+    let isPlain = query.order.allSatisfy { $0.origin == nil && !$0.isNatural }
+    guard isPlain, let filter = parts.text(of: query.filter) else { return nil }
     var sql = "SELECT \(columns) FROM Item WHERE \(filter)"
     if let container = query.container {
       sql += " AND \(parts.column("container")) = \(PlainCondition.literal(.text(container)) ?? "")"
@@ -193,6 +192,17 @@ private struct PlainCondition {
     }
   }
 
+  /// Returns the test of an element of a list, the row `part`.
+  private static func test(of element: FieldValue) -> String {
+    let value = literal(element) ?? ""
+    return switch element {
+    case .null: "part.type = 'null'"
+    case .bool(let flag): "part.type = '\(flag)'"
+    case .int, .double: "part.type IN ('integer', 'real') AND part.value = \(value)"
+    default: "part.type = 'text' AND part.value = \(value)"
+    }
+  }
+
   func column(_ name: String) -> String {
     if type[name] != nil { return "\"\(name)\"" }
     switch name.hasPrefix("_") ? String(name.dropFirst()) : name {
@@ -217,16 +227,16 @@ private struct PlainCondition {
     case .beginsWith(let field, let text, let ignoringCase):
       let (found, wanted) = folded(field, text, ignoringCase)
       return "coalesce(substr(\(found), 1, length(\(wanted))) = \(wanted), 0)"
-    case .includes(let field, let text):
-      let (list, wanted) = (column(field), Self.literal(.text(text)) ?? "")
+    case .includes(let field, let element):
+      let list = column(field)
       return """
         (coalesce(json_type(\(list)) = 'array', 0) AND EXISTS
-        (SELECT 1 FROM json_each(\(list)) AS part WHERE part.type = 'text' AND part.value = \(wanted)))
+        (SELECT 1 FROM json_each(\(list)) AS part WHERE \(Self.test(of: element))))
         """
     case .and(let parts): return joined(parts.map { text(of: $0) }, " AND ", empty: "1")
     case .or(let parts): return joined(parts.map { text(of: $0) }, " OR ", empty: "0")
     case .not(let part): return text(of: part).map { "NOT (\($0))" }
-    case .near, .inside, .matches, .relates, .exists: return nil
+    case .near, .inside, .compareNaturally, .matches, .relates, .exists: return nil
     }
   }
 

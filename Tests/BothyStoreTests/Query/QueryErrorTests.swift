@@ -163,6 +163,10 @@ import Testing
       "{\"type\":\"Spot\",\"order\":[{\"nearest\":{\"field\":\"at\",\"lat\":91,\"lon\":0}}]}",
       "{\"type\":\"Spot\",\"order\":[{\"near\":{\"field\":\"at\",\"lat\":1,\"lon\":0}}]}",
       "{\"type\":\"Spot\",\"order\":[{}]}", "{\"type\":\"Spot\",\"order\":\"name\"}",
+      "{\"type\":\"Spot\",\"where\":{\"matches\":1}}", "{\"type\":\"Spot\",\"order\":[{\"natural\":1}]}",
+      "{\"type\":\"Spot\",\"order\":[{\"natural\":\"size\"}]}", "{\"type\":\"Spot\",\"order\":[\"-_rank\"]}",
+      "{\"type\":\"Spot\",\"where\":{\"field\":\"name\",\"op\":\"in\",\"value\":\"x\",\"natural\":true}}",
+      "{\"type\":\"Spot\",\"where\":{\"field\":\"raw\",\"op\":\"includes\",\"value\":[1]}}",
       "{\"type\":\"Spot\",\"order\":[\"-\"]}", "{\"type\":\"Nobody\"}", "{\"type\":\"Spot\",\"limit\":1.5}",
     ])
   func documents(text: String) throws {

@@ -101,7 +101,7 @@ struct Note: Entity {
     #expect(try ids(all.where { $0.due != nil }.order { $0.due.descending }) == ["1", "3"])
     #expect(try ids(all.where { !$0.title.contains("milk", ignoringCase: true) }) == ["2", "4"])
     #expect(try ids(all.where { $0.title.isIn(["Row", "x"]) }) == ["4"])
-    #expect(try ids(all.where { $0.after.includes("1") }) == ["2"])
+    #expect(try ids(all.where { $0.after.includes(Reference(id: "1")) }) == ["2"])
     #expect(try ids(all.where(.matches("mil the"))) == [])
     #expect(try ids(all.where(.matches("the mil"))) == ["3"])
     let oslo = Coordinate(latitude: 59.912, longitude: 10.751)

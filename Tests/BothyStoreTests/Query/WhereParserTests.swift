@@ -27,7 +27,11 @@ import Testing
       ("tag = '\u{600}'", .compare(field: "tag", .equal, "\u{600}")),
       ("tag NOT IN (1)", .not(.oneOf(field: "tag", [1]))),
       ("friends INCLUDES 'x'", .includes(field: "friends", "x")),
+      ("n includes -1.5", .includes(field: "n", -1.5)), ("n INCLUDES null", .includes(field: "n", .null)),
       ("MATCHES 'oslo fj'", .matches("oslo fj")),
+      ("matches 'fj* oslo' in (title, notes)", .matches("fj* oslo", in: ["title", "notes"])),
+      ("MATCHES 'oslo' RANK 300", .matches("oslo", atLeast: 300)),
+      ("NOT MATCHES 'oslo' IN (title) rank 1", .not(.matches("oslo", in: ["title"], atLeast: 1))),
       ("matches = 'x'", .compare(field: "matches", .equal, "x")),
       ("not = 'x'", .compare(field: "not", .equal, "x")),
       (

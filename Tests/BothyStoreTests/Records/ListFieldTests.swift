@@ -13,7 +13,13 @@ import Testing
         .field("days", [Date?]?.self), .field("prices", [Decimal].self, default: []),
         .field("rounds", [[Int32]].self, default: []), .field("stops", [Reference<Tag>].self, default: []),
       ])
-    struct Fields: Sendable { let tags = Field<[String]>("tags") }
+    struct Fields: Sendable {
+      let tags = Field<[String]>("tags")
+      let heights = Field<[Double]>("heights")
+      let days = Field<[Date?]?>("days")
+      let prices = Field<[Decimal]>("prices")
+      let stops = Field<[Reference<Tag>]>("stops")
+    }
     static let fields = Fields()
 
     var id: String
@@ -111,6 +117,56 @@ import Testing
       let records = hikes.map { AnyRecord($0) }
       #expect(try query.evaluate(over: records, schema: Hike.schema).map(\.id) == expected)
       #expect(try store.fetch(Hike.where { !$0.tags.includes(text) }).count == 4 - expected.count)
+    }
+  }
+
+  @Test("A condition finds lists with a number, a date or a reference")
+  func otherElements() throws {
+    let fields = Hike.fields
+    var (first, second) = (Hike("a"), Hike("b"))
+    first.heights = [1, 2.5, 0.1 + 0.2]
+    first.days = [Date(timeIntervalSince1970: 1.5), nil]
+    first.prices = [12.5]
+    first.stops = [Reference(id: "t1")]
+    second.heights = [-1, 1e300]
+    let hikes = [first, second, Hike("c")]
+    try store.write { transaction in for hike in hikes { try transaction.insert(hike) } }
+    let records = hikes.map { AnyRecord($0) }
+    func check(_ condition: Condition, finds expected: [String]) throws {
+      let query = AnyQuery("Hike", where: condition)
+      #expect(try store.fetch(query).map(\.id) == expected, "\(condition.description)")
+      #expect(try query.evaluate(over: records, schema: Hike.schema).map(\.id) == expected)
+    }
+    try check(fields.heights.includes(1), finds: ["a"])
+    try check(fields.heights.includes(2.5), finds: ["a"])
+    try check(fields.heights.includes(0.30000000000000004), finds: ["a"])
+    try check(fields.heights.includes(0.3), finds: [])
+    try check(fields.heights.includes(1e300), finds: ["b"])
+    try check(!fields.heights.includes(-1), finds: ["a", "c"])
+    try check(fields.days.includes(Date(timeIntervalSince1970: 1.5)), finds: ["a"])
+    try check(fields.days.includes(nil), finds: ["a"])
+    try check(fields.prices.includes(12.5), finds: ["a"])
+    try check(fields.stops.includes(Reference(id: "t1")), finds: ["a"])
+    expect(.invalidQuery) {
+      _ = try store.fetch(AnyQuery("Hike", where: fields.heights.includes(Double.nan)))
+    }
+    expect(.invalidQuery) {
+      _ = try store.fetch(AnyQuery("Hike", where: ConditionTree.includes(field: "stops", 1)))
+    }
+  }
+
+  @Test("A whole number in a list equals no number that only rounds to it")
+  func exactNumbers() throws {
+    let record = AnyRecord("Hike", id: "a", ["heights": .json("[9007199254740993,1.0,true]")])
+    try store.write { try $0.save(record) }
+    let expectations: [(FieldValue, Bool)] = [
+      (.int(9_007_199_254_740_993), true), (.double(9_007_199_254_740_992), false), (.int(1), true),
+      (.double(1), true), (.bool(true), true), (.bool(false), false), (.null, false), (.text("1"), false),
+    ]
+    for (element, isFound) in expectations {
+      let query = AnyQuery("Hike", where: ConditionTree.includes(field: "heights", element))
+      #expect(try store.fetch(query).isEmpty != isFound, "\(element)")
+      #expect(try query.evaluate(over: [record], schema: Hike.schema).isEmpty != isFound, "\(element)")
     }
   }
 

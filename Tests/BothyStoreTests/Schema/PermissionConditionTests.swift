@@ -71,6 +71,7 @@ struct PermissionConditionTests {
       ("team < principal.name", "Possible: TEXT"), ("team = record.title", "EXISTS only"),
       ("principal.name = principal.name", "comes first"), ("principal.name = team", "comes first"),
       ("team = pin", "sensitive"), ("team = red", "Text needs quotes"),
+      ("team NATURAL = 'red'", "in queries only"),
       ("team = audience", "no field 'audience'"),
       ("EXISTS(Nothing WHERE user = principal.name)", "Known: Membership, Project, Task"),
       ("EXISTS(Local WHERE user = principal.name)", "no synced type"),

@@ -128,7 +128,7 @@ struct RulesAfterDeletionTests {
       if isEnding.value && step == .committed && origin == .remote { hasEnded.value = true }
       if hasEnded.value { throw Ended() }
     }
-    try store.store.write { transaction in
+    try await store.store.write { transaction in
       try transaction.insert(AnyRecord("List", id: "L", ["name": "home"]))
       try transaction.insert(AnyRecord("Todo", id: "T", ["title": "paint", "list": "L"]))
     }

@@ -90,6 +90,9 @@ struct CanonicalValueTests {
     #expect(try await request(contains(1024)).isEmpty)
     let long = await #expect(throws: BothyError.self) { _ = try await request(contains(1025)) }
     #expect(long?.message.contains("a part of the text") ?? false)
+    let search = AnyQuery("Thing", where: .matches(String(repeating: "東", count: 342)))
+    let wide = await #expect(throws: BothyError.self) { _ = try await request(search) }
+    #expect(wide?.message.contains("a part of the text") ?? false)
     let many = AnyQuery("Thing", where: .oneOf(field: "count", (0..<5000).map { .int($0) }))
     #expect(try await request(many).isEmpty)
   }

@@ -188,8 +188,8 @@ struct FollowedWorld {
     let name = field.name
     if random.chance(0.1) { return .compare(field: name, random.pick([.equal, .notEqual]), .null) }
     switch field.kind {
-    case .references(let type, _): return .includes(field: name, id(of: type))
-    case .json: return .includes(field: name, "a")
+    case .references(let type, _): return .includes(field: name, .text(id(of: type)))
+    case .json: return .includes(field: name, .text("a"))
     case .data: return .compare(field: name, .equal, value(field.kind))
     case .coordinate:
       if random.chance(0.3) { return .compare(field: name, .equal, .coordinate(coordinate())) }

@@ -10,9 +10,10 @@ struct QueryCommand: AsyncParsableCommand {
     abstract: "Prints the records that fit a condition.",
     discussion: """
       Conditions compare fields: =, !=, <, <=, >, >=, IN (…), CONTAINS, BEGINSWITH,
-      IS NULL, INCLUDES, MATCHES 'full text', start WITHIN 500 m OF lat,lon, start
-      INSIDE west,south,east,north; joined by AND, OR, NOT and brackets. --nearest
-      shows the metres.
+      IS NULL, INCLUDES, MATCHES 'full text' IN (title), title NATURAL < 'item 10',
+      start WITHIN 500 m OF lat,lon, start INSIDE west,south,east,north; joined by
+      AND, OR, NOT and brackets. --nearest shows the metres. --order "title NATURAL"
+      sorts without case and accents, and -_rank the best of MATCHES first.
 
       Example:  bothy db query notes.bothy Note --order -due,title --limit 10
                 bothy db query notes.bothy Note --where "due < 2026-12-01"
