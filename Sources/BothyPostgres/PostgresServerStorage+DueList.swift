@@ -92,8 +92,15 @@ extension PostgresServerStorage {
       if state.oldestOutcome ?? .min < turn.outcomesSince {
         (report.outcomes, state.oldestOutcome) = try Self.forgetOutcomes(of: space, turn, connection)
       }
-      let plan = turn.plan(for: state)
+      var plan = turn.plan(for: state)
+      if let floor = plan.floor,
+        let stop = try Self.stop(
+          of: space, after: state.floor, upTo: floor, rows: turn.rows, connection)
+      {
+        plan.stop(at: stop, time: turn.time)
+      }
       report.floor = plan.floor
+      report.isPartial = plan.isPartial
       var writes = Self.writes(of: plan, on: space, state, turn)
       if let first = found[1].optionalInt(0, 2), first < turn.devicesSince {
         var forget = PostgresStatement(StorageSQL.forgetOldDevices, in: space)
@@ -115,6 +122,15 @@ extension PostgresServerStorage {
     return (found[0].changedCount, found[1].optionalInt(0, 0))
   }
 
+  /// Returns the position up to which a step forgets about `rows` of each kind, or `nil` if it forgets all up to `end`.
+  static func stop(
+    of space: String, after start: Int64, upTo end: Int64, rows: Int, _ connection: PostgresConnection
+  ) throws -> Int64? {
+    var select = PostgresStatement(StorageSQL.stop, in: space)
+    for number in [start, end, Int64(rows)] { select.bind(number) }
+    return try connection.run(select).optionalInt(0, 0)
+  }
+
   private static func writes(
     of plan: UpkeepPlan, on space: String, _ state: UpkeepState, _ turn: MaintenanceTurn
   ) -> [PostgresStatement] {
@@ -130,10 +146,7 @@ extension PostgresServerStorage {
     }
     if let floor = plan.floor {
       // Up to the former floor nothing is left to forget.
-      writes += StorageSQL.forgetNewAudiences.map { statement($0, state.floor, floor) }
-      writes.append(statement(StorageSQL.forgetNewTombstones, state.floor, floor))
-      writes.append(statement(StorageSQL.forgetDepartures, floor))
-      writes.append(statement(StorageSQL.forgetNotices, floor))
+      writes += StorageSQL.forgetting.map { statement($0, state.floor, floor) }
     }
     writes.append(PostgresStatement(StorageSQL.clearSignatures, in: space))
     let collection = turn.collection

@@ -21,15 +21,34 @@ extension PostgresServerStorage: ServerMaintenance {
   }
 
   public func compact(space: String, upTo position: Int64) async throws {
-    try await change(space, .upkeep) {
-      let forget = [
-        StorageSQL.forgetTombstones, StorageSQL.forgetDepartures, StorageSQL.forgetNotices,
-      ]
-      return ([StorageSQL.raiseFloor] + StorageSQL.forgetAudiences + forget).map { sql in
-        var statement = PostgresStatement(sql, in: space)
-        statement.bind(position)
-        return statement
+    try await compact(space: space, upTo: position, rowsAtATime: SpaceRows.step) {
+      try Task.checkCancellation()
+    }
+  }
+
+  /// Forgets about `count` tombstones, departures and notices in each step, a transaction, up to `position`.
+  ///
+  /// - Parameter pause: is called between two steps.
+  package func compact(
+    space: String, upTo position: Int64, rowsAtATime count: Int, pause: () async throws -> Void
+  ) async throws {
+    let lock = PostgresStatement(StorageSQL.lockedState, in: space)
+    while true {
+      let stop: Int64? = try await change(space, .upkeep, after: [lock]) { connection, _ in
+        let found = try Self.stop(of: space, after: 0, upTo: position, rows: count, connection)
+        var raise = PostgresStatement(StorageSQL.raiseFloor, in: space)
+        raise.bind(found ?? position)
+        var writes = [raise]
+        for sql in StorageSQL.forgetting {
+          var statement = PostgresStatement(sql, in: space)
+          statement.bind(Int64(0))
+          statement.bind(found ?? position)
+          writes.append(statement)
+        }
+        return (found, writes)
       }
+      if stop == nil { return }
+      try await pause()
     }
   }
 

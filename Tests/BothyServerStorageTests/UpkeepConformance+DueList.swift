@@ -143,6 +143,38 @@ extension UpkeepConformance {
       #expect(try await storage.turn("s", at: time)?.outcomes == 1)
       #expect(try await storage.dueCount(at: .max, limit: 9) == 0)
     },
+    Check("A turn forgets a part of each kind, and the space stays due for the rest") { storage in
+      let records = (Int64(1)...5).map { record($0, "\($0)", isDeleted: $0 != 2) }
+      let removals = (Int64(6)...9).map {
+        RecordRemoval(position: $0, id: RecordID(type: "Note", id: "1"), container: "x")
+      }
+      let notices = (Int64(10)...13).map {
+        VisibilityNotice(position: $0, user: "u", record: RecordID(type: "Note", id: "n\($0)"))
+      }
+      try await storage.write(space: "s") { storage in
+        try storage.put(records)
+        try storage.put(removals)
+        try storage.put(notices)
+      }
+      @Sendable func left() async throws -> Int {
+        try await storage.read(space: "s") { try $0.notices(for: "u", after: 0, limit: nil).count }
+      }
+      try await storage.turn("s", at: start)
+      var turn = MaintenanceTurn(time: start + 95 * day, terms: RetentionPolicy())
+      turn.rows = 2
+      for floor: Int64 in [4, 8, 12] {
+        let report = try #require(try await storage.maintain(space: "s", turn))
+        #expect(report.floor == floor && report.isPartial)
+        #expect(try await storage.isDue(at: turn.time))
+      }
+      #expect(try await left() == 1)
+      let last = try #require(try await storage.maintain(space: "s", turn))
+      #expect(last.floor == 13 && !last.isPartial)
+      #expect(try await storage.dueCount(at: .max, limit: 9) == 0)
+      let found = try await storage.statistics(of: "s")
+      #expect(found.records == 1 && found.tombstones == 0)
+      #expect(try await left() == 0)
+    },
     Check("A device that catches up makes a waiting space due, and a repetition doesn't") { storage in
       try await put(storage, "s", record(1, "1"), record(2, "2", isDeleted: true))
       try await storage.acknowledge(space: "s", device: "d", scope: "x", position: 1, at: start)

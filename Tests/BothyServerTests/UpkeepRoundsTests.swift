@@ -91,6 +91,22 @@ struct UpkeepRoundsTests {
     #expect(process.secrets.read.value.count == 12)
   }
 
+  @Test("A round forgets all that is too old, a part in each transaction")
+  func large() async throws {
+    let process = try Self.process()
+    let records: [StoredRecord] = (1...2 * SpaceRows.step + 5).map { number in
+      let record = ServerRecord(
+        id: RecordID(type: "Todo", id: "\(number)"), container: "Todo", version: "\(number)", modified: 1,
+        isDeleted: true, fields: .empty)
+      return StoredRecord(position: Int64(number), record: record)
+    }
+    try await process.storage.write(space: "s") { try $0.put(records) }
+    #expect(try await process.rounds.round() == 1)
+    process.clock.change { $0 += 91 * Self.day }
+    #expect(try await process.rounds.round() == 3)
+    #expect(try await process.storage.statistics(of: "s").tombstones == 0)
+  }
+
   @Test("A round completes the indexes of the schema at its time")
   func schema() async throws {
     let (storage, clock) = (try SQLiteServerStorage(), Locked(Self.start))

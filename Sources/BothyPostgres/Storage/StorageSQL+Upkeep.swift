@@ -46,16 +46,33 @@ extension StorageSQL {
     ON CONFLICT (space, at) DO UPDATE SET position = excluded.position
     """
   static let dropMarks = "DELETE FROM mark WHERE space = $1 AND at >= $2 AND at <= $3"
-  static let forgetNewTombstones =
-    "DELETE FROM record WHERE space = $1 AND position > $2 AND position <= $3 AND deleted"
+  private static let tombstones = "record WHERE space = $1 AND position > $2 AND position <= $3 AND deleted"
+  /// The position up to which a step forgets about `$4` rows of each kind after `$2` up to `$3`, or NULL if it forgets
+  /// all.
+  static let stop: String = {
+    let range = "WHERE space = $1 AND position > $2 AND position <= $3"
+    let stops = [tombstones, "departure \(range)", "notice \(range)"].map {
+      "(SELECT position FROM \($0) ORDER BY position LIMIT 1 OFFSET $4)"
+    }
+    return "SELECT min(position) FROM (\(stops.joined(separator: " UNION ALL "))) AS found"
+  }()
+  /// Deletes what is up to `$3`: the tombstones after `$2`, before them their rows in the indexes of audiences, and all
+  /// departures and notices.
+  static let forgetting: [String] =
+    ["audience", "shared"].map {
+      "DELETE FROM \($0) WHERE space = $1 AND (type, id) IN (SELECT type, id FROM \(tombstones))"
+    } + ["DELETE FROM \(tombstones)"]
+    + ["departure", "notice"].map {
+      "DELETE FROM \($0) WHERE space = $1 AND $2::bigint IS NOT NULL AND position <= $3"
+    }
   static let endTurn = """
     UPDATE space SET floor = $2, due = $3, rest = $4, oldest_outcome = $5, blobs_at = $6, blobs_head = $7,
       blobs_due = $8 WHERE space = $1
     """
 
-  static let upkeep = [
-    dueSpaces, dueCount, take, putOff, makeDue, makeDueForDevice, list, collection, turn, marks, devices,
-    progress,
-    forgetOldOutcomes, oldestOutcome, addMark, dropMarks, forgetNewTombstones, endTurn,
-  ]
+  static let upkeep: [String] =
+    forgetting + [
+      dueSpaces, dueCount, take, putOff, makeDue, makeDueForDevice, list, collection, turn, marks, devices,
+      progress, forgetOldOutcomes, oldestOutcome, addMark, dropMarks, stop, endTurn,
+    ]
 }

@@ -13,20 +13,6 @@ extension StorageSQL {
     DELETE FROM audience
     WHERE space = $1 AND (type, id) IN (SELECT * FROM unnest($2::text[], $3::text[]))
     """
-  /// The rows of tombstones up to `$2`.
-  static let forgetAudiences = ["audience", "shared"].map { table in
-    """
-    DELETE FROM \(table) WHERE space = $1 AND (type, id) IN (
-      SELECT type, id FROM record WHERE space = $1 AND position <= $2 AND deleted)
-    """
-  }
-  /// The rows of tombstones after `$2` up to `$3`.
-  static let forgetNewAudiences = ["audience", "shared"].map { table in
-    """
-    DELETE FROM \(table) WHERE space = $1 AND (type, id) IN (
-      SELECT type, id FROM record WHERE space = $1 AND position > $2 AND position <= $3 AND deleted)
-    """
-  }
 
   /// The keys and types with changes after `$2`: of all records, and of restricted types `$4` under the keys `$3`.
   static let seenSources = """
@@ -137,6 +123,5 @@ extension StorageSQL {
     return ["container = $2", "container >= $2 || '/' AND container < $2 || '0'"]
   }
 
-  static let visibility =
-    [clearAudiences, seenSources, seenPosition] + forgetAudiences + forgetNewAudiences
+  static let visibility = [clearAudiences, seenSources, seenPosition]
 }

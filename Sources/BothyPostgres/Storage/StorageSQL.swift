@@ -151,9 +151,6 @@ enum StorageSQL {
   static let startEpoch =
     "UPDATE space SET epoch = $2, head = head + 4294967296, \(dueByChange) WHERE space = $1"
   static let raiseFloor = "UPDATE space SET floor = greatest(floor, $2) WHERE space = $1"
-  static let forgetTombstones = "DELETE FROM record WHERE space = $1 AND position <= $2 AND deleted"
-  static let forgetDepartures = "DELETE FROM departure WHERE space = $1 AND position <= $2"
-  static let forgetNotices = "DELETE FROM notice WHERE space = $1 AND position <= $2"
 
   static let marked = "SELECT position FROM mark WHERE space = $1 AND at <= $2 ORDER BY at DESC LIMIT 1"
   static let acknowledge = """
@@ -195,7 +192,7 @@ enum StorageSQL {
     [
       state, lockedState, newSpace, moveHead, spaces, heads, records, cutHistory, outcomes, forget, lists,
       members, sharedRecords, notices, clearMembers, clearLists, sign, signature, clearSignatures, startEpoch,
-      raiseFloor, forgetTombstones, forgetDepartures, forgetNotices, hasUncommon, marked, acknowledge,
+      raiseFloor, hasUncommon, marked, acknowledge,
       progressCount, acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark,
       moveUniqueMark, forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, users, historyAfter,
       formerlyVisible,

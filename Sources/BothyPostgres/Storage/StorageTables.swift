@@ -122,5 +122,11 @@ package enum StorageTables {
     // Deleted records have no entries in indexes of fields.
     .additive("CREATE INDEX record_deleted ON record (space, type, position) WHERE deleted;"),
     strayShares,
+    // An upkeep forgets a part of what is too old in each transaction, and finds it by the position.
+    .additive(
+      """
+      CREATE INDEX record_tombstone ON record (space, position) WHERE deleted;
+      CREATE INDEX notice_position ON notice (space, position);
+      """),
   ]
 }

@@ -95,13 +95,14 @@ package actor UpkeepRounds {
       let oldest = taken.map(\.since).min()
       metrics.set(
         due: max(taken.count, left ?? 0), lag: oldest.map { max(0, now - max($0, drained)) } ?? 0)
+      var isPartial = false
       for due in taken {
         try Task.checkCancellation()
-        try await lookAfter(due, in: storage)
+        if try await lookAfter(due, in: storage) { isPartial = true }
       }
       count += taken.count
       left = left.map { max(0, $0 - taken.count) }
-      if isLast {
+      if isLast, !isPartial {
         drained = now
         metrics.set(due: 0, lag: 0)
         return count
@@ -111,18 +112,20 @@ package actor UpkeepRounds {
     }
   }
 
-  private func lookAfter(_ due: DueSpace, in storage: any ServerMaintenance) async throws {
+  /// Returns true if the space has more to do and is still due.
+  private func lookAfter(_ due: DueSpace, in storage: any ServerMaintenance) async throws -> Bool {
     do {
-      guard let report = try await service.upkeep(due, configuration.upkeep) else { return }
+      guard let report = try await service.upkeep(due, configuration.upkeep) else { return false }
       failures[due.space] = nil
       metrics.lookedAfter(succeeded: true)
-      guard report.floor != nil || report.blobs > 0 || report.outcomes > 0 else { return }
-      configuration.logger.info(
-        "space looked after",
+      guard report.floor != nil || report.blobs > 0 || report.outcomes > 0 else { return false }
+      configuration.logger.log(
+        level: report.isPartial ? .debug : .info, "space looked after",
         metadata: [
           "space": "\(LogText.safe(due.space))", "blobs": "\(report.blobs)",
           "outcomes": "\(report.outcomes)", "floor": "\(report.floor.map(String.init) ?? "")",
         ])
+      return report.isPartial
     } catch let error as CancellationError {
       throw error
     } catch let error as StorageUnavailable where ![.busy, .blobs].contains(error.reason) {
@@ -131,6 +134,7 @@ package actor UpkeepRounds {
     } catch {
       metrics.lookedAfter(succeeded: false)
       await putOff(due, error, in: storage)
+      return false
     }
   }
 

@@ -14,6 +14,8 @@ public struct MaintenanceTurn: Sendable, Hashable {
   public var lease: Int64?
   /// The last collection of blobs, which the storage remembers; `nil` for a space without any.
   public var collection: BlobCollection?
+  /// The number of tombstones, of departures and of notices that one transaction forgets.
+  package var rows = SpaceRows.step
 
   /// Makes a turn for `ServerMaintenance.maintain`.
   public init(time: Int64, terms: RetentionPolicy, lease: Int64? = nil, collection: BlobCollection? = nil) {
@@ -65,6 +67,7 @@ public struct MaintenanceTurn: Sendable, Hashable {
     let kept = marks.thinned(at: time, keepingSince: devicesSince)
     plan.dropped = marks.ranges(without: kept)
     plan.next = next(state, kept, floor: max(floor, state.floor))
+    plan.isPartial = hasOldOutcomes(state)
     return plan
   }
 
@@ -76,6 +79,11 @@ public struct MaintenanceTurn: Sendable, Hashable {
   ///   - acknowledged: the position that every device has; `nil` if the server knows no device.
   static func floor(old: Int64, recent: Int64, acknowledged: Int64?) -> Int64 {
     max(old, min(recent, acknowledged ?? 0))
+  }
+
+  /// True if more outcomes are too old than one upkeep forgets.
+  private func hasOldOutcomes(_ state: UpkeepState) -> Bool {
+    state.oldestOutcome.map { $0 < outcomesSince } ?? false
   }
 
   /// Returns the time at which the next thing in the space gets too old.
@@ -92,8 +100,7 @@ public struct MaintenanceTurn: Sendable, Hashable {
     }
     if let oldest = state.oldestDevice { times.append(oldest + terms.tombstoneAge + 1) }
     if let oldest = state.oldestOutcome {
-      // More of them than one upkeep forgets are left.
-      if oldest < outcomesSince { return time }
+      if hasOldOutcomes(state) { return time }
       times.append(oldest + terms.outcomeAge + 1)
     }
     if let collection {

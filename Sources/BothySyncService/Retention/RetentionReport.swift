@@ -8,12 +8,14 @@ public struct RetentionReport: Sendable, Hashable {
   public var floor: Int64?
   /// The number of forgotten outcomes of operations.
   ///
-  /// At most `MaintenanceTurn.outcomeLimit`. The space stays due if there are more.
+  /// A turn forgets at most `MaintenanceTurn.outcomeLimit`. The space stays due if there are more.
   public var outcomes = 0
   /// The number of deleted blobs.
   ///
   /// 0 also if the upkeep collected none.
   public var blobs = 0
+  /// True if something that is too old is left, because it is much. The space stays due.
+  package var isPartial = false
 
   /// Makes a report, for storages.
   public init(floor: Int64? = nil, outcomes: Int = 0, blobs: Int = 0) {

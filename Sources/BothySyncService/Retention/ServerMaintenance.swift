@@ -34,7 +34,8 @@ public protocol ServerMaintenance: ServerStorage {
   func startEpoch(space: String) async throws
   /// Forgets the tombstones, departures and notices up to `position`. Cursors below it start over.
   ///
-  /// Pending changes of such devices stay. The floor never falls, so a lower position than it has no effect.
+  /// Pending changes of such devices stay. The floor never falls, so a lower position than it has no effect. If there is
+  /// much to forget, it takes several transactions: a call that fails has done this up to a lower position.
   func compact(space: String, upTo position: Int64) async throws
 
   /// Returns the head of the space at the last mark at or before `time`, or 0 without a mark.
@@ -63,7 +64,9 @@ public protocol ServerMaintenance: ServerStorage {
   func makeDue(space: String) async throws
   /// Returns the last collection of blobs that a turn noted, or `nil` without one.
   func lastCollection(of space: String) async throws -> BlobCollection?
-  /// Marks the head, forgets data by its age, and sets the next time at which the space is due, as `turn` plans it.
+  /// Marks the head, forgets data by its age, and sets the next time at which the space is due, as `turn` plans it. Of
+  /// much data it forgets a part, and leaves the space due.
+  ///
   /// Returns `nil` and changes nothing if the space is missing, or if the turn's lease is over and another caller has
   /// taken the space.
   ///

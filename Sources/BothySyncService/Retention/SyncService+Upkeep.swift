@@ -34,9 +34,9 @@ extension SyncService {
   /// Looks after a space at once, even if it isn't due. Marks the time, forgets data by its age, and deletes blobs and
   /// secrets without a record.
   ///
-  /// Costs a transaction and, if the space has blobs, a read of its records. Adds missing entries of indexes of fields,
-  /// at most those of 100,000 records. May run while devices sync, and in several processes. A missing space gives an
-  /// empty report.
+  /// Costs a transaction, or several if much is too old, and a read of the records if the space has blobs. Adds missing
+  /// entries of indexes of fields, at most those of 100,000 records. May run while devices sync, and in several
+  /// processes. A missing space gives an empty report.
   ///
   /// - Parameters:
   ///   - terms: the ages, in milliseconds. They may differ from call to call.
@@ -55,14 +55,23 @@ extension SyncService {
     if collectsBlobs {
       (turn.collection, blobs) = try await collect(space, terms, since: turn.collection)
     }
-    var report = try await storage.maintain(space: space, turn) ?? RetentionReport()
-    report.blobs = blobs
+    var report = RetentionReport(blobs: blobs)
+    while true {
+      let start = ContinuousClock.now
+      guard let step = try await storage.maintain(space: space, turn) else { break }
+      report.floor = step.floor ?? report.floor
+      report.outcomes += step.outcomes
+      guard step.isPartial else { break }
+      // Other processes have the database for as long as this one had it.
+      try await Task.sleep(for: ContinuousClock.now - start)
+    }
     _ = try await completeIndexes(of: space)
     return report
   }
 
   /// Looks after a space that the caller has taken. Unlike `upkeep(space:_:)`, it reads records for blobs and secrets
-  /// at most once a day. It reads them only after a change of the space, or if the time of a blob is over.
+  /// at most once a day. It reads them only after a change of the space, or if the time of a blob is over. Of much data
+  /// that is too old it forgets a part, and leaves the space due.
   ///
   /// Returns `nil` if the lease ended and another caller has taken the space, or if the space is missing. Nothing was
   /// forgotten then, but blobs may be deleted. An error leaves the lease: call `ServerMaintenance.putOff(_:until:)` to

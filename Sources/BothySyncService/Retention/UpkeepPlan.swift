@@ -14,4 +14,14 @@ public struct UpkeepPlan: Sendable, Hashable {
   public var next: Int64?
   /// The time before which no change makes the space due.
   public var rest: Int64
+  /// True if something that is too old is left for the next upkeep. The space stays due.
+  package var isPartial = false
+
+  /// Lowers the new floor to a position up to which one transaction forgets, so that the space stays due at `time`.
+  package mutating func stop(at position: Int64, time: Int64) {
+    guard let floor, position < floor else { return }
+    self.floor = position
+    next = time
+    isPartial = true
+  }
 }

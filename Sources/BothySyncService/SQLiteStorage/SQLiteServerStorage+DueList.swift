@@ -100,8 +100,8 @@ extension SQLiteServerStorage {
   /// Marks the head, forgets data by its age, and sets the next time at which the space is due, as `turn` plans it.
   ///
   /// Everything is one transaction, which other writes wait for. It forgets at most `MaintenanceTurn.outcomeLimit`
-  /// outcomes, and all tombstones that are too old. Returns `nil` and changes nothing for a missing space, or if the
-  /// turn has a lease and the space another.
+  /// outcomes and about 2,000 tombstones, and leaves the space due if more are too old. Returns `nil` and changes
+  /// nothing for a missing space, or if the turn has a lease and the space another.
   public func maintain(space: String, _ turn: MaintenanceTurn) async throws -> RetentionReport? {
     try await change { database in
       guard
@@ -119,9 +119,16 @@ extension SQLiteServerStorage {
           database, sql: "SELECT min(at) FROM operation WHERE space = ?", arguments: [space])
       }
       try Self.addDevices(of: space, turn, to: &state, in: database)
-      let plan = turn.plan(for: state)
+      var plan = turn.plan(for: state)
+      if let floor = plan.floor,
+        let stop = try Self.stop(
+          of: space, after: state.floor, upTo: floor, rows: turn.rows, in: database)
+      {
+        plan.stop(at: stop, time: turn.time)
+      }
       try Self.carryOut(plan, on: space, state, turn, in: database)
       report.floor = plan.floor
+      report.isPartial = plan.isPartial
       return report
     }
   }
@@ -171,11 +178,7 @@ extension SQLiteServerStorage {
     }
     if let floor = plan.floor {
       // Up to the former floor nothing is left to forget.
-      try forgetTombstones(of: space, after: state.floor, upTo: floor, in: database)
-      for table in ["departure", "notice"] {
-        try database.execute(
-          sql: "DELETE FROM \(table) WHERE space = ? AND position <= ?", arguments: [space, floor])
-      }
+      try forget(of: space, after: state.floor, upTo: floor, in: database)
     }
     let collection = turn.collection
     try database.execute(

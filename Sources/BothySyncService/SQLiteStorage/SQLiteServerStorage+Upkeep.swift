@@ -28,17 +28,32 @@ extension SQLiteServerStorage: ServerMaintenance {
 
   /// Forgets the tombstones, departures and notices up to `position`. Cursors below it start over.
   ///
-  /// Deletes them in one transaction, and other writes wait until it ends. The file keeps its size, and later writes
-  /// use the room.
+  /// Deletes about 2,000 of each in one transaction, which other writes wait for. The file keeps its size, and later
+  /// writes use the room.
   public func compact(space: String, upTo position: Int64) async throws {
-    try await change {
-      try Self.forgetTombstones(of: space, after: 0, upTo: position, in: $0)
-      try $0.execute(
-        sql: "DELETE FROM departure WHERE space = ? AND position <= ?", arguments: [space, position])
-      try $0.execute(
-        sql: "DELETE FROM notice WHERE space = ? AND position <= ?", arguments: [space, position])
-      try $0.execute(
-        sql: "UPDATE space SET floor = max(floor, ?) WHERE name = ?", arguments: [position, space])
+    // Other processes have the file for as long as this one had it.
+    try await compact(space: space, upTo: position, rowsAtATime: SpaceRows.step) {
+      try await Task.sleep(for: $0)
+    }
+  }
+
+  /// Forgets about `count` tombstones, departures and notices in each step, up to `position`.
+  ///
+  /// - Parameter pause: waits between two steps. It gets the time of the last one.
+  package func compact(
+    space: String, upTo position: Int64, rowsAtATime count: Int, pause: (Duration) async throws -> Void
+  ) async throws {
+    while true {
+      let start = ContinuousClock.now
+      let stop: Int64? = try await change { database in
+        let found = try Self.stop(of: space, after: 0, upTo: position, rows: count, in: database)
+        try Self.forget(of: space, after: 0, upTo: found ?? position, in: database)
+        try database.execute(
+          sql: "UPDATE space SET floor = max(floor, ?) WHERE name = ?", arguments: [found ?? position, space])
+        return found
+      }
+      if stop == nil { return }
+      try await pause(ContinuousClock.now - start)
     }
   }
 

@@ -34,19 +34,6 @@ extension SQLiteServerStorage {
         """)
   }
 
-  /// Deletes the tombstones at positions after `start` up to `end`, with their rows in the indexes of audiences.
-  static func forgetTombstones(
-    of space: String, after start: Int64, upTo end: Int64, in database: Database
-  ) throws {
-    let dead = "FROM record WHERE space = ?1 AND position > ?2 AND position <= ?3 AND deleted = 1"
-    for table in ["audience", "shared"] {
-      try database.execute(
-        sql: "DELETE FROM \(table) WHERE space = ?1 AND (type, id) IN (SELECT type, id \(dead))",
-        arguments: [space, start, end])
-    }
-    try database.execute(sql: "DELETE \(dead)", arguments: [space, start, end])
-  }
-
   /// Deletes the rows of shared records that are gone. Older servers left them when they forgot tombstones. Costs a
   /// look-up for each row.
   static func forgetStrayShares(in database: Database) throws {

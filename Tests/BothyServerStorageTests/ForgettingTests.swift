@@ -1,0 +1,65 @@
+import BothyPostgres
+import BothySyncService
+import Synchronization
+import Testing
+
+/// A space of which more is too old than one transaction forgets.
+@Suite("Forgetting in steps", .timeLimit(.minutes(5)))
+struct ForgettingTests {
+  private struct BrokenOff: Error {}
+  private static let day = RetentionPolicy.day
+
+  private static func tombstones(_ count: Int, in storage: any ServerStorage) async throws {
+    try await storage.write(space: "s") { storage in
+      try storage.put(
+        (1...count).map { ServerStorageConformance.entry(Int64($0), "r\($0)", isDeleted: true) })
+    }
+  }
+
+  /// Compacts a space of 25 tombstones, ten at a time. `compact` calls its closure between two steps.
+  private static func check(
+    _ storage: any ServerMaintenance,
+    _ compact: @escaping (@escaping @Sendable () throws -> Void) async throws -> Void
+  ) async throws {
+    try await tombstones(25, in: storage)
+    await #expect(throws: BrokenOff.self) { try await compact { throw BrokenOff() } }
+    let broken = try await storage.statistics(of: "s")
+    #expect(broken.tombstones == 14 && broken.floor == 11)
+    let pauses = Mutex(0)
+    try await compact { pauses.withLock { $0 += 1 } }
+    #expect(pauses.withLock { $0 } == 1)
+    let done = try await storage.statistics(of: "s")
+    #expect(done.tombstones == 0 && done.floor == 30)
+  }
+
+  @Test("A compaction goes in steps, each with its own floor")
+  func sqlite() async throws {
+    let storage = try SQLiteServerStorage()
+    try await Self.check(storage) { pause in
+      try await storage.compact(space: "s", upTo: 30, rowsAtATime: 10) { _ in try pause() }
+    }
+  }
+
+  @Test(
+    "A compaction in PostgreSQL goes in steps, each a transaction",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
+  func postgres() async throws {
+    try await RealPostgres.with { storage in
+      try await Self.check(storage) { pause in
+        try await storage.compact(space: "s", upTo: 30, rowsAtATime: 10) { try pause() }
+      }
+    }
+  }
+
+  @Test("An upkeep at once forgets all that is too old, in as many steps as that needs")
+  func atOnce() async throws {
+    let storage = try SQLiteServerStorage()
+    try await Self.tombstones(2 * SpaceRows.step + 5, in: storage)
+    for time in [0, 91 * Self.day] {
+      let service = SyncService(storage: storage, now: { time })
+      let report = try await service.upkeep(space: "s", RetentionPolicy())
+      #expect(report.floor == (time == 0 ? nil : Int64(2 * SpaceRows.step + 5)))
+    }
+    #expect(try await storage.statistics(of: "s").tombstones == 0)
+  }
+}
