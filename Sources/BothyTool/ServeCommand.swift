@@ -242,7 +242,7 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.schemaFiles = schemaFiles
     configuration.watchedFiles = [decideSecret, s3.watch(served.blobs)].compactMap(\.self)
     configuration.files = served.files
-    try backEnds.set(&configuration, isAlone: !ServedStorage.isPostgres(database))
+    try backEnds.set(&configuration, database: database)
     configuration.allowedHosts = access.allowHost
     if !access.proxy.isEmpty { configuration.proxies = access.proxy }
     configuration.auditLogger.logLevel = logLevel

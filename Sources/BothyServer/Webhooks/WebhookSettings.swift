@@ -12,6 +12,8 @@ public struct WebhookSettings: Sendable {
   /// True if this process is the only one on the storage, so that it keeps its claims. Each delivery then costs one
   /// write less. Such a process has the same `holder` after each start.
   public var isAlone: Bool
+  /// The lock by which the process is alone, if it has one.
+  private var lock: WebhookHolder?
   /// The number of spaces that are delivered to a webhook at a time, by default 8. After three failures in a
   /// row it is one.
   public var width = WebhookSettings.usualWidth
@@ -49,6 +51,15 @@ public struct WebhookSettings: Sendable {
     self.holder = holder
     self.isAlone = isAlone
     self.send = send
+  }
+
+  /// Creates settings for a database that one process serves as a rule. They keep the holder's lock.
+  package init(
+    _ webhooks: [Webhook], holder: WebhookHolder,
+    send: @escaping @Sendable (OutboundRequest) async throws -> OutboundResponse
+  ) {
+    self.init(webhooks, holder: holder.name, isAlone: holder.isAlone, send: send)
+    self.lock = holder
   }
 
   /// The length of a claim, in milliseconds: that of three deliveries.

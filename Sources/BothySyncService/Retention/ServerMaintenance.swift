@@ -34,8 +34,8 @@ public protocol ServerMaintenance: ServerStorage {
   func startEpoch(space: String) async throws
   /// Forgets the tombstones, departures and notices up to `position`. Cursors below it start over.
   ///
-  /// Pending changes of such devices stay. The floor never falls, so a lower position than it has no effect. If there is
-  /// much to forget, it takes several transactions: a call that fails has done this up to a lower position.
+  /// Pending changes of such devices stay. The floor never falls, so a lower position than it has no effect. If there
+  /// is much to forget, it takes several transactions: a call that fails has done this up to a lower position.
   func compact(space: String, upTo position: Int64) async throws
 
   /// Returns the head of the space at the last mark at or before `time`, or 0 without a mark.

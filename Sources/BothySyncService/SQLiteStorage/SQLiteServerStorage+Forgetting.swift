@@ -30,8 +30,8 @@ extension SQLiteServerStorage {
       arguments: [space, start, end, rows])
   }
 
-  /// Deletes the tombstones at positions after `start` up to `end`, with their rows in the indexes of audiences, and all
-  /// departures and notices up to `end`.
+  /// Deletes the tombstones at positions after `start` up to `end`, with their rows in the indexes of audiences, and
+  /// all departures and notices up to `end`.
   static func forget(of space: String, after start: Int64, upTo end: Int64, in database: Database) throws {
     for table in ["audience", "shared"] {
       try database.execute(

@@ -72,6 +72,23 @@ struct WebhookSenderTests {
     #expect(world.positions() == [1, 2], "a search finds it")
   }
 
+  @Test("Two servers on one file take turns, and the first has its name after a restart")
+  func oneFile() async throws {
+    let folder = try TemporaryFolder()
+    var first: WebhookHolder? = WebhookHolder(lock: folder.file("webhooks"))
+    let second = WebhookHolder(lock: folder.file("webhooks"))
+    #expect(first?.name == "server" && first?.isAlone == true)
+    #expect(second.name != "server" && !second.isAlone)
+    let world = try WebhookWorld()
+    try await world.write("a")
+    await world.run(try world.sender())
+    try await world.write("b")
+    await world.run(try world.sender(holder: second.name, isAlone: second.isAlone))
+    #expect(world.positions() == [1], "the first has its claim")
+    first = nil
+    #expect(WebhookHolder(lock: folder.file("webhooks")).name == "server")
+  }
+
   @Test("Only the chosen types and spaces are delivered, and the rest counts as delivered")
   func selection() async throws {
     let world = try WebhookWorld()

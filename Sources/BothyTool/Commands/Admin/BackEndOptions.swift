@@ -51,16 +51,22 @@ struct BackEndOptions: ParsableArguments {
 
   /// Sets the feed and the webhooks. Throws for a file that can't be used.
   ///
-  /// - Parameter isAlone: true if no other process serves the database.
-  func set(_ configuration: inout ServerConfiguration, isAlone: Bool) throws {
+  /// - Parameter database: the database that is served. On SQLite, a file beside it says which process delivers.
+  func set(_ configuration: inout ServerConfiguration, database: String) throws {
     configuration.feedGroup = feedGroup
     var paths: [String] = []
     let found = try all(noting: &paths)
     guard !found.isEmpty else { return }
     // With fewer connections, webhooks with one host would wait for each other's slow receivers.
     let transport = OutboundTransport(connections: WebhookSettings.usualWidth * found.count)
-    let settings = WebhookSettings(
-      found, holder: isAlone ? "server" : UUIDv7.make(), isAlone: isAlone, send: transport.send)
+    let settings: WebhookSettings
+    if ServedStorage.isPostgres(database) {
+      settings = WebhookSettings(found, holder: UUIDv7.make(), isAlone: false, send: transport.send)
+    } else {
+      let file = URL(filePath: database).resolvingSymlinksInPath().path
+      settings = WebhookSettings(
+        found, holder: WebhookHolder(lock: file + "-webhooks"), send: transport.send)
+    }
     configuration.webhooks = settings
     let options = self
     configuration.watchedFiles.append(
