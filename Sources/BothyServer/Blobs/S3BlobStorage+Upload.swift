@@ -17,7 +17,7 @@ extension S3BlobStorage {
     if !isLast, part.size <= limits.largest,
       memory.withLock({ $0.uploads.read(blob, at: time) }) == part.offset
     {
-      try await checkQuota(blob, adding: part.size - part.offset)
+      try await checkQuota(blob, of: part.size, after: part.offset)
       return try await put(part, blob)
     }
     let marks = try await marks(of: blob)
@@ -35,7 +35,7 @@ extension S3BlobStorage {
       if received > part.size { try await discard(stored, blob) }
       return .part(received > part.size ? 0 : received)
     }
-    try await checkQuota(blob, adding: part.size - received)
+    try await checkQuota(blob, of: part.size, after: received)
     guard isLast else { return try await put(part, blob) }
     return try await assemblies.withPermit { try await complete(part, blob, marks, parts, stored) }
   }
@@ -46,7 +46,9 @@ extension S3BlobStorage {
     if end > part.offset { try await client.put(keys.part(blob, part.offset), part.bytes) }
     memory.withLock { memory in
       memory.uploads.keep(blob, end, at: time, for: Self.uploadPeriod)
-      if let used = memory.used[blob.space] { memory.used[blob.space] = used + end - part.offset }
+      if let used = memory.used[blob.space] {
+        memory.used[blob.space] = used + limits.charge(end - part.offset)
+      }
     }
     return .part(end)
   }
@@ -102,9 +104,10 @@ extension S3BlobStorage {
     return (found, size)
   }
 
-  /// Throws if the space has no room for these bytes. Uploads that nobody continues make room.
-  private func checkQuota(_ blob: BlobPlace, adding bytes: Int64) async throws {
+  /// Throws if the space has no room for the rest of a blob. Uploads that nobody continues make room.
+  private func checkQuota(_ blob: BlobPlace, of size: Int64, after received: Int64) async throws {
     guard let quota = limits.quota else { return }
+    let bytes = limits.charge(size) - limits.charge(received)
     var room = quota - (try await used(in: blob.space))
     if bytes > room, try await makeRoom(of: bytes - room, besides: blob) {
       room = quota - (try await used(in: blob.space))
@@ -115,14 +118,14 @@ extension S3BlobStorage {
     }
   }
 
-  /// Adds up the bytes of a space by listings at most every ten seconds, and by itself between.
+  /// Adds up what the objects of a space count as by listings at most every ten seconds, and by itself between.
   private func used(in space: String) async throws -> Int64 {
     let time = now()
     if let used = memory.withLock({ $0.used.read(space, at: time) }) { return used }
     var sum: Int64 = 0
     for prefix in [keys.contents(space), keys.parts(space)] {
       try await client.list(prefix) {
-        sum = sum.addingClamped($0.size)
+        sum = sum.addingClamped(limits.charge($0.size))
         return true
       }
     }
@@ -139,7 +142,7 @@ extension S3BlobStorage {
     try await forEachUpload(keys.parts(blob.space)) { parts in
       guard parts.allSatisfy({ $0.modified < time && !$0.key.hasPrefix(keys.parts(blob)) }) else { return }
       idle += parts.map(\.key)
-      size = parts.reduce(size) { $0.addingClamped($1.size) }
+      size = parts.reduce(size) { $0.addingClamped(limits.charge($1.size)) }
     }
     guard !idle.isEmpty, bytes <= size else { return false }
     try await client.delete(idle)

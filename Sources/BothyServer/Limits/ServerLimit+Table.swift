@@ -188,7 +188,8 @@ extension ServerLimit {
   package static let blobSize = blobs(
     "blob-size", 1 << 20...1 << 40, "The bytes of one blob.", read: \.largest, write: { $0.largest = $1 })
   package static let blobQuota = blobs(
-    "blob-quota", 1 << 20...1 << 50, "The bytes of all blobs of a space. Further ones are answered 507.",
+    "blob-quota", 1 << 20...1 << 50,
+    "The bytes of all blobs of a space, 4K for a smaller one. Further ones are answered 507.",
     read: \.quota, write: { $0.quota = $1 })
   package static let history = count(
     "history", .records, 0...10_000_000, \.rules.historyLimit,

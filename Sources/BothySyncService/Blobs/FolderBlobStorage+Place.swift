@@ -63,12 +63,12 @@ extension FolderBlobStorage {
       } catch let error as BothyError where error.code == .notFound {}  // it was completed or deleted
     }
 
-    /// The bytes of all files. Checks each.
-    var used: Int64 {
+    /// Returns the bytes that all files count as. Checks each.
+    func used(_ limits: BlobLimits) -> Int64 {
       var folders = ["\(folder)/partial", "\(folder)/fresh"]
       folders += ContentFile.names(in: "\(folder)/kept").map { "\(folder)/kept/\($0)" }
       return folders.flatMap { folder in ContentFile.names(in: folder).map { "\(folder)/\($0)" } }
-        .reduce(0) { $0 + (ContentFile.size(of: $1) ?? 0) }
+        .reduce(0) { $0 + (ContentFile.size(of: $1).map(limits.charge) ?? 0) }
     }
   }
 }

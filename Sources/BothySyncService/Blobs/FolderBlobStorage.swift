@@ -126,7 +126,7 @@ public final class FolderBlobStorage: BlobFileStorage {
       if received > part.size { discard(path, place) }
       return .part(received > part.size ? 0 : received)
     }
-    try checkQuota(place, part, rest: part.size - received)
+    try checkQuota(place, part, received: received)
     try file.write(part.bytes, at: received)
     isEmpty = isEmpty && part.bytes.isEmpty && part.size > 0
     ContentFile.touch(path, at: now())
@@ -147,19 +147,21 @@ public final class FolderBlobStorage: BlobFileStorage {
 
   /// Adds up the bytes of the space by its files at most every ten seconds, and by itself between. Uploads that nobody
   /// continues make room.
-  private func checkQuota(_ place: Place, _ part: BlobPart, rest: Int64) throws {
+  private func checkQuota(_ place: Place, _ part: BlobPart, received: Int64) throws {
     guard let quota = limits.quota else { return }
     let time = now()
+    let rest = limits.charge(part.size) - limits.charge(received)
+    let taken = limits.charge(received + Int64(part.bytes.count)) - limits.charge(received)
     func take() -> Bool {
       if !memory.withLock({ $0.knowsUse(of: place.folder, at: time) }) {
-        let used = place.used
+        let used = place.used(limits)
         memory.withLock { $0.setUse(of: place.folder, used, at: time) }
       }
-      return memory.withLock { $0.take(part.bytes.count, of: rest, in: place.folder, quota: quota) }
+      return memory.withLock { $0.take(taken, of: rest, in: place.folder, quota: quota) }
     }
     if take() { return }
     let idle = place.uploads(besides: part.sha256, idleSince: time - BlobLimits.idleUpload)
-    if !idle.isEmpty, rest <= idle.values.reduce(quota - place.used, +) {
+    if !idle.isEmpty, rest <= idle.values.reduce(quota - place.used(limits), { $0 + limits.charge($1) }) {
       for name in idle.keys { try place.endUpload(name) }
       memory.withLock { $0.forgetUse(of: place.folder) }
       if take() { return }

@@ -110,7 +110,7 @@ struct BlobStorageTests {
   /// Promises: A-10
   @Test("Sizes and quotas are limited, and deletions make room", arguments: Kind.allCases)
   func limits(_ kind: Kind) async throws {
-    let storage = try StorageUnderTest(kind, limits: BlobLimits(largest: 60, quota: 100))
+    let storage = try StorageUnderTest(kind, limits: BlobLimits(largest: 60, quota: 100, least: 1))
     let large = await #expect(throws: BlobError.self) {
       try await storage.one.upload(blobBytes(61), in: "hut")
     }
@@ -167,7 +167,7 @@ struct BlobStorageTests {
   /// Promises: A-10
   @Test("Several processes may exceed a quota for ten seconds, and no longer", arguments: Kind.allCases)
   func quotaOfProcesses(_ kind: Kind) async throws {
-    let storage = try StorageUnderTest(kind, limits: BlobLimits(largest: 60, quota: 100))
+    let storage = try StorageUnderTest(kind, limits: BlobLimits(largest: 60, quota: 100, least: 1))
     _ = try await storage.one.append(BlobPart(of: blobBytes(50, 4), 0..<10), in: "hut")
     try await storage.two.upload(blobBytes(60, 5), in: "hut")
     try await storage.one.upload(blobBytes(45, 6), in: "hut")
@@ -178,11 +178,30 @@ struct BlobStorageTests {
     #expect(full?.code == .quotaExceeded)
   }
 
+  @Test("Tiny blobs count as 4 KiB each, finished or not", arguments: Kind.allCases)
+  func tiny(_ kind: Kind) async throws {
+    let storage = try StorageUnderTest(kind, limits: BlobLimits(quota: 3 * 4096 + 100))
+    for bytes in [blobBytes(1, 1), blobBytes(1, 2), []] {
+      try await storage.one.upload(bytes, in: "hut")
+    }
+    let begun = blobBytes(4096, 4)
+    _ = try await storage.one.append(BlobPart(of: begun, 0..<2), in: "hut")
+    for process in [storage.one, storage.two] {
+      let full = await #expect(throws: BlobError.self) {
+        try await process.upload(blobBytes(1, 3), in: "hut")
+      }
+      #expect(full?.code == .quotaExceeded)
+    }
+    // What is there counts already.
+    #expect(try await storage.one.append(BlobPart(of: begun, 2..<4096), in: "hut") == .whole(size: 4096))
+  }
+
   @Test("A part that isn't taken leaves no file in a folder")
   func refusedPart() async throws {
     let folder = try TemporaryFolder()
     let vault = folder.file("vault")
-    let storage = FolderBlobStorage(at: vault, limits: BlobLimits(largest: 60, quota: 10), now: { 1000 })
+    let limits = BlobLimits(largest: 60, quota: 10, least: 1)
+    let storage = FolderBlobStorage(at: vault, limits: limits, now: { 1000 })
     let (large, small) = (blobBytes(20, 1), blobBytes(8, 2))
     #expect(try await storage.append(BlobPart(of: large, 5..<9), in: "hut") == .part(0))
     #expect(try await storage.append(BlobPart(of: small, 0..<0), in: "hut") == .part(0))
@@ -200,7 +219,7 @@ struct BlobStorageTests {
 
   @Test("Uploads that keep each other from the room end after an hour", arguments: Kind.allCases)
   func waitingUploads(_ kind: Kind) async throws {
-    let storage = try StorageUnderTest(kind, limits: BlobLimits(largest: 60, quota: 100))
+    let storage = try StorageUnderTest(kind, limits: BlobLimits(largest: 60, quota: 100, least: 1))
     let (first, second, small) = (blobBytes(60, 1), blobBytes(60, 2), blobBytes(5, 3))
     for bytes in [first, second] {
       _ = try await storage.one.append(BlobPart(of: bytes, 0..<20), in: "hut")

@@ -34,7 +34,7 @@ struct RefusedBlobStories {
 
   @Test("A full space rejects a blob by its own code, and it stays local")
   func quota() async throws {
-    let pair = try SnapPair(blobs: BlobLimits(quota: 50))
+    let pair = try SnapPair(blobs: BlobLimits(quota: 50, least: 1))
     try await pair.a.snap("1", picture(45))
     await pair.a.store.sync()
     let second = try await pair.a.snap("2", picture(20, 2))
