@@ -35,7 +35,11 @@ extension S3BlobStorage {
       let marks = marks[blob] ?? BlobMarks()
       let kept = (copies[blob] ?? []).map(\.copy).filter { !marks.fresh.contains($0) }
       guard !kept.isEmpty, !release.named.contains(name) else { continue }
-      guard let began = marks.unnamed.max() else {
+      let unnamed = marks.unnamed.filter { BlobMarks.isPlausible($0, at: release.time) }
+      // Marks of a clock that was far ahead would keep the blob until then.
+      let wrong = marks.unnamed.filter { !unnamed.contains($0) }
+      try await client.delete(wrong.map { keys.mark(blob, .unnamed($0)) })
+      guard let began = unnamed.max() else {
         try await client.put(keys.mark(blob, .unnamed(release.time)), [])
         done.next = min(done.next ?? .max, release.time.addingClamped(release.grace + 1))
         continue
@@ -45,7 +49,9 @@ extension S3BlobStorage {
         continue
       }
       // A copy that came later is a request, like one that comes meanwhile.
-      let isOld = kept.allSatisfy { $0.time <= began }
+      let isOld = kept.allSatisfy {
+        $0.time <= began || !BlobMarks.isPlausible($0.time, at: release.time)
+      }
       if isOld, try await delete(kept, of: blob, while: { $0.unnamed.max() == began }) {
         done.removed += 1
       } else {
@@ -154,9 +160,16 @@ extension S3BlobStorage {
 
   private func sweep(_ blob: BlobPlace, _ marks: BlobMarks, before time: Int64) async throws -> Int {
     if !marks.doomed.isEmpty { try await rescue(blob, marks, before: time) }
-    guard let last = marks.lastUse else {
+    let now = now()
+    guard let last = marks.lastUse(at: now) else {
       // Requests matter only for copies that nothing named.
-      try await client.delete(marks.asked.filter { $0 < time }.map { keys.mark(blob, .asked($0)) })
+      let old = marks.asked.filter { $0 < time || !BlobMarks.isPlausible($0, at: now) }
+      try await client.delete(old.map { keys.mark(blob, .asked($0)) })
+      return 0
+    }
+    guard last > .min else {
+      // Nobody knows when it was used, so its time begins now.
+      try await client.put(keys.mark(blob, .asked(now)), [])
       return 0
     }
     guard last < time else { return 0 }
@@ -166,7 +179,7 @@ extension S3BlobStorage {
       return 0
     }
     let isDeleted = try await delete(copies, of: blob) { current in
-      copies.allSatisfy { current.fresh.contains($0) } && (current.lastUse ?? .max) < time
+      copies.allSatisfy { current.fresh.contains($0) } && (current.lastUse(at: now) ?? .max) < time
     }
     return isDeleted ? 1 : 0
   }
@@ -179,7 +192,7 @@ extension S3BlobStorage {
       let isFresh = marks.fresh.contains(doomed)
       if let found = stored.first(where: { $0.copy == doomed }) {
         // A sweep or a collection deletes what nothing needs.
-        if isFresh ? (marks.lastUse ?? .max) < time : !marks.unnamed.isEmpty { continue }
+        if isFresh ? (marks.lastUse(at: now()) ?? .max) < time : !marks.unnamed.isEmpty { continue }
         // The new copy has no mark, as an operation may name the blob at any time. The next collection finds out.
         let copy = BlobCopy(at: now())
         let object = S3Object(key: keys.content(blob, doomed), size: found.size, modified: 0)
@@ -269,11 +282,11 @@ extension BlobMarks {
     }
   }
 
-  /// True if the last process that deletes a copy began an hour ago.
+  /// True if the last process that deletes a copy began an hour ago, or at a time far ahead.
   fileprivate func isAbandoned(_ copy: BlobCopy, at now: Int64) -> Bool {
     all.allSatisfy { mark in
       guard case .doomed(copy, let process) = mark else { return true }
-      return process.time < now - 3_600_000
+      return process.time < now - 3_600_000 || !Self.isPlausible(process.time, at: now)
     }
   }
 }

@@ -122,7 +122,7 @@ public final class S3BlobStorage: BlobFileStorage {
     let now = now()
     var isChanged = !marks.unnamed.isEmpty
     try await client.delete(marks.unnamed.map { keys.mark(blob, .unnamed($0)) })
-    if let last = marks.lastUse, now.subtractingClamped(last) >= Self.requestPrecision {
+    if let last = marks.lastUse(at: now), now.subtractingClamped(last) >= Self.requestPrecision {
       try await client.put(keys.mark(blob, .asked(now)), [])
       try await client.delete(marks.asked.filter { $0 != now }.map { keys.mark(blob, .asked($0)) })
       isChanged = true

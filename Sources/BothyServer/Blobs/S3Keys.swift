@@ -1,4 +1,5 @@
 import BothyStore
+import BothySyncService
 
 /// One stored copy of a blob. Every upload makes a new one, so a late deletion of an old copy never hits a newer one.
 ///
@@ -88,9 +89,16 @@ struct BlobMarks: Sendable, Hashable {
     Set(all.compactMap { if case .doomed(let copy, _) = $0 { copy } else { nil } })
   }
 
-  /// The time of the last upload that no operation has named, or of a later request; `nil` without such an upload.
-  var lastUse: Int64? {
-    fresh.isEmpty ? nil : (fresh.map(\.time) + asked).max()
+  /// Returns the time of the last upload that no operation has named, or of a later request; `nil` without such an
+  /// upload. It is `.min` if only a clock that was far ahead noted one.
+  func lastUse(at now: Int64) -> Int64? {
+    let times = (fresh.map(\.time) + asked).filter { Self.isPlausible($0, at: now) }
+    return fresh.isEmpty ? nil : times.max() ?? Int64.min
+  }
+
+  /// False for a time that a clock noted that was far ahead.
+  static func isPlausible(_ time: Int64, at now: Int64) -> Bool {
+    time <= now.addingClamped(RetentionPolicy.day)
   }
 }
 

@@ -9,8 +9,8 @@ public struct BlobLimits: Sendable, Hashable {
   /// The most bytes of all blobs of a space; `nil` for no limit.
   ///
   /// Unfinished uploads count, and each blob as 4,096 bytes at least, because a file has a cost beside its bytes. A
-  /// part of a blob for whose rest the space has no room is refused with `BlobError` `quotaExceeded`. Other uploads that
-  /// nobody has continued for an hour are deleted before, if that makes room.
+  /// part of a blob for whose rest the space has no room is refused with `BlobError` `quotaExceeded`. Other uploads
+  /// that nobody has continued for an hour are deleted before, if that makes room.
   public var quota: Int64?
 
   /// Makes limits, by default a gibibyte for a blob and no limit for a space.

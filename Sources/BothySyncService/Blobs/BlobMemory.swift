@@ -21,8 +21,8 @@ struct BlobMemory: Sendable {
 
   mutating func forgetUses() { used = Memo(limit: 10_000) }
 
-  /// Adds what a part counts as to the bytes of its space. Returns false, and adds nothing, if the quota has no room for
-  /// the rest of the blob.
+  /// Adds what a part counts as to the bytes of its space. Returns false, and adds nothing, if the quota has no room
+  /// for the rest of the blob.
   mutating func take(_ part: Int64, of rest: Int64, in folder: String, quota: Int64) -> Bool {
     let known = used[folder] ?? 0
     guard rest <= quota - known else { return false }

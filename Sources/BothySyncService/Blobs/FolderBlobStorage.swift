@@ -229,11 +229,11 @@ public final class FolderBlobStorage: BlobFileStorage {
   }
 
   /// Deletes parts and whole blobs in all spaces that operations have not named and that were last used before `time`.
-  /// Returns their number.
+  /// Returns their number. What is dated more than a day ahead counts as used now.
   ///
   /// Lists the folders of all spaces, and looks at each file there. Kept blobs are never looked at.
   public func sweep(before time: Int64) async throws -> Int {
-    let root = root
+    let (root, now) = (root, now())
     defer { memory.withLock { $0.forgetUses() } }
     return try await FileWork.run {
       var removed = 0
@@ -241,9 +241,14 @@ public final class FolderBlobStorage: BlobFileStorage {
         for folder in ["fresh", "partial"] {
           for name in ContentFile.names(in: "\(root)/\(space)/\(folder)") {
             let path = "\(root)/\(space)/\(folder)/\(name)"
-            guard let used = ContentFile.used(path), used < time else { continue }
-            ContentFile.remove(path)
-            removed += 1
+            guard let used = ContentFile.used(path) else { continue }
+            if used < time {
+              ContentFile.remove(path)
+              removed += 1
+            } else if used > now.addingClamped(RetentionPolicy.day) {
+              // A clock that was far ahead dated it. Nobody knows when it was used, so its time begins now.
+              ContentFile.touch(path, at: now)
+            }
           }
         }
       }

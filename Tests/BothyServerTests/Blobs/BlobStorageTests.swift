@@ -295,6 +295,30 @@ struct BlobStorageTests {
     #expect(storage.bucket?.kinds ?? ["content"] == ["content"])
   }
 
+  @Test("What a clock years ahead has dated goes in its usual time", arguments: Kind.allCases)
+  func clockAhead(_ kind: Kind) async throws {
+    let storage = try StorageUnderTest(kind)
+    storage.time.advance(by: 3000 * day)
+    let (kept, fresh) = (blobBytes(45, 1), blobBytes(45, 2))
+    let name = try await storage.one.upload(kept, in: "hut")
+    try await storage.one.keep([name], in: "hut")
+    try await storage.one.upload(fresh, in: "den")
+    #expect(try await storage.collect("hut").removed == 0)
+    storage.time.advance(by: -3000 * day)
+    let first = storage.time.now
+    #expect(try await storage.one.sweep(before: first - 7 * day) == 0)
+    let found = try await storage.collect("hut")
+    #expect(found.removed == 0)
+    #expect(abs((found.next ?? 0) - first - 2 * day) <= 2001)
+    storage.time.advance(by: 3 * day)
+    #expect(try await storage.one.sweep(before: first - 4 * day) == 0)
+    #expect(try await storage.two.read(S3Signature.hash(fresh), 0..<100, in: "den") == fresh)
+    #expect(try await storage.collect("hut", last: first).removed == 1)
+    storage.time.advance(by: 5 * day)
+    #expect(try await storage.one.sweep(before: first + day) == 1)
+    #expect(storage.bucket?.kinds ?? [] == [])
+  }
+
   @Test(
     "One process takes the sweep for each period, and a lost one again", arguments: Kind.allCases)
   func takeSweep(_ kind: Kind) async throws {
