@@ -77,6 +77,7 @@ extension PostgresServerStorage: ServerReports {
     try await look(.upkeep) { connection in
       var select = PostgresStatement(ReportSQL.containers, in: space)
       select.bind(Int64(max(0, limit)))
+      select.bind(Int64(SpaceStatistics.limit))
       let rows = try connection.run(select)
       return (0..<rows.count).map { row in
         ContainerLine(

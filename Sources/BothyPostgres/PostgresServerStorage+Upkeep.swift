@@ -53,13 +53,19 @@ extension PostgresServerStorage: ServerMaintenance {
   }
 
   public func statistics(of space: String) async throws -> SpaceStatistics {
+    try await statistics(of: space, counting: SpaceStatistics.limit)
+  }
+
+  /// Counts the content of the space, at most `limit` rows of each kind.
+  package func statistics(of space: String, counting limit: Int) async throws -> SpaceStatistics {
     try await look(.upkeep) { connection in
-      let found = try connection.run([
-        PostgresStatement(StorageSQL.state, in: space),
-        PostgresStatement(StorageSQL.recordNumbers, in: space),
-        PostgresStatement(StorageSQL.outcomeNumber, in: space),
-        PostgresStatement(StorageSQL.deviceNumber, in: space),
-      ])
+      var statements = [PostgresStatement(StorageSQL.state, in: space)]
+      for sql in [StorageSQL.recordNumbers, StorageSQL.outcomeNumber, StorageSQL.deviceNumber] {
+        var count = PostgresStatement(sql, in: space)
+        count.bind(Int64(limit))
+        statements.append(count)
+      }
+      let found = try connection.run(statements)
       let isThere = found[0].count > 0
       var numbers = SpaceStatistics(
         space: space, epoch: isThere ? found[0].text(0, 0) ?? "" : "", head: isThere ? found[0].int(0, 1) : 0,
@@ -70,13 +76,22 @@ extension PostgresServerStorage: ServerMaintenance {
       numbers.bytes = found[1].int(0, 3)
       numbers.outcomes = Int(found[2].int(0, 0))
       numbers.devices = Int(found[3].int(0, 0))
+      let rows = [numbers.records + numbers.tombstones, numbers.outcomes, Int(found[3].int(0, 1))]
+      numbers.isPartial = rows.contains { $0 >= limit }
       return numbers
     }
   }
 
   public func users(of space: String) async throws -> [UserStatistics] {
+    try await users(of: space, counting: SpaceStatistics.limit)
+  }
+
+  /// Like `users(of:)`, but reads at most `limit` records, and as many members.
+  package func users(of space: String, counting limit: Int) async throws -> [UserStatistics] {
     try await look(.upkeep) { connection in
-      let rows = try connection.run(PostgresStatement(StorageSQL.users, in: space))
+      var select = PostgresStatement(StorageSQL.users, in: space)
+      select.bind(Int64(limit))
+      let rows = try connection.run(select)
       return (0..<rows.count).map { row in
         UserStatistics(
           user: rows.text(row, 0) ?? "", records: Int(rows.int(row, 1)), lists: Int(rows.int(row, 2)))

@@ -1,9 +1,10 @@
 import BothyPostgres
+import BothySync
 import BothySyncService
 import Synchronization
 import Testing
 
-/// A space of which more is too old than one transaction forgets.
+/// A space of which more is too old than one transaction forgets, or that is too large to count.
 @Suite("Forgetting in steps", .timeLimit(.minutes(5)))
 struct ForgettingTests {
   private struct BrokenOff: Error {}
@@ -48,6 +49,41 @@ struct ForgettingTests {
       try await Self.check(storage) { pause in
         try await storage.compact(space: "s", upTo: 30, rowsAtATime: 10) { try pause() }
       }
+    }
+  }
+
+  private static func fill(_ storage: any ServerStorage) async throws {
+    try await storage.write(space: "s") { storage in
+      try storage.put((1...5).map { ServerStorageConformance.entry(Int64($0), "r\($0)") })
+      try storage.remember([Outcome(operation: "o", .waiting(on: "x"))], device: "d", at: 0)
+    }
+  }
+
+  private static func check(_ numbers: [SpaceStatistics], _ users: [UserStatistics]) {
+    #expect(numbers.map(\.records) == [3, 5, 5])
+    #expect(numbers.map(\.outcomes) == [1, 1, 1])
+    #expect(numbers.map(\.isPartial) == [true, true, false])
+    #expect(users == [UserStatistics(user: "ann", records: 3, lists: 0)])
+  }
+
+  @Test("Of a space that is too large, a limited number is counted")
+  func counting() async throws {
+    let storage = try SQLiteServerStorage()
+    try await Self.fill(storage)
+    var numbers: [SpaceStatistics] = []
+    for limit in [3, 5, 6] { numbers.append(try await storage.statistics(of: "s", counting: limit)) }
+    Self.check(numbers, try await storage.users(of: "s", counting: 3))
+  }
+
+  @Test(
+    "Of a space in PostgreSQL that is too large, a limited number is counted",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
+  func countingInPostgres() async throws {
+    try await RealPostgres.with { storage in
+      try await Self.fill(storage)
+      var numbers: [SpaceStatistics] = []
+      for limit in [3, 5, 6] { numbers.append(try await storage.statistics(of: "s", counting: limit)) }
+      Self.check(numbers, try await storage.users(of: "s", counting: 3))
     }
   }
 

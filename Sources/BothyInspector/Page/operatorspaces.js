@@ -6,8 +6,10 @@ import { badge, bytes, empty, facts, number, pager, plural, shortID, sign, table
 const SIZE = 50;
 const DEVICES = 50;
 const unknown = (words = "not known") => sign("–", words);
-const count = (value, words) => value === null ? unknown(words) : number(value);
-const size = (value, words) => value === null ? unknown(words) : bytes(value);
+/** A counted number. A space that is too large to count has at least that. */
+const least = (space, text) => space.partial ? `at least ${text}` : text;
+const count = (space, value, words) => value === null ? unknown(words) : least(space, number(value));
+const size = (space, value, words) => value === null ? unknown(words) : least(space, bytes(value));
 
 /** A link to the data as JSON. It opens with the page's own cookie. */
 export const asJSON = (path) => h("p", { key: "json", class: "small" },
@@ -78,10 +80,10 @@ function list(context, data) {
         head(context, "head", "Changes", "descending"), "Last write", { text: "Devices", class: "num" }, head(context, "due", "Upkeep", "ascending")],
       data.spaces.map((space) => h("tr", { key: space.space },
         h("th", { scope: "row" }, h("a", { class: "clip", href: link(space.space), title: space.space }, space.space)),
-        h("td", { class: "num" }, count(space.records, "being counted")), h("td", { class: "num" }, size(space.bytes, "being counted")),
+        h("td", { class: "num" }, count(space, space.records, "being counted")), h("td", { class: "num" }, size(space, space.bytes, "being counted")),
         h("td", { class: "num" }, number(space.head)),
         h("td", { class: "nowrap" }, space.lastWrite === null ? unknown("not remembered") : when(space.lastWrite, data.now)),
-        h("td", { class: "num" }, count(space.devices, "being counted")),
+        h("td", { class: "num" }, count(space, space.devices, "being counted")),
         h("td", { class: "nowrap" }, due(space.due, data.now)))), { class: "records" })
       : part ? empty("No space has this in its name.", "Search for less of the name.")
         : empty("No spaces.", "A space is there from the first write on."),
@@ -103,7 +105,7 @@ const isSkipped = (space) => space.head > 2 ** 32;
 
 function devices(context, data) {
   const first = (context.memory.marks ?? []).length * DEVICES;
-  const name = `${number(first + 1)}–${number(first + data.deviceLines.length)}${data.devices === null ? "" : ` of ${number(data.devices)}`}`;
+  const name = `${number(first + 1)}–${number(first + data.deviceLines.length)}${data.devices === null ? "" : ` of ${least(data, number(data.devices))}`}`;
   return h("section", { "aria-labelledby": "devices" },
     h("h2", { id: "devices" }, "Devices"),
     h("p", { class: "lead" }, "Those furthest behind come first. Servers note how far a device is once an hour at most, so a device may be nearer than this."),
@@ -174,11 +176,11 @@ function detail(context, data) {
   return [
     h("p", { class: "back" }, h("a", { href: "#/spaces" }, "← All spaces")),
     facts([
-      ["Records", count(data.records, "being counted")], ["Tombstones", count(data.tombstones, "being counted")], ["Bytes", size(data.bytes, "being counted")],
+      ["Records", count(data, data.records, "being counted")], ["Tombstones", count(data, data.tombstones, "being counted")], ["Bytes", size(data, data.bytes, "being counted")],
       ["Blobs", data.blobs === null ? unknown("their folder is not known") : `${number(data.blobs)}, ${bytes(data.blobBytes)}`],
       ["Head", number(data.head)], ["Floor", number(data.floor)],
       ["Last write", data.lastWrite === null ? unknown("not remembered") : when(data.lastWrite, data.now)],
-      ["Upkeep", due(data.due, data.now)], ["Remembered outcomes", count(data.outcomes, "being counted")],
+      ["Upkeep", due(data.due, data.now)], ["Remembered outcomes", count(data, data.outcomes, "being counted")],
     ]),
     isSkipped(data) ? h("p", { class: "dim" }, "Positions have skipped numbers since a restore, so the head does not count changes.") : null,
     devices(context, data), ...people(data), rejections(data), hooks(data),

@@ -36,7 +36,8 @@ enum ReportSQL {
     ORDER BY place, device LIMIT $4
     """
   static let containers = """
-    SELECT container, count(*) AS records, max(position) FROM record WHERE space = $1 AND NOT deleted
+    SELECT container, count(*) AS records, max(position)
+    FROM (SELECT container, position, deleted FROM record WHERE space = $1 LIMIT $3) AS found WHERE NOT deleted
     GROUP BY container ORDER BY records DESC, container LIMIT $2
     """
   static let outcomes = """

@@ -164,19 +164,28 @@ enum StorageSQL {
   static let acknowledged = "SELECT min(position) FROM device WHERE space = $1 AND at >= $2"
   static let forgetDevices = "DELETE FROM device WHERE space = $1"
   static let forgetOldDevices = "DELETE FROM device WHERE space = $1 AND at < $2"
+  /// The numbers of what is among `$2` rows.
   static let recordNumbers = """
     SELECT count(*) FILTER (WHERE NOT deleted), count(*) FILTER (WHERE deleted),
       count(DISTINCT container) FILTER (WHERE NOT deleted),
-      coalesce(sum(octet_length(fields)) FILTER (WHERE NOT deleted), 0)::bigint FROM record WHERE space = $1
+      coalesce(sum(bytes) FILTER (WHERE NOT deleted), 0)::bigint
+    FROM (
+      SELECT deleted, container, octet_length(fields) AS bytes FROM record WHERE space = $1 LIMIT $2) AS found
     """
-  static let outcomeNumber = "SELECT count(*) FROM operation WHERE space = $1"
-  static let deviceNumber = "SELECT count(DISTINCT device) FROM device WHERE space = $1"
+  static let outcomeNumber =
+    "SELECT count(*) FROM (SELECT 1 FROM operation WHERE space = $1 LIMIT $2) AS found"
+  static let deviceNumber = """
+    SELECT count(DISTINCT device), count(*) FROM (
+      SELECT device FROM device WHERE space = $1 LIMIT $2) AS found
+    """
   static let users = """
     SELECT name, sum(records)::bigint, sum(lists)::bigint FROM (
-      SELECT owner AS name, count(*) AS records, 0 AS lists FROM record
-        WHERE space = $1 AND NOT deleted AND owner IS NOT NULL GROUP BY owner
+      SELECT owner AS name, count(*) AS records, 0 AS lists
+        FROM (SELECT owner, deleted FROM record WHERE space = $1 LIMIT $2) AS found
+        WHERE NOT deleted AND owner IS NOT NULL GROUP BY owner
       UNION ALL
-      SELECT principal, 0, count(*) FROM member WHERE space = $1 GROUP BY principal) AS counted
+      SELECT principal, 0, count(*)
+        FROM (SELECT principal FROM member WHERE space = $1 LIMIT $2) AS found GROUP BY principal) AS counted
     GROUP BY name ORDER BY name
     """
   /// The row of the space is deleted last, because it has the lock.

@@ -57,6 +57,7 @@ extension OperatorReports {
     writer.member("containers", statistics?.containers)
     writer.member("devices", statistics?.devices)
     writer.member("outcomes", statistics?.outcomes)
+    writer.member("partial", statistics?.isPartial)
   }
 
   /// One space, by its `name`: its counts, devices, users, containers, rejections and webhooks.

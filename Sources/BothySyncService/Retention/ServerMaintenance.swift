@@ -13,11 +13,11 @@ public protocol ServerMaintenance: ServerStorage {
   ///
   /// Reads the list of spaces. A space whose only request was refused may be among them.
   func spaces() async throws -> [String]
-  /// Counts the content of the space. Reads its indexes.
+  /// Counts the content of the space, a million of each kind at most.
   ///
-  /// The cost grows with the records. A missing space has an empty epoch, and 0 everywhere.
+  /// The cost grows with the records up to that. A missing space has an empty epoch, and 0 everywhere.
   func statistics(of space: String) async throws -> SpaceStatistics
-  /// Returns the users who own records or are in lists, by name. Reads the space.
+  /// Returns the users who own records or are in lists, by name. Reads a million records and members of lists at most.
   ///
   /// Groups are among them, as members of lists. Users who own nothing and are in no list are missing.
   func users(of space: String) async throws -> [UserStatistics]

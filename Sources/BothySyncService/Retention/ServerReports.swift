@@ -13,7 +13,8 @@ package protocol ServerReports: ServerMaintenance {
   func spaceCount() async throws -> Int
   /// Returns at most `limit` devices after `mark`, those that are furthest behind first. Reads the devices of the space.
   func devices(of space: String, after mark: DeviceMark?, limit: Int) async throws -> [DeviceLine]
-  /// Returns at most `limit` containers with live records, those with the most first. Reads the space's records.
+  /// Returns at most `limit` containers with live records, those with the most first. Reads a million records of the
+  /// space at most.
   func containers(of space: String, limit: Int) async throws -> [ContainerLine]
   /// Counts the rejections among the remembered outcomes of the space. Reads at most `limit` outcomes.
   func rejections(of space: String, limit: Int) async throws -> RejectionCounts

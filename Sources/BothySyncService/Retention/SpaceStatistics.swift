@@ -1,6 +1,7 @@
 /// The content of a space, in numbers.
 ///
-/// They are of one moment. A missing space has an empty epoch.
+/// They are of one moment. A missing space has an empty epoch. Of a space with more than a million records, outcomes or
+/// positions of devices, a million of these are counted.
 public struct SpaceStatistics: Sendable, Hashable {
   /// The name of the space.
   public var space: String
@@ -36,6 +37,11 @@ public struct SpaceStatistics: Sendable, Hashable {
   ///
   /// Those that were silent for `RetentionPolicy.tombstoneAge` are forgotten.
   public var devices = 0
+  /// True if the space has at least as much as the numbers say, because it is too large to count.
+  package var isPartial = false
+
+  /// The most rows of a kind that are counted. A database has seconds for that, and ends a statement after a minute.
+  package static let limit = 1_000_000
 
   /// Makes statistics with all numbers 0, which storages fill in.
   public init(space: String, epoch: String, head: Int64, floor: Int64) {

@@ -85,9 +85,10 @@ extension SQLiteServerStorage: ServerReports {
       try Row.fetchAll(
         database,
         sql: """
-          SELECT container, count(*) AS records, max(position) FROM record WHERE space = ? AND deleted = 0
+          SELECT container, count(*) AS records, max(position)
+          FROM (SELECT container, position, deleted FROM record WHERE space = ? LIMIT ?) WHERE deleted = 0
           GROUP BY container ORDER BY records DESC, container LIMIT ?
-          """, arguments: [space, max(0, limit)]
+          """, arguments: [space, SpaceStatistics.limit, max(0, limit)]
       )
       .map { ContainerLine(container: $0[0], records: $0[1], position: $0[2]) }
     }

@@ -62,10 +62,15 @@ extension SQLiteServerStorage: ServerMaintenance {
     try await database.read { try String.fetchAll($0, sql: "SELECT name FROM space ORDER BY name") }
   }
 
-  /// Counts the content of the space.
+  /// Counts the content of the space, a million of each kind at most.
   ///
-  /// Reads every record of it, fields included, on a connection for short reads. A missing space has zeros.
+  /// Reads the records, fields included, on a connection for short reads. A missing space has zeros.
   public func statistics(of space: String) async throws -> SpaceStatistics {
+    try await statistics(of: space, counting: SpaceStatistics.limit)
+  }
+
+  /// Counts the content of the space, at most `limit` rows of each kind.
+  package func statistics(of space: String, counting limit: Int) async throws -> SpaceStatistics {
     try await database.read { database in
       let row = try Row.fetchOne(
         database, sql: "SELECT epoch, head, floor FROM space WHERE name = ?", arguments: [space])
@@ -75,8 +80,9 @@ extension SQLiteServerStorage: ServerMaintenance {
         database,
         sql: """
           SELECT total(deleted = 0), total(deleted = 1), count(DISTINCT CASE deleted WHEN 0 THEN container END),
-            total(CASE deleted WHEN 0 THEN length(CAST(fields AS BLOB)) END) FROM record WHERE space = ?
-          """, arguments: [space])
+            total(CASE deleted WHEN 0 THEN length(CAST(fields AS BLOB)) END)
+          FROM (SELECT deleted, container, fields FROM record WHERE space = ? LIMIT ?)
+          """, arguments: [space, limit])
       if let records {
         found.records = Int(records[0] as Double)
         found.tombstones = Int(records[1] as Double)
@@ -84,30 +90,45 @@ extension SQLiteServerStorage: ServerMaintenance {
         found.bytes = Int64(records[3] as Double)
       }
       found.outcomes =
-        try Int.fetchOne(database, sql: "SELECT count(*) FROM operation WHERE space = ?", arguments: [space])
-        ?? 0
-      found.devices =
         try Int.fetchOne(
-          database, sql: "SELECT count(DISTINCT device) FROM device WHERE space = ?", arguments: [space]) ?? 0
+          database, sql: "SELECT count(*) FROM (SELECT 1 FROM operation WHERE space = ? LIMIT ?)",
+          arguments: [space, limit]) ?? 0
+      let devices = try Row.fetchOne(
+        database,
+        sql: """
+          SELECT count(DISTINCT device), count(*) FROM (SELECT device FROM device WHERE space = ? LIMIT ?)
+          """,
+        arguments: [space, limit])
+      found.devices = devices?[0] ?? 0
+      let positions: Int = devices?[1] ?? 0
+      let rows = [found.records + found.tombstones, found.outcomes, positions]
+      found.isPartial = rows.contains { $0 >= limit }
       return found
     }
   }
 
-  /// Returns the users who own records or are in lists, by name. Reads every record of the space.
+  /// Returns the users who own records or are in lists, by name. Reads a million records and members of lists at most.
   ///
   /// Groups of lists are among them, with their prefix.
   public func users(of space: String) async throws -> [UserStatistics] {
+    try await users(of: space, counting: SpaceStatistics.limit)
+  }
+
+  /// Like `users(of:)`, but reads at most `limit` records, and as many members.
+  package func users(of space: String, counting limit: Int) async throws -> [UserStatistics] {
     try await database.read { database in
       let rows = try Row.fetchCursor(
         database,
         sql: """
           SELECT name, sum(records), sum(lists) FROM (
-            SELECT owner AS name, count(*) AS records, 0 AS lists FROM record
-              WHERE space = ?1 AND deleted = 0 AND owner IS NOT NULL GROUP BY owner
+            SELECT owner AS name, count(*) AS records, 0 AS lists
+              FROM (SELECT owner, deleted FROM record WHERE space = ?1 LIMIT ?2)
+              WHERE deleted = 0 AND owner IS NOT NULL GROUP BY owner
             UNION ALL
-            SELECT principal, 0, count(*) FROM member WHERE space = ?1 GROUP BY principal)
+            SELECT principal, 0, count(*)
+              FROM (SELECT principal FROM member WHERE space = ?1 LIMIT ?2) GROUP BY principal)
           GROUP BY name ORDER BY name
-          """, arguments: [space])
+          """, arguments: [space, limit])
       var found: [UserStatistics] = []
       while let row = try rows.next() {
         found.append(UserStatistics(user: row[0], records: row[1], lists: row[2]))

@@ -25,8 +25,9 @@ struct SpacesCommand: AsyncParsableCommand {
           ["space", "records", "tombstones", "containers", "bytes", "blobs", "blob bytes", "devices", "head"])
         for (space, blobs) in found {
           table.add([
-            space.space, "\(space.records)", "\(space.tombstones)", "\(space.containers)", "\(space.bytes)",
-            "\(blobs.count)", "\(blobs.values.reduce(0, +))", "\(space.devices)", "\(space.head)",
+            space.space, space.shown(space.records), space.shown(space.tombstones),
+            space.shown(space.containers), space.shown(space.bytes), "\(blobs.count)",
+            "\(blobs.values.reduce(0, +))", space.shown(space.devices), "\(space.head)",
           ])
         }
         return table.text(empty: "No spaces.")
@@ -34,6 +35,13 @@ struct SpacesCommand: AsyncParsableCommand {
         writer.list("spaces", found) { $0.members($1.space, $1.blobs) }
       }
     }
+  }
+}
+
+extension SpaceStatistics {
+  /// Returns the text of a number that was counted.
+  fileprivate func shown(_ number: some BinaryInteger) -> String {
+    isPartial ? "at least \(number)" : "\(number)"
   }
 }
 
@@ -49,6 +57,7 @@ extension JSONWriter {
     member("bytes", space.bytes)
     member("outcomes", space.outcomes)
     member("devices", space.devices)
+    member("partial", space.isPartial)
     member("blobs", blobs.count)
     member("blobBytes", blobs.values.reduce(0, +))
   }
@@ -75,10 +84,12 @@ struct StatsCommand: AsyncParsableCommand {
         total.bytes += space.bytes
         total.outcomes += space.outcomes
         total.devices += space.devices
+        if space.isPartial { total.isPartial = true }
         let kept = try await session.keptBlobs(in: name)
         blobs += kept.count
         blobBytes += kept.values.reduce(0, +)
       }
+      let whole: Set = ["spaces", "blobs", "blobBytes"]
       let rows: [(name: String, shown: String, value: Int64)] = [
         ("spaces", "spaces", Int64(spaces.count)), ("records", "records", Int64(total.records)),
         ("tombstones", "tombstones", Int64(total.tombstones)), ("bytes", "bytes of records", total.bytes),
@@ -88,10 +99,13 @@ struct StatsCommand: AsyncParsableCommand {
       ]
       try output.print {
         var table = TextTable(["", "number"])
-        for row in rows { table.add([row.shown, "\(row.value)"]) }
+        for row in rows {
+          table.add([row.shown, whole.contains(row.name) ? "\(row.value)" : total.shown(row.value)])
+        }
         return table.text(empty: "")
       } json: { writer in
         for row in rows { writer.member(row.name, row.value) }
+        writer.member("partial", total.isPartial)
       }
     }
   }
@@ -123,18 +137,18 @@ struct RemoveSpaceCommand: AsyncParsableCommand {
     try await AdminSession.with(served) { session in
       // A removal that was broken off may have left blobs and secrets of a space that is gone.
       if try await !session.hasRemains(of: space) { _ = try await session.spaces([space]) }
-      // A database may have no time to count a large space.
-      let held = try? await session.storage.statistics(of: space)
+      let held = try await session.storage.statistics(of: space)
       // Runs before the name is deleted: the names of spaces separate the secrets of an earlier version.
       try session.secrets?.adopt(spaces: await session.storage.spaces())
       try await session.storage.remove(space: space)
       try session.secrets?.remove(space: space)
       try await session.blobs?.remove(space: space)
       try output.print {
-        "Removed \(space)\(held.map { " with \($0.records) records" } ?? "")."
+        "Removed \(space) with \(held.shown(held.records)) records."
       } json: { writer in
         writer.member("removed", space)
-        if let held { writer.member("records", held.records) }
+        writer.member("records", held.records)
+        writer.member("partial", held.isPartial)
       }
     }
   }
@@ -158,11 +172,17 @@ struct UsersCommand: AsyncParsableCommand {
     try await AdminSession.with(served) { session in
       _ = try await session.spaces([space])
       let found = try await session.storage.users(of: space)
+      let isPartial = try await session.storage.statistics(of: space).isPartial
+      if isPartial {
+        StandardStreams.note(
+          "The space is too large to read. These are the users of a million of its records.")
+      }
       try output.print {
         var table = TextTable(["user", "records", "lists"])
         for entry in found { table.add([entry.user, "\(entry.records)", "\(entry.lists)"]) }
         return table.text(empty: "Nobody.")
       } json: { writer in
+        writer.member("partial", isPartial)
         writer.list("principals", found) { writer, entry in
           writer.member("principal", entry.user)
           writer.member("records", entry.records)
