@@ -28,6 +28,9 @@ final class ProxyConnection: ChannelInboundHandler {
   /// True while the end of a response is being written. The next request waits until that is done, so that requests
   /// sent all at once don't pile up on the stack.
   private var isEnding = false
+  /// True while a request that was read waits until the connection takes the responses before it. Requests that are
+  /// sent all at once would otherwise have all their responses in memory.
+  private var isHeld = false
 
   init(_ responder: ProxyResponder, _ logger: Logger) {
     self.responder = responder
@@ -61,10 +64,27 @@ final class ProxyConnection: ChannelInboundHandler {
       }
     case .end:
       requests += 1
-      guard isEnding else { return answer(context) }
-      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-      context.eventLoop.execute { bound.value.0.answer(bound.value.1) }
+      if !context.channel.isWritable {
+        isHeld = true
+      } else if isEnding {
+        answerLater(context)
+      } else {
+        answer(context)
+      }
     }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if isHeld, context.channel.isWritable {
+      isHeld = false
+      answerLater(context)
+    }
+    context.fireChannelWritabilityChanged()
+  }
+
+  private func answerLater(_ context: ChannelHandlerContext) {
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    context.eventLoop.execute { bound.value.0.answer(bound.value.1) }
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

@@ -24,7 +24,8 @@ final class ProxyFastPath: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var bytes = Self.unwrapInboundIn(data)
     var isAnswered = false
-    while isBetweenRequests, let block = RequestBlocks.first(in: bytes),
+    // What the connection doesn't take yet waits behind the parser.
+    while context.channel.isWritable, isBetweenRequests, let block = RequestBlocks.first(in: bytes),
       let answer = responder.answer(block, context.channel.allocator)
     {
       context.write(Self.wrapOutboundOut(answer), promise: nil)

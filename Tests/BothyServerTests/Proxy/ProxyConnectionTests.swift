@@ -98,6 +98,24 @@ struct ProxyConnectionTests {
     }
   }
 
+  @Test("Requests that are sent all at once are answered as their client reads", arguments: [false, true])
+  func unread(isKnown: Bool) async throws {
+    let proxy = try ProxyUnderTest()
+    proxy.origin.answers(200, hour, String(repeating: "0123456789", count: 300_000))
+    try await proxy.connected { line async throws in
+      _ = try await line.request("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+      let before = proxy.hits
+      let requests = (0..<24).map {
+        "GET /a HTTP/1.1\r\nHost: x\r\n" + (isKnown ? "" : "X-Number: \($0)\r\n") + "\r\n"
+      }
+      try await line.send(requests.joined())
+      #expect(try await line.reply().text.utf8.count == 3_000_000)
+      // The system keeps a part of the responses on their way.
+      #expect(proxy.hits - before < 20)
+      for _ in 1..<24 { #expect(try await line.reply().text.utf8.count == 3_000_000) }
+    }
+  }
+
   @Test("Responses without a body have none, and the next one follows")
   func framing() async throws {
     let proxy = try ProxyUnderTest()

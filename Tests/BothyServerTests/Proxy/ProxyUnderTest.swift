@@ -40,6 +40,11 @@ final class ProxyUnderTest: Sendable {
     configuration.withLock { $0?.cache.counters.values.reduce(0) { $0 + $1.coalesced } ?? 0 }
   }
 
+  /// The number of responses from memory.
+  var hits: Int {
+    configuration.withLock { $0?.cache.counters.values.reduce(0) { $0 + $1.memoryHits } ?? 0 }
+  }
+
   func pass(seconds: Int64) { time.withLock { $0 += seconds * 1000 } }
 
   func get(_ path: String, _ fields: HTTPFields = [:]) async throws -> ProxyReply {
