@@ -122,12 +122,10 @@ final class NewsChannel: @unchecked Sendable {
     }
   }
 
-  /// Runs a statement, unless the database has refused one. A refusal is reported once and isn't an error.
+  /// Runs a statement, unless the database has refused one for good. That is reported once and isn't an error.
   private func unlessRefused(_ listener: Listener, _ body: () throws -> Void) throws {
     guard !isLooking else { return }
-    do { try body() } catch let failure as PostgresFailure
-      where failure.code != nil && failure.remedy == .none
-    {
+    do { try body() } catch let failure as PostgresFailure where failure.isLasting {
       state.withLock { $0.isLooking = true }
       listener.report(
         "The database has no LISTEN and NOTIFY, so other processes' writes are noticed within \(pause). \(failure)"
@@ -155,11 +153,15 @@ final class NewsChannel: @unchecked Sendable {
     }
     guard !outgoing.isEmpty else { return }
     for (space, head) in outgoing { note(space, head) }
-    try unlessRefused(listener) {
-      var notify = PostgresStatement("SELECT pg_notify($1, news) FROM unnest($2::text[]) AS news")
-      notify.bind(settings.schema)
-      notify.bind(outgoing.map { "\($0.value) \($0.key)" })
-      _ = try connection.run(notify)
+    do {
+      try unlessRefused(listener) {
+        var notify = PostgresStatement("SELECT pg_notify($1, news) FROM unnest($2::text[]) AS news")
+        notify.bind(settings.schema)
+        notify.bind(outgoing.map { "\($0.value) \($0.key)" })
+        _ = try connection.run(notify)
+      }
+    } catch let failure as PostgresFailure where failure.code != nil && failure.remedy == .none {
+      // The queue of notifications may be full. Other processes find these writes by their next look.
     }
   }
 

@@ -56,6 +56,17 @@ struct PostgresFailureTests {
     }
   }
 
+  @Test(
+    "Only a command that the database lacks is never tried again",
+    arguments: [
+      ("0A000", true), ("42601", true), ("42883", true), ("42501", true), ("54000", false), ("53100", false),
+      ("XX000", false), ("57014", false), ("57P01", false), ("26000", false),
+    ])
+  func lasting(code: String, isLasting: Bool) {
+    #expect(PostgresFailure(code: code, message: "LISTEN not supported yet").isLasting == isLasting)
+    #expect(!PostgresFailure(code: nil, message: "password authentication failed").isLasting)
+  }
+
   @Test("The warning of a cancelled wait for a standby is known in every language")
   func cancelledWait() {
     let message = "canceling wait for synchronous replication due to user request"

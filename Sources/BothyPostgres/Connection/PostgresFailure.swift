@@ -76,6 +76,12 @@ package struct PostgresFailure: Error, Hashable, CustomStringConvertible {
       .contains { message.contains($0) }
   }
 
+  /// True if the database lacks the command, or a right to it, and so refuses it each time. Others, such as of a full
+  /// queue of notifications, end.
+  package var isLasting: Bool {
+    remedy == .none && ["0A", "42"].contains { code?.hasPrefix($0) ?? false }
+  }
+
   private var isStalePlan: Bool {
     routine == "RevalidateCachedQuery" || message.contains("cached plan must not change result type")
   }
