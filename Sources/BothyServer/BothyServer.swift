@@ -24,7 +24,9 @@ public final class BothyServer: Service {
     let parts = ServerServices(configuration)
     self.parts = parts
     schemaWatch = configuration.schemaFiles.map { files in
-      FileWatch(files.paths, subject: "the schema", logger: configuration.logger) {
+      FileWatch(
+        files.paths, since: files.versions, subject: "the schema", logger: configuration.logger
+      ) {
         try parts.rulebook.reload(files)
       }
     }
@@ -190,7 +192,8 @@ public final class BothyServer: Service {
     return watches
       + configuration.watchedFiles.map { files in
         FileWatch(
-          files.paths, subject: files.subject, logger: configuration.logger, reload: files.reload)
+          files.paths, since: files.versions, subject: files.subject, logger: configuration.logger,
+          reload: files.reload)
       }
   }
 }

@@ -24,11 +24,19 @@ package struct FileWatch: Service {
   package init(
     _ paths: [String], subject: String, logger: Logger, reload: @escaping @Sendable () throws -> Void
   ) {
+    self.init(paths, since: Self.stamps(of: paths), subject: subject, logger: logger, reload: reload)
+  }
+
+  /// - Parameter versions: those of the files before they were read. A change since then is noticed too.
+  init(
+    _ paths: [String], since versions: [FileVersion?], subject: String, logger: Logger,
+    reload: @escaping @Sendable () throws -> Void
+  ) {
     self.paths = paths
     self.subject = subject
     self.logger = logger
     self.reload = reload
-    stamps = Stamps(Self.stamps(of: paths))
+    stamps = Stamps(versions)
   }
 
   package func run() async throws {
@@ -52,5 +60,5 @@ package struct FileWatch: Service {
     }
   }
 
-  private static func stamps(of paths: [String]) -> [FileVersion?] { paths.map { FileVersion(path: $0) } }
+  static func stamps(of paths: [String]) -> [FileVersion?] { paths.map { FileVersion(path: $0) } }
 }

@@ -12,8 +12,10 @@ public struct SchemaFiles: Sendable {
   /// The fields of older schemas that were removed deliberately, as `type.field`.
   public var removed: Set<String>
   private let read: @Sendable (String) throws -> [UInt8]
+  /// The versions of the files when the value was created, and so before they were read.
+  let versions: [FileVersion?]
 
-  /// Creates the value without reading the files.
+  /// Creates the value without reading the files. A server notices a change of them from now on.
   ///
   /// - Parameter read: reads a whole file.
   public init(
@@ -24,6 +26,7 @@ public struct SchemaFiles: Sendable {
     self.older = older
     self.removed = removed
     self.read = read
+    versions = FileWatch.stamps(of: [newest] + older)
   }
 
   /// Reads the files, and returns one schema for all versions of the app. Blocks the calling thread.

@@ -5,10 +5,13 @@ package struct WatchedFiles: Sendable {
   package var subject: String
   /// Reads the files, and throws if they can't be used.
   package var reload: @Sendable () throws -> Void
+  /// The versions of the files when the value was created.
+  let versions: [FileVersion?]
 
   package init(_ paths: [String], subject: String, reload: @escaping @Sendable () throws -> Void) {
     self.paths = paths
     self.subject = subject
     self.reload = reload
+    versions = FileWatch.stamps(of: paths)
   }
 }

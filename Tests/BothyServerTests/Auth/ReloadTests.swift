@@ -39,6 +39,21 @@ struct ReloadTests {
     #expect(log.lines.filter { $0.message == "the schema was read again" }.count == 2)
   }
 
+  @Test("A schema that changes after it was read, before the server is there, is noticed")
+  func early() async throws {
+    let folder = try TileFolderUnderTest()
+    try folder.write("schema.json", Self.schema(1, Self.title))
+    let server = try reading(folder, LogUnderTest()) {
+      try folder.write("schema.json", Self.schema(2, Self.title + "," + Self.note))
+    }
+    try await server.application().test(.router) { client async throws in
+      let call = RouteClient(client: client)
+      server.lookAtSchema()
+      let noted = #"{"fields":{"title":"t","note":"n"}}"#
+      #expect(try await call(.put, "/v1/spaces/hut/records/Todo/1", noted).status == 201)
+    }
+  }
+
   @Test("A schema that devices don't fit is refused with one log line")
   func refused() async throws {
     let folder = try TileFolderUnderTest()
@@ -66,12 +81,17 @@ struct ReloadTests {
   }
 
   /// Returns a server with the schema of a file in the folder.
-  private func reading(_ folder: TileFolderUnderTest, _ log: LogUnderTest) throws -> BothyServer {
+  ///
+  /// - Parameter change: is called after the schema was read.
+  private func reading(
+    _ folder: TileFolderUnderTest, _ log: LogUnderTest, before change: () throws -> Void = {}
+  ) throws -> BothyServer {
     let files = SchemaFiles(newest: folder.path + "/schema.json") { path in
       Array(try Data(contentsOf: URL(filePath: path)))
     }
     var rules = AccessRules()
     rules.schema = try files.schema()
+    try change()
     var server = try ServerUnderTest(rules: rules)
     server.configuration.schemaFiles = files
     server.configuration.logger = log.logger()
