@@ -39,9 +39,21 @@ extension SyncService {
       }
       decisions?.isFinal = round >= FixedLimits.decisionRounds
       let known = decisions
-      switch try await storage.write(space: space, { try write($0, known) }) {
+      switch try await writing(to: space, { try write($0, known) }) {
       case .done(let result): return result
       case .undecided(let writes): open = writes
+      }
+    }
+  }
+
+  /// Runs a write. If it needs notes of unique values that are far behind, these are completed before it, in short
+  /// transactions of their own.
+  private func writing<Result: Sendable>(
+    to space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
+  ) async throws -> Result {
+    while true {
+      do { return try await storage.write(space: space, body) } catch let behind as UniqueNotesBehind {
+        while try await !storage.write(space: space, { try behind.fields.completeStep(in: $0) }) {}
       }
     }
   }

@@ -114,6 +114,8 @@ public struct AccessRules: Sendable {
   public var secretVault: (any SecretVault)?
   /// The most hidden changes that a storage reads instead of its indexes. Tests set it to 0.
   package var fewHiddenChanges = 64
+  /// The number of records whose unique values one transaction notes, if many are missing. Tests set it to less.
+  package var uniqueStep = 20_000
   /// The most hidden changes and moves that the pages of one answer read. A little more may be read, because each read
   /// has several. The rest follows with the next request. Tests set it to less.
   package var hiddenRowLimit = 20_000

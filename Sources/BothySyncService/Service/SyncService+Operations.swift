@@ -122,7 +122,7 @@ extension SyncService {
     completing transaction: (any ServerTransaction)?, _ decisions: WriteDecisions?
   ) throws -> OperationBatch {
     let operations = decisions.map { sent + $0.amendments(of: sent, rules) } ?? sent
-    let unique = UniqueFields(rules.schema)
+    let unique = UniqueFields(rules.schema, step: rules.uniqueStep)
     let values = try unique?.values(setBy: operations, rules, in: storage) ?? ProposedValues()
     let holders = try unique?.holders(of: values.all, in: storage, completing: transaction) ?? [:]
     let needs = RecordNeeds(of: operations, values, holders, rules)

@@ -4,21 +4,27 @@ import BothyStore
 ///
 /// A note names a record to check, and the record decides. So old notes are harmless, and missing ones are completed by
 /// position. After an older server wrote to the storage, after a restore or a change of the unique fields, the next
-/// change of such a field reads the changes since the notes end.
+/// change of such a field reads the changes since the notes end. Many of them are noted before it, in transactions of
+/// their own.
 struct UniqueFields: Sendable {
   /// The fields that are unique, alone or together, by type.
   private let keys: [String: [[FieldSchema]]]
   /// The name of these fields. Other fields begin their own notes.
   private let mark: String
+  /// The number of records whose values one transaction notes.
+  private let step: Int
 
   /// Returns `nil` if no synced type has a unique field.
-  init?(_ schema: StoreSchema?) {
+  ///
+  /// - Parameter step: the number of records whose values one transaction notes.
+  init?(_ schema: StoreSchema?, step: Int) {
     var keys: [String: [[FieldSchema]]] = [:]
     for type in schema?.types ?? [] where type.isSynced {
       if !type.uniqueKeys.isEmpty { keys[type.name] = type.uniqueKeys }
     }
     guard !keys.isEmpty else { return nil }
     self.keys = keys
+    self.step = step
     let names = keys.flatMap { type, keys in
       keys.map { "\(type).\(Self.name($0)) \($0.map(\.kind.name).joined(separator: ","))" }
     }
@@ -142,6 +148,7 @@ struct UniqueFields: Sendable {
   /// change.
   ///
   /// - Parameter transaction: completes the notes. With `nil`, records since their end are left out.
+  /// - Throws: `UniqueNotesBehind` if it would note too many. The transaction has to be given up then.
   func holders(
     of values: Set<UniqueFieldValue>, in storage: any ServerSnapshot,
     completing transaction: (any ServerTransaction)?
@@ -150,19 +157,33 @@ struct UniqueFields: Sendable {
     let asked = Array(values)
     let found = try storage.holders(of: asked, marked: mark)
     guard found.position < storage.head, let transaction else { return found.records }
-    try complete(from: found.position, in: transaction)
+    guard try complete(from: found.position, in: transaction) else { throw UniqueNotesBehind(fields: self) }
     return try storage.holders(of: asked, marked: mark).records
   }
 
   /// The bytes of changes that are read at a time.
   private static let pieceSize = 8 << 20
+  /// The bytes of changes that one transaction reads.
+  private static let stepSize = 64 << 20
 
-  /// Reads the changes after `start`, a few hundred at a time.
-  private func complete(from start: Int64, in storage: any ServerTransaction) throws {
-    var position = start
+  /// Completes a part of the notes. Returns false if others are missing.
+  func completeStep(in storage: any ServerTransaction) throws -> Bool {
+    let noted = try storage.holders(of: [], marked: mark).position
+    return try noted >= storage.head || complete(from: noted, in: storage)
+  }
+
+  /// Reads the changes after `start`, a few hundred at a time, and as many as one transaction notes. Returns false if
+  /// others follow.
+  private func complete(from start: Int64, in storage: any ServerTransaction) throws -> Bool {
+    var (position, rows, bytes) = (start, step, Self.stepSize)
     while case let page = try storage.changes(
-      after: position, in: .everything, limit: 500, bytes: Self.pieceSize), let last = page.last
+      after: position, in: .everything, limit: min(500, max(rows, 1)), bytes: Self.pieceSize),
+      let last = page.last
     {
+      guard rows > 0, bytes > 0 else {
+        try storage.setNoted(upTo: position, from: start, marked: mark)
+        return false
+      }
       let holders = page.flatMap { entry -> [UniqueHolder] in
         // A record that can't be read has no values that can be compared.
         let values = (try? values(of: entry.record)) ?? []
@@ -170,8 +191,11 @@ struct UniqueFields: Sendable {
       }
       try storage.note(holders, forgetting: [])
       position = last.position
+      rows -= page.count
+      bytes = page.reduce(bytes) { $0.subtractingClamped($1.record.weight) }
     }
     try storage.setNoted(upTo: storage.head, from: start, marked: mark)
+    return true
   }
 
   /// Updates the notes. Call it after all changes of the transaction are stored.
@@ -193,6 +217,11 @@ struct UniqueFields: Sendable {
     if !new.isEmpty || !gone.isEmpty { try storage.note(new, forgetting: gone) }
     try storage.setNoted(upTo: storage.head, from: start, marked: mark)
   }
+}
+
+/// The error of a write that needs notes which are too far behind for its transaction.
+struct UniqueNotesBehind: Error {
+  let fields: UniqueFields
 }
 
 /// The unique values that the operations of a request may give their records, by the operations' ids.
