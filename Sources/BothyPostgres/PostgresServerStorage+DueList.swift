@@ -90,7 +90,10 @@ extension PostgresServerStorage {
         acknowledged: found[1].optionalInt(0, 0), oldestDevice: found[1].optionalInt(0, 1),
         oldestOutcome: row.optionalInt(0, 3))
       if state.oldestOutcome ?? .min < turn.outcomesSince {
-        (report.outcomes, state.oldestOutcome) = try Self.forgetOutcomes(of: space, turn, connection)
+        report.outcomes = try Self.forgetOutcomes(of: space, turn, connection)
+        state.oldestOutcome =
+          try turn.oldestLeft(after: report.outcomes, of: state)
+          ?? connection.run(PostgresStatement(StorageSQL.oldestOutcome, in: space)).optionalInt(0, 0)
       }
       var plan = turn.plan(for: state)
       if let floor = plan.floor,
@@ -111,15 +114,14 @@ extension PostgresServerStorage {
     }
   }
 
-  /// Forgets outcomes that are too old. Returns their number, and the time of the oldest that is left.
+  /// Forgets outcomes that are too old. Returns their number.
   private static func forgetOutcomes(
     of space: String, _ turn: MaintenanceTurn, _ connection: PostgresConnection
-  ) throws -> (Int, Int64?) {
+  ) throws -> Int {
     var forget = PostgresStatement(StorageSQL.forgetOldOutcomes, in: space)
     forget.bind(turn.outcomesSince)
     forget.bind(Int64(MaintenanceTurn.outcomeLimit))
-    let found = try connection.run([forget, PostgresStatement(StorageSQL.oldestOutcome, in: space)])
-    return (found[0].changedCount, found[1].optionalInt(0, 0))
+    return try connection.run(forget).changedCount
   }
 
   /// Returns the position up to which a step forgets about `rows` of each kind, or `nil` if it forgets all up to `end`.

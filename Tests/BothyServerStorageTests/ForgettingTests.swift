@@ -52,6 +52,28 @@ struct ForgettingTests {
     }
   }
 
+  @Test(
+    "The oldest outcome is looked for when all that are too old are gone",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
+  func oldestOutcome() async throws {
+    let schema = RealPostgres.newSchema()
+    try await RealPostgres.open(schema).close()
+    let looks = Mutex(0)
+    var configuration = PostgresServerStorage.Configuration(schema: schema, connections: 2)
+    configuration.trace = { sql in
+      if sql.contains("min(at) FROM operation") { looks.withLock { $0 += 1 } }
+    }
+    let storage = try await PostgresServerStorage.open(RealPostgres.url ?? "", configuration: configuration)
+    defer { storage.close() }
+    let many = (0...MaintenanceTurn.outcomeLimit).map { Outcome(operation: "o\($0)", .waiting(on: "x")) }
+    try await storage.write(space: "s") { try $0.remember(many, device: "d", at: 0) }
+    for isLast in [false, true] {
+      let report = try #require(try await storage.turn("s", at: 91 * Self.day))
+      #expect(report.isPartial == !isLast && report.outcomes == (isLast ? 1 : MaintenanceTurn.outcomeLimit))
+      #expect(looks.withLock { $0 } == (isLast ? 1 : 0))
+    }
+  }
+
   private static func fill(_ storage: any ServerStorage) async throws {
     try await storage.write(space: "s") { storage in
       try storage.put((1...5).map { ServerStorageConformance.entry(Int64($0), "r\($0)") })

@@ -48,6 +48,12 @@ public struct MaintenanceTurn: Sendable, Hashable {
   /// The time since which outcomes are kept.
   public var outcomesSince: Int64 { time - terms.outcomeAge }
 
+  /// Returns a time before that of the oldest outcome if others are too old after `count` were forgotten, as many as one
+  /// upkeep forgets. Otherwise returns `nil`: only then the storage looks for the oldest among all that are left.
+  package func oldestLeft(after count: Int, of state: UpkeepState) -> Int64? {
+    count < Self.outcomeLimit ? nil : state.oldestOutcome ?? outcomesSince - 1
+  }
+
   /// Returns what to do about a space in this state. Pure.
   ///
   /// The floor never falls. Of the last day one mark for each hour stays, and of the time before one for each day.

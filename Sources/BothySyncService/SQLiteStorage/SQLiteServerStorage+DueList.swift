@@ -115,8 +115,10 @@ extension SQLiteServerStorage {
         head: row[0], floor: row[1], marks: try Self.marks(of: space, in: database), oldestOutcome: row[3])
       if state.oldestOutcome ?? .min < turn.outcomesSince {
         report.outcomes = try Self.forgetOutcomes(of: space, turn, in: database)
-        state.oldestOutcome = try Int64.fetchOne(
-          database, sql: "SELECT min(at) FROM operation WHERE space = ?", arguments: [space])
+        state.oldestOutcome =
+          try turn.oldestLeft(after: report.outcomes, of: state)
+          ?? Int64.fetchOne(
+            database, sql: "SELECT min(at) FROM operation WHERE space = ?", arguments: [space])
       }
       try Self.addDevices(of: space, turn, to: &state, in: database)
       var plan = turn.plan(for: state)
