@@ -103,7 +103,7 @@ extension PostgresServerStorage {
         plan.stop(at: stop, time: turn.time)
       }
       report.floor = plan.floor
-      report.isPartial = plan.isPartial
+      (report.isPartial, report.wantedFloor) = (plan.isPartial, plan.wantedFloor)
       var writes = Self.writes(of: plan, on: space, state, turn)
       if let first = found[1].optionalInt(0, 2), first < turn.devicesSince {
         var forget = PostgresStatement(StorageSQL.forgetOldDevices, in: space)

@@ -16,6 +16,8 @@ public struct RetentionReport: Sendable, Hashable {
   public var blobs = 0
   /// True if something that is too old is left, because it is much. The space stays due.
   package var isPartial = false
+  /// The position up to which tombstones are too old, if one transaction didn't forget all of them.
+  package var wantedFloor: Int64?
 
   /// Makes a report, for storages.
   public init(floor: Int64? = nil, outcomes: Int = 0, blobs: Int = 0) {

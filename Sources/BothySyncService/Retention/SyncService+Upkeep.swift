@@ -58,7 +58,7 @@ extension SyncService {
     var report = RetentionReport(blobs: blobs)
     while true {
       let start = ContinuousClock.now
-      guard let step = try await storage.maintain(space: space, turn) else { break }
+      guard let step = try await maintain(space, turn, storage) else { break }
       report.floor = step.floor ?? report.floor
       report.outcomes += step.outcomes
       guard step.isPartial else { break }
@@ -69,9 +69,21 @@ extension SyncService {
     return report
   }
 
+  /// Runs a turn. If its transaction couldn't forget all tombstones that are too old, the rest is forgotten in further
+  /// ones, which read nothing else.
+  private func maintain(
+    _ space: String, _ turn: MaintenanceTurn, _ storage: any ServerMaintenance
+  ) async throws -> RetentionReport? {
+    var report = try await storage.maintain(space: space, turn)
+    guard let floor = report?.wantedFloor else { return report }
+    try await storage.compact(space: space, upTo: floor)
+    report?.floor = floor
+    return report
+  }
+
   /// Looks after a space that the caller has taken. Unlike `upkeep(space:_:)`, it reads records for blobs and secrets
-  /// at most once a day. It reads them only after a change of the space, or if the time of a blob is over. Of much data
-  /// that is too old it forgets a part, and leaves the space due.
+  /// at most once a day. It reads them only after a change of the space, or if the time of a blob is over. If much is too
+  /// old, it takes several transactions, and may leave the space due.
   ///
   /// Returns `nil` if the lease ended and another caller has taken the space, or if the space is missing. Nothing was
   /// forgotten then, but blobs may be deleted. An error leaves the lease: call `ServerMaintenance.putOff(_:until:)` to
@@ -86,7 +98,7 @@ extension SyncService {
       let nextDay = last.at + RetentionPolicy.day
       turn.collection?.due = min(last.due ?? nextDay, nextDay)
     }
-    var report = try await storage.maintain(space: due.space, turn)
+    var report = try await maintain(due.space, turn, storage)
     report?.blobs = blobs
     guard report != nil else { return nil }
     // An upload during the turn couldn't make the space due.

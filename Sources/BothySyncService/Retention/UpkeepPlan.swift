@@ -16,11 +16,13 @@ public struct UpkeepPlan: Sendable, Hashable {
   public var rest: Int64
   /// True if something that is too old is left for the next upkeep. The space stays due.
   package var isPartial = false
+  /// The floor without the limit of one transaction, if that lowered it.
+  package private(set) var wantedFloor: Int64?
 
   /// Lowers the new floor to a position up to which one transaction forgets, so that the space stays due at `time`.
   package mutating func stop(at position: Int64, time: Int64) {
     guard let floor, position < floor else { return }
-    self.floor = position
+    (self.floor, wantedFloor) = (position, floor)
     next = time
     isPartial = true
   }

@@ -130,7 +130,7 @@ extension SQLiteServerStorage {
       }
       try Self.carryOut(plan, on: space, state, turn, in: database)
       report.floor = plan.floor
-      report.isPartial = plan.isPartial
+      (report.isPartial, report.wantedFloor) = (plan.isPartial, plan.wantedFloor)
       return report
     }
   }
