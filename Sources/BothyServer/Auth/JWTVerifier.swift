@@ -90,8 +90,8 @@ struct JWTVerifier: Sendable {
     return spaces.count == templates.count ? spaces : nil
   }
 
-  /// Returns a template with claims in place of their names. Returns `nil` without one of them. A claim opens one space
-  /// alone, so it must not be `*`.
+  /// Returns a template with claims in place of their names. Returns `nil` without one of them, and if other claims could
+  /// make the same name. A claim opens one space alone, so it must not be `*`.
   private static func filled(_ template: Substring, with claims: [String: JSONValue]) -> String? {
     var (space, rest) = ("", template)
     while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
@@ -102,9 +102,19 @@ struct JWTVerifier: Sendable {
       space.append(contentsOf: rest[..<open])
       space.append(part)
       rest = rest[rest.index(after: close)...]
+      guard ends(part, before: rest) else { return nil }
     }
     space.append(contentsOf: rest)
     return space
+  }
+
+  /// True if a claim can't be taken for a longer or shorter one beside the next claim of the template. Otherwise two
+  /// pairs of claims would make the name of one space.
+  private static func ends(_ part: String, before rest: Substring) -> Bool {
+    guard let open = rest.firstIndex(of: "{"), rest[open...].contains("}"), let mark = rest.first else {
+      return true
+    }
+    return mark != "{" && !part.contains(mark)
   }
 
   /// Returns the claim of this name, or the one that its parts lead to through objects.

@@ -87,6 +87,26 @@ struct JWTAlgorithmTests {
     }
   }
 
+  @Test("Different claims never make one space of a template")
+  func ambiguous() async throws {
+    let issuer = IssuerUnderTest()
+    let cases: [(template: String, sub: String, space: String, status: Int)] = [
+      ("{sub}-{sub}", "a", "a-a", 200), ("{sub}-{sub}", "a-b", "a-b-a-b", 401),
+      ("{sub}{sub}", "a", "aa", 401), ("{sub}/{sub}", "a-b", "a-b%2Fa-b", 200),
+      ("{sub}-x", "a-b", "a-b-x", 200),
+    ]
+    for entry in cases {
+      var rules = JWTRules()
+      rules.spacesClaim = entry.template
+      let server = try await server(issuer.keySet, rules)
+      try await server.run { call async throws in
+        let token = try await issuer.es256(.init(sub: entry.sub, spaces: ["*"]))
+        let reply = try await call.with(token: token)(.get, "/v1/spaces/\(entry.space)/changes")
+        #expect(reply.status == entry.status, "\(entry.template) with \(entry.sub)")
+      }
+    }
+  }
+
   @Test("A template opens the spaces that the token's claims name, and no other")
   func template() async throws {
     let issuer = IssuerUnderTest()
