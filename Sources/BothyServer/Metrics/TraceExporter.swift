@@ -8,7 +8,7 @@ import Synchronization
 /// Requests never wait for it. Every five seconds it sends what it holds, at most 512 spans in a request. It holds 2,048
 /// spans at most, and drops and counts new ones beyond these. The statuses 429, 502, 503 and 504 and a missing
 /// answer repeat a batch after a while, an hour at most; others drop it. At the end of the server, what is left is sent
-/// once.
+/// once, until the collector doesn't take a batch now.
 public final class TraceExporter: Service {
   static let capacity = 2048
   static let batch = 512
@@ -68,10 +68,15 @@ public final class TraceExporter: Service {
     }
   }
 
-  /// Sends spans until the server shuts down, and then those that are left, once.
+  /// Sends spans until the server shuts down, and then those that are left, once. A collector that is away delays the
+  /// end by one request.
   public func run() async throws {
     try await repeating(after: { Self.interval }) { [self] in try await sendAll() }
-    while let batch = next() { await finish(batch, attempt(batch)) }
+    while let batch = next() {
+      let verdict = await attempt(batch)
+      finish(batch, verdict)
+      if case .later = verdict { return dropAll() }
+    }
   }
 
   /// Sends what is held, batch after batch, and waits for a collector that is away.
@@ -103,6 +108,13 @@ public final class TraceExporter: Service {
       let batch = Array(state.spans.prefix(Self.batch))
       state.spans.removeFirst(batch.count)
       return batch
+    }
+  }
+
+  private func dropAll() {
+    state.withLock { state in
+      state.dropped += Int64(state.spans.count)
+      state.spans = []
     }
   }
 

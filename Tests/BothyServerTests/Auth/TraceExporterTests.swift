@@ -138,4 +138,16 @@ struct TraceExporterTests {
     try await running.value
     #expect(try collector.names == [["last"]])
   }
+
+  @Test("A collector that is away delays the end of the server by one request")
+  func awayAtEnd() async throws {
+    let collector = Collector([0, 0, 0])
+    let exporter = collector.exporter()
+    add((0..<1100).map { "span \($0)" }, to: exporter)
+    let running = Task { try await exporter.run() }
+    running.cancel()
+    try await running.value
+    #expect(collector.received.value.count == 1)
+    #expect(exporter.sent == 0 && exporter.dropped == 1100)
+  }
 }
