@@ -7,25 +7,20 @@ import BothySyncService
 /// conditions, the natural order of texts, and the order of distances, which depends on the last bit of a number for
 /// places around a pole. It also
 /// concerns a whole query if a document of the type has a text with a zero character. The reference evaluator then
-/// decides the records that the rest of the condition selects.
+/// decides the records that the rest of the condition selects. Records are read in pieces, and few wait for their turn.
 extension PostgresTransaction {
   func query(
     _ query: AnyQuery, after: AnyRecord?, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
     _ body: (StoredRecord) throws -> Bool
   ) throws {
-    for entry in try found(query, after, schema, filter) { guard try body(entry) else { return } }
-  }
-
-  private func found(
-    _ query: AnyQuery, _ after: AnyRecord?, _ schema: StoreSchema?, _ filter: VisibilityFilter?
-  ) throws -> [StoredRecord] {
     var plan = try QueryPlan(query, after: after, schema)
     plan.visible = filter
-    guard plan.isExact else { return try evaluate(plan) }
-    var condition = PostgresCondition(plan.type, statement(""))
-    condition.bind(plan.query.type)
-    let rows = try decide(plan, condition, StorageSQL.columns, isSorted: true)
-    return try rows.map { try records($0) } ?? evaluate(plan)
+    if plan.isExact,
+      try visit(decision(of: plan, StorageSQL.columns, isSorted: true), unless: look(for: plan), body)
+    {
+      return
+    }
+    try evaluate(plan, body)
   }
 
   func count(_ query: AnyQuery, schema: StoreSchema?) throws -> Int {
@@ -34,28 +29,39 @@ extension PostgresTransaction {
     query.offset = 0
     query.order = []
     let plan = try QueryPlan(query, after: nil, schema)
-    guard plan.isExact else { return try evaluate(plan).count }
-    var condition = PostgresCondition(plan.type, statement(""))
-    condition.bind(plan.query.type)
-    let rows = try decide(plan, condition, "count(*)", isSorted: false)
-    return try rows.map { Int($0.int(0, 0)) } ?? evaluate(plan).count
+    if plan.isExact {
+      let count = try decision(of: plan, "count(*)", isSorted: false)
+      let results = try connection.run(takeWaiting() + [look(for: plan), count])
+      guard results.count >= 2, let rows = results.last else {
+        throw PostgresFailure(message: "PostgreSQL gave no answer.")
+      }
+      if !results[results.count - 2].bool(0, 0) { return Int(rows.int(0, 0)) }
+    }
+    var count = 0
+    try scan(plan) { _ in
+      count += 1
+      return true
+    }
+    return count
   }
 
-  /// Returns the rows of a query, or `nil` if a document of the type doesn't fit in `jsonb`. Uses one round trip.
-  private func decide(
-    _ plan: QueryPlan, _ start: PostgresCondition, _ columns: String, isSorted: Bool
-  ) throws -> PostgresResult? {
-    var condition = start
+  /// Returns the statement of a query that PostgreSQL decides.
+  private func decision(
+    of plan: QueryPlan, _ columns: String, isSorted: Bool
+  ) throws -> PostgresStatement {
+    var condition = PostgresCondition(plan.type, statement(""))
+    condition.bind(plan.query.type)
     var sql = try Self.select(columns, plan, plan.query.filter, &condition, after: plan.after)
     if let rest = plan.rest { sql += " AND \(try condition.sql(rest))" }
     if isSorted { sql += try Self.tail(plan.query, &condition) }
+    return condition.statement.saying(sql)
+  }
+
+  /// Returns the statement that finds out if a document of the type doesn't fit in `jsonb`.
+  private func look(for plan: QueryPlan) -> PostgresStatement {
     var look = statement(StorageSQL.hasUncommon)
     look.bind(plan.query.type)
-    let results = try connection.run(takeWaiting() + [look, condition.statement.saying(sql)])
-    guard results.count >= 2, let rows = results.last else {
-      throw PostgresFailure(message: "PostgreSQL gave no answer.")
-    }
-    return results[results.count - 2].bool(0, 0) ? nil : rows
+    return look
   }
 
   /// Returns the SQL of the query, whose second parameter is the type. Each row's document is parsed once, or not at
@@ -105,10 +111,74 @@ extension PostgresTransaction {
     return sql
   }
 
-  private func evaluate(_ plan: QueryPlan) throws -> [StoredRecord] {
-    var look = statement(StorageSQL.hasUncommon)
-    look.bind(plan.query.type)
-    let isUncommon = try read(look).bool(0, 0)
+  /// The most records that wait for their turn while the evaluator reads those of a type. For more it reads them again.
+  private static let waitingLimit = 20_000
+
+  /// Visits the records of a query by the evaluator.
+  private func evaluate(_ plan: QueryPlan, _ body: (StoredRecord) throws -> Bool) throws {
+    let query = plan.query
+    var (after, passed, left) = (plan.after, query.offset, query.limit ?? .max)
+    func pass(_ match: SelectionMatch) throws -> Bool {
+      if passed > 0 {
+        passed -= 1
+        return true
+      }
+      left -= 1
+      return try body(try match.whole(in: self)) && left > 0
+    }
+    if query.isUnordered, query.order.isEmpty, after == nil {
+      if left > 0 { try scan(plan) { try pass($0) } }
+      return
+    }
+    while left > 0 {
+      let (found, isCut) = try first(
+        min(passed.addingClamped(left), Self.waitingLimit), of: plan, after: after)
+      for match in found { guard try pass(match) else { return } }
+      guard isCut, let last = found.last else { return }
+      after = last.record
+    }
+  }
+
+  /// Returns the first records of a query in its order, at most `most` of them and fewer if their sort keys are large.
+  /// `isCut` is true if others follow.
+  private func first(
+    _ most: Int, of plan: QueryPlan, after: AnyRecord?
+  ) throws -> (found: [SelectionMatch], isCut: Bool) {
+    let order = plan.query.totalOrder
+    var (found, room) = ([SelectionMatch](), MatchRoom(order))
+    var (most, isCut) = (most, false)
+    // The last record that counts.
+    var bound: AnyRecord?
+    func cut() {
+      found.sort { $0.record.precedes($1.record, by: order, plan.type) }
+      repeat {
+        if room.isFull { most = max(1, most / 2) }
+        if found.count > most {
+          found.removeLast(found.count - most)
+          isCut = true
+        }
+        room = MatchRoom(order)
+        for index in found.indices { found[index] = room.kept(found[index]) }
+      } while room.isFull && found.count > 1
+      bound = found.count == most ? found.last?.record : nil
+    }
+    try scan(plan) { match in
+      if let after, !after.precedes(match.record, by: order, plan.type) { return true }
+      if let bound, !match.record.precedes(bound, by: order, plan.type) {
+        isCut = true
+        return true
+      }
+      found.append(room.kept(match))
+      if found.count >= 2 * most || room.isFull { cut() }
+      return true
+    }
+    cut()
+    return (found, isCut)
+  }
+
+  /// Calls `body` with the records that a query selects, in any order and by the evaluator, until it returns false.
+  private func scan(_ plan: QueryPlan, _ body: (SelectionMatch) throws -> Bool) throws {
+    let isUncommon = try read(look(for: plan)).bool(0, 0)
     var condition = PostgresCondition(plan.type, statement(""))
     condition.bind(plan.query.type)
     let sql =
@@ -116,16 +186,11 @@ extension PostgresTransaction {
       ? "SELECT \(StorageSQL.columns) FROM record WHERE space = $1 AND type = $2 AND NOT deleted"
         + condition.visible(plan.visible)
       : try Self.select(StorageSQL.columns, plan, .and(plan.exactParts), &condition)
-    let found = try records(try read(condition.statement.saying(sql)))
-    let entries = Dictionary(found.map { ($0.record.id, $0) }, uniquingKeysWith: { $1 })
-    let records = try found.map { entry in
-      try watch?.check()
-      return AnyRecord(entry.record, try entry.record.fields.members(), plan.type)
+    try visit(condition.statement.saying(sql)) { entry in
+      let record = AnyRecord(entry.record, try entry.record.fields.members(), plan.type)
+      guard plan.query.holds(record, plan.type) else { return true }
+      return try body(SelectionMatch(entry, record))
     }
-    let order = plan.query.totalOrder
-    let rest = records.filter { plan.after?.precedes($0, by: order, plan.type) ?? true }
-    return try plan.query.evaluate(over: rest, schema: plan.type)
-      .compactMap { entries[$0.recordID] }
   }
 }
 

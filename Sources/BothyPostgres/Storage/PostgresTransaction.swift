@@ -5,8 +5,9 @@ import BothySyncService
 ///
 /// Writes are held back and travel with the next read or with the commit, in one round trip.
 final class PostgresTransaction: ServerTransaction {
-  /// The number of records that are read at a time in a visit of all.
-  private static let piece = 500
+  /// The numbers of records that are read at a time in a visit of many: of the first piece, the least and the most. A
+  /// piece of more than a megabyte is followed by a smaller one.
+  private static let pieces = (first: 64, least: 8, most: 500)
 
   let connection: PostgresConnection
   let space: String
@@ -188,19 +189,50 @@ final class PostgresTransaction: ServerTransaction {
   }
 
   func forEachRecord(in scope: SyncScope, _ body: (StoredRecord) throws -> Void) throws {
-    let cursor = cursors
-    cursors += 1
-    var declare = scoped(scope) { StorageSQL.visit($0, cursor: cursor) }
-    declare.isKept = false
-    waiting.append(declare)
-    let fetch = PostgresStatement.command("FETCH \(Self.piece) FROM visit\(cursor)")
-    while true {
-      let rows = try read(fetch)
-      try watch?.check()
-      for row in 0..<rows.count { try body(Self.record(rows, row)) }
-      if rows.count < Self.piece { break }
+    try visit(scoped(scope, StorageSQL.visit)) {
+      try body($0)
+      return true
     }
-    command("CLOSE visit\(cursor)")
+  }
+
+  /// Calls `body` with the records of a statement until it returns false. Reads them in pieces through a cursor, so that
+  /// any number of them needs the memory of a piece.
+  ///
+  /// - Parameter look: a statement that is run before it, in the same round trip. If its answer is true, no record is
+  ///   visited.
+  /// - Returns: false if the answer of `look` is true.
+  @discardableResult
+  func visit(
+    _ select: PostgresStatement, unless look: PostgresStatement? = nil,
+    _ body: (StoredRecord) throws -> Bool
+  ) throws -> Bool {
+    let name = "visit\(cursors)"
+    cursors += 1
+    var size = Self.pieces.first
+    var statements = takeWaiting()
+    if let look { statements.append(look) }
+    statements.append(select.saying("DECLARE \(name) NO SCROLL CURSOR FOR \(select.sql)"))
+    statements.append(.command("FETCH \(size) FROM \(name)"))
+    let results = try connection.run(statements)
+    guard results.count == statements.count, var rows = results.last else {
+      throw PostgresFailure(message: "PostgreSQL gave no answer.")
+    }
+    let isRefused = look != nil && results[results.count - 3].bool(0, 0)
+    var isWanted = !isRefused
+    while isWanted {
+      var bytes = 0
+      for row in 0..<rows.count where isWanted {
+        try watch?.check()
+        let entry = try Self.record(rows, row)
+        bytes += entry.record.fields.bytes.count
+        isWanted = try body(entry)
+      }
+      guard isWanted, rows.count == size else { break }
+      size = bytes < 1 << 20 ? min(size * 2, Self.pieces.most) : max(size / 2, Self.pieces.least)
+      rows = try read(.command("FETCH \(size) FROM \(name)"))
+    }
+    command("CLOSE \(name)")
+    return !isRefused
   }
 
   func outcomes(_ keys: [OperationKey]) throws -> [OperationKey: Outcome.Verdict] {

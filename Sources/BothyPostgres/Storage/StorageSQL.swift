@@ -78,12 +78,8 @@ enum StorageSQL {
     """
   }
 
-  /// Reads in pieces through a cursor. Its name has the number of earlier cursors in the transaction.
-  static func visit(_ scope: Scope, cursor: Int) -> String {
-    """
-    DECLARE visit\(cursor) NO SCROLL CURSOR FOR
-    SELECT \(columns) FROM record WHERE space = $1 AND NOT deleted AND \(scope.condition)
-    """
+  static func visit(_ scope: Scope) -> String {
+    "SELECT \(columns) FROM record WHERE space = $1 AND NOT deleted AND \(scope.condition)"
   }
 
   static func history(_ scope: Scope) -> String {
@@ -209,7 +205,7 @@ enum StorageSQL {
     + upkeep + removal + visibility + fieldIndexes + inserts.flatMap(\.statements.values)
     + Scope.allCases.flatMap {
       [
-        changes($0), departures($0), position($0), visit($0, cursor: 0), history($0),
+        changes($0), departures($0), position($0), visit($0), history($0),
         visibleChanges($0, pieces: .all),
       ]
     }

@@ -1,13 +1,13 @@
-import BothyStore
+package import BothyStore
 
 /// A record that a query selects, in its stored form and as the evaluator reads it.
-struct SelectionMatch {
-  private(set) var entry: StoredRecord
-  private(set) var record: AnyRecord
+package struct SelectionMatch {
+  package private(set) var entry: StoredRecord
+  package private(set) var record: AnyRecord
   /// True if it has no other fields than the sort keys, because the records before it filled the memory of the query.
   private(set) var isBare = false
 
-  init(_ entry: StoredRecord, _ record: AnyRecord) { (self.entry, self.record) = (entry, record) }
+  package init(_ entry: StoredRecord, _ record: AnyRecord) { (self.entry, self.record) = (entry, record) }
 
   /// Removes the fields that no sort key needs.
   mutating func strip(to order: [SortKey]) {
@@ -18,28 +18,28 @@ struct SelectionMatch {
   }
 
   /// Returns the whole record. Costs a look-up for a bare one.
-  func whole(in storage: any ServerSnapshot) throws -> StoredRecord {
+  package func whole(in storage: any ServerSnapshot) throws -> StoredRecord {
     guard isBare else { return entry }
     return try storage.records([entry.record.id])[entry.record.id] ?? entry
   }
 }
 
 /// The memory for the records of a query that wait until all are found and sorted.
-struct MatchRoom {
+package struct MatchRoom {
   private let order: [SortKey]
   private var bytes = 16 << 20
   private var keyBytes = 16 << 20
 
   /// - Parameter order: the sort keys, which bare records keep.
-  init(_ order: [SortKey]) { self.order = order }
+  package init(_ order: [SortKey]) { self.order = order }
 
-  /// True if the sort keys alone are too large. The storage sorts such records better.
-  var isFull: Bool { keyBytes < 0 }
+  /// True if the sort keys alone are too large. Then some of the records have to go.
+  package var isFull: Bool { keyBytes < 0 }
 
   /// Returns the record to keep, a bare one if the others have filled the memory.
-  mutating func kept(_ match: SelectionMatch) -> SelectionMatch {
+  package mutating func kept(_ match: SelectionMatch) -> SelectionMatch {
     let size = match.entry.record.weight
-    if size <= bytes {
+    if !match.isBare, size <= bytes {
       bytes -= size
       return match
     }

@@ -117,7 +117,7 @@ struct ServerSelection {
     }
     guard isRestricted else { return try storage.count(query, schema: schema) }
     var all = query
-    (all.limit, all.offset) = (nil, 0)
+    (all.limit, all.offset, all.order, all.isUnordered) = (nil, 0, [], true)
     var count = 0
     try storage.query(all, after: nil, schema: schema, seenBy: filter) { entry in
       if shows(entry.record) { count += 1 }
