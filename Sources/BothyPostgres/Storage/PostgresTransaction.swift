@@ -195,8 +195,8 @@ final class PostgresTransaction: ServerTransaction {
     }
   }
 
-  /// Calls `body` with the records of a statement until it returns false. Reads them in pieces through a cursor, so that
-  /// any number of them needs the memory of a piece.
+  /// Calls `body` with the records of a statement until it returns false. Reads them in pieces through a cursor, so
+  /// that any number of them needs the memory of a piece.
   ///
   /// - Parameter look: a statement that is run before it, in the same round trip. If its answer is true, no record is
   ///   visited.
