@@ -140,23 +140,35 @@ extension SyncService {
     try? await sweep(held, vault, space)  // the next upkeep does it
   }
 
-  /// Deletes the secrets of the deleted records among these. Takes the space's lock only if there are any.
+  /// The most records of which a sweep deletes secrets under one lock of the space.
+  private static let sweepPiece = 500
+
+  /// Deletes the secrets of the deleted records among these. Takes the space's lock only if there are any. Has few of
+  /// the records in memory.
   func sweepSecrets(_ held: [RecordID], in space: String) async throws {
-    guard let vault = rules.secretVault, !held.isEmpty else { return }
-    let gone = try await storage.read(space: space) { storage in
-      let known = try storage.records(held)
-      return held.filter { known[$0]?.record.isDeleted ?? true }
+    guard let vault = rules.secretVault else { return }
+    for first in stride(from: 0, to: held.count, by: Self.sweepPiece) {
+      let some = Array(held[first..<min(first + Self.sweepPiece, held.count)])
+      let gone = try await storage.read(space: space) { try Self.gone(some, in: $0) }
+      if !gone.isEmpty { try await sweep(gone, vault, space) }
     }
-    if !gone.isEmpty { try await sweep(gone, vault, space) }
   }
 
   private func sweep(_ held: [RecordID], _ vault: any SecretVault, _ space: String) async throws {
     try await storage.write(space: space) { storage in
-      let known = try storage.records(held)
-      for record in held where known[record]?.record.isDeleted ?? true {
-        try vault.remove(space: space, record)
-      }
+      for record in try Self.gone(held, in: storage) { try vault.remove(space: space, record) }
     }
+  }
+
+  /// Returns the deleted and missing ones among records.
+  private static func gone(
+    _ held: [RecordID], in storage: any ServerSnapshot
+  ) throws -> [RecordID] {
+    var gone: [RecordID] = []
+    try storage.forEachRecord(of: held) { id, entry in
+      if entry?.record.isDeleted ?? true { gone.append(id) }
+    }
+    return gone
   }
 }
 
