@@ -4,6 +4,7 @@ import BothyTestSupport
 import BothyTesting
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 
 @Suite("Confirmed tiles of a refresh", .timeLimit(.minutes(5)))
