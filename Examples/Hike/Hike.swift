@@ -42,13 +42,15 @@ struct Hike {
     if let known { region = known } else { region = try await regions.create(plan) }
     let loaded = try await regions.resume(region.id)
     for tile in try Tile.covering(Self.area.box, zoom: Self.zoom) {
-      do throws(BothyError) {
-        let found = try await cache.value(source.key(tile), policy: .local)
-        guard let bytes = found.bytes else { continue }
-        try places.replace(tile, payload: bytes, receivedAt: Int64(Date().timeIntervalSince1970 * 1000))
-      } catch let error where error.code == .notCached {
-        continue  // it failed to load, which the state of the region says
+      var bytes: Data?
+      do {
+        bytes = try await cache.value(source.key(tile), policy: .local).bytes
+      } catch {
+        // A tile that failed to load is missing, which the state of the region says.
+        guard error.code == .notCached else { throw error }
       }
+      guard let bytes else { continue }
+      try places.replace(tile, payload: bytes, receivedAt: Int64(Date().timeIntervalSince1970 * 1000))
     }
     return loaded
   }
