@@ -75,7 +75,7 @@ extension SortKey {
 
   fileprivate var json: JSONValue {
     guard let origin else {
-      let name = JSONValue.string((ascending ? "" : "-") + field)
+      let name = JSONValue.string(ascending ? field : "-\(field)")
       return isNatural ? ["natural": name] : name
     }
     return [

@@ -97,12 +97,7 @@ struct PullApplication {
     let position = isRebasing ? nil : Cursor(token: page.cursor)?.position
     try StaleRows.end(in: page.scope, upTo: position, in: transaction)
     try Stage.clear(page.scope, in: transaction)
-    state.cursor = page.cursor
-    state.staged = nil
-    state.isResetting = false
-    state.isOtherHistory = false
-    state.isComplete = true
-    state.pulledAt = now
+    state.end(at: page.cursor, now)
     try state.save(in: transaction)
     if isRebasing, try Refetch.end(in: page.scope, in: transaction) {
       try PullState.forget(page.scope, in: transaction)

@@ -32,6 +32,12 @@ struct PullState: Sendable, Hashable {
   /// The cursor from which the next page is requested.
   var next: String? { staged ?? cursor }
 
+  /// Ends a pull whose pages are all shown.
+  mutating func end(at cursor: String, _ time: Int64) {
+    (self.cursor, staged, pulledAt) = (cursor, nil, time)
+    (isResetting, isOtherHistory, isComplete) = (false, false, true)
+  }
+
   static func load(_ scope: SyncScope, in transaction: ReadTransaction) throws -> PullState {
     try transaction.first(
       "SELECT \(columns) FROM bothy_cursor WHERE container = ? AND children = ?", scope, read: state)

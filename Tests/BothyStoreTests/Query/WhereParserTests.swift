@@ -34,6 +34,13 @@ import Testing
       ("NOT MATCHES 'oslo' IN (title) rank 1", .not(.matches("oslo", in: ["title"], atLeast: 1))),
       ("matches = 'x'", .compare(field: "matches", .equal, "x")),
       ("not = 'x'", .compare(field: "not", .equal, "x")),
+    ]
+    try check(table)
+  }
+
+  @Test("Places, and conditions within conditions, are read")
+  func nested() throws {
+    try check([
       (
         "at WITHIN 500 OF 59.91,-10.75",
         .near(field: "at", centre: Coordinate(latitude: 59.91, longitude: -10.75), metres: 500)
@@ -61,7 +68,11 @@ import Testing
           .or([.compare(field: "b", .equal, 2), .compare(field: "c", .equal, 3)]),
         ])
       ),
-    ]
+    ])
+  }
+
+  /// Parses each text and its condition's own text.
+  private func check(_ table: [(String, ConditionTree)]) throws {
     for (text, expected) in table {
       #expect(try WhereParser.parse(text) == expected, "\(text)")
       #expect(try WhereParser.parse(expected.description) == expected, "\(expected)")
