@@ -109,7 +109,7 @@ struct ForgettingTests {
     }
   }
 
-  @Test("An upkeep at once forgets all that is too old, in as many steps as that needs")
+  @Test("An upkeep at once forgets all that is too old, in steps")
   func atOnce() async throws {
     let storage = try SQLiteServerStorage()
     try await Self.tombstones(2 * SpaceRows.step + 5, in: storage)

@@ -94,7 +94,7 @@ struct LargeQueryTests {
   }
 
   @Test(
-    "A query in PostgreSQL reads its records in pieces, and no more than are wanted",
+    "A query in PostgreSQL reads in pieces, and no more than it needs",
     .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
   func pieces() async throws {
     try await Self.traced { storage, taken in

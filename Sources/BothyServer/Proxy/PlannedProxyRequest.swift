@@ -16,7 +16,7 @@ final class PlannedProxyRequest: Sendable {
     self.request = request
     self.target = target
     let plan = ProxyPlan(request.method, request.fields, isPlain: target.isPlain, isShared: target.isShared)
-    // Some origins answer what the body of a GET asks for, and the cache sends none. Responses of a target that passes
+    // Some origins read the body of a GET, and the cache sends none. Responses of a target that passes
     // are for one caller each, so requests for it aren't joined.
     let passes = !request.body.isEmpty || plan == .cached && target.passes(at: now)
     self.plan = passes ? .pass : plan

@@ -36,7 +36,7 @@ struct ChangeChain<Group: SettingsGroup> {
   /// Forgets the last state.
   mutating func forget() { last = nil }
 
-  /// Notes that the store was opened again. The file may be another one, whose generations begin anew.
+  /// Notes that the store was opened again. The file may be another one, whose generations restart at one.
   mutating func beginFile() { last?.state.generation = .min }
 
   /// Adds a state that was read from the store. Returns nil if the chain has a later state already.
@@ -48,7 +48,7 @@ struct ChangeChain<Group: SettingsGroup> {
   /// without a new generation, so the state may then be the older one. A commit after it is reported in any case.
   ///
   /// `stored` is `storedNumber` when the read began. If the last link is still that one, a lower generation isn't of an
-  /// older state: the row was removed, and generations begin anew.
+  /// older state: the row was removed, and generations restart at one.
   mutating func see(
     _ state: SettingsState, _ value: Group, isInWrite: Bool, since number: Int? = nil, stored: Int? = nil
   ) -> Link? {

@@ -85,7 +85,7 @@ struct Migrator {
         .schemaMismatch,
         "\(path) does not fit the declared schema. " + change.problems.joined(separator: " "))
     }
-    // First, because a new type may need an index of the name of one that goes.
+    // First, because a new type may need an index of the name of one that is dropped.
     for type in change.reindexed { try installer.dropIndexes(of: type) }
     for (type, field) in change.newFields { try installer.add(field, to: type) }
     for (type, field) in change.newlyRequired {

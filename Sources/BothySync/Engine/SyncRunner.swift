@@ -71,7 +71,7 @@ struct SyncRunner: Sendable {
     if request.isGoverned, let obstacle = governor.obstacle { throw Held(reason: obstacle) }
   }
 
-  /// Returns a request as it goes on now, before each of its requests. A governed one leaves out the changes of types that
+  /// Returns a request as it continues now, before each of its requests. A governed one leaves out the changes of types that
   /// the network rules hold back since. Throws like `checkMayGoOn`.
   func goingOn(_ request: Request) throws -> Request {
     try checkMayGoOn(request)

@@ -6,7 +6,7 @@ import GRDB
 ///
 /// A row represents the revisions of one outbox entry up to its own. They are consecutive, and each entry begins at a
 /// random one, so a revision slightly below a row's belongs to it. `since` is the first of them if an earlier change of
-/// the record had another end. It stays when the row of that end goes. `share` is 1 for rows that lost something and 0 for
+/// the record had another end. It stays when the row of that end is deleted. `share` is 1 for rows that lost something and 0 for
 /// the others. `ordinal` counts the rows of a share and `extent` its bytes, and both rise without end. So the oldest
 /// row and the newest give the size of a share.
 ///

@@ -305,7 +305,7 @@ extension OutboxQueue {
   static func release(_ id: RecordID, in transaction: WriteTransaction) throws -> Bool {
     let drafts = try changes(of: id, in: transaction).filter { $0.stage == .held }
     for draft in drafts { try setState(.pending, of: draft, in: transaction) }
-    // A single change may cure the rejection of the transaction that it lies on.
+    // A single change may cure the rejection of the transaction that it is based on.
     if !drafts.isEmpty, let group = try entry(id, in: transaction)?.group,
       try refused(in: group, in: transaction) != nil
     {

@@ -22,7 +22,7 @@ public protocol RemoteStorage: Sendable {
   /// lost.
   ///
   /// A running `run()` syncs after each element. It calls this again after a wait when the stream has ended. Begin
-  /// with an element once the connection stands, because the server may have changed while there was none.
+  /// with an element once there is a connection, because the server may have changed while there was none.
   func notifications() -> AsyncThrowingStream<Void, any Error>
 }
 

@@ -12,7 +12,7 @@ struct RecordReader {
     }
     let id = try members.removeValue(forKey: "id").map(Self.id)
     var container = container
-    // A type may have a field called `fields` too. Then another member of the format tells the two apart.
+    // A type may have a field called `fields` too. Then another member of the format distinguishes the two.
     let isWhole =
       type["fields"] == nil || ["type", "state"].contains { members[$0] != nil && type[$0] == nil }
     if isWhole, let fields = members["fields"]?.objectValue {

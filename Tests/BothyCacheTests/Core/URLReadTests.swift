@@ -48,7 +48,7 @@ struct URLReadTests {
     #expect(!rig.cache.sources.contains { $0.id == "any-address" })
   }
 
-  @Test("The secrets of a source of any address go to no URL that the app reads")
+  @Test("URLs that an app reads get no secrets of a source of any address")
   func anyAddress() async throws {
     let url = try #require(url)
     let other = try #require(URL(string: "https://other.example/menu"))

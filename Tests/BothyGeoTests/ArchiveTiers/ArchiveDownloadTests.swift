@@ -140,7 +140,7 @@ struct ArchiveDownloadTests {
     #expect(error?.code == .cancelled)
   }
 
-  @Test("One of several holders has the lock of a download, also while it is deleted")
+  @Test("A download's lock has one holder, also while it is deleted")
   func lock() throws {
     let holders = Atomic(0)
     let most = Locked(0)

@@ -132,7 +132,7 @@ struct RegionRepairTests {
     #expect(try await isReported(rig))
   }
 
-  @Test("A list that another process has repaired is followed by one that has it open")
+  @Test("A process follows a list that another one has repaired")
   func beside() async throws {
     let rig = try RegionRig()
     let region = try await loaded(rig, rig.plan())

@@ -39,7 +39,7 @@ struct ReloadTests {
     #expect(log.lines.filter { $0.message == "the schema was read again" }.count == 2)
   }
 
-  @Test("A schema that changes after it was read, before the server is there, is noticed")
+  @Test("A schema that changes while the server starts is noticed")
   func early() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("schema.json", Self.schema(1, Self.title))

@@ -72,7 +72,7 @@ struct WebhookSenderTests {
     #expect(world.positions() == [1, 2], "a search finds it")
   }
 
-  @Test("Two servers on one file take turns, and the first has its name after a restart")
+  @Test("Two servers on one file take turns, and a restart keeps their names")
   func oneFile() async throws {
     let folder = try TemporaryFolder()
     var first: WebhookHolder? = WebhookHolder(lock: folder.file("webhooks"))

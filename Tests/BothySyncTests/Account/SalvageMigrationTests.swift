@@ -29,7 +29,7 @@ import Testing
   ]
   private let options = StoreOptions(processes: .single, readers: 1)
 
-  @Test("Salvage skips a change of a record with newer ones although its type was renamed")
+  @Test("Salvage skips changes with newer ones, also of a renamed type")
   func renamedType() throws {
     let folder = try TemporaryFolder()
     let (file, path) = (folder.path + "/app.bothy.damaged-1", folder.path + "/app.bothy")

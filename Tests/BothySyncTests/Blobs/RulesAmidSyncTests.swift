@@ -21,7 +21,7 @@ struct RulesAmidSyncTests {
     #expect(await store.sync().pushed == 2)
   }
 
-  @Test("The upload of a type that is held back amid a sync stops before its next part")
+  @Test("An upload stops before its next part when its type is held back")
   func upload() async throws {
     let pair = try SnapPair()
     let (store, calls) = (pair.a.store, Calls())

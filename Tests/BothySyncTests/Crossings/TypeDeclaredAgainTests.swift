@@ -77,7 +77,7 @@ struct TypeDeclaredAgainTests {
   }
 
   @Test(
-    "The records of a type that was renamed and dropped come again under its first name",
+    "Records of a type renamed and dropped return under its first name",
     arguments: [4, 5], [false, true])
   func renamedAndDropped(version: Int, isAtOnce: Bool) async throws {
     let world = try SimulatedWorld()
@@ -123,7 +123,7 @@ struct TypeDeclaredAgainTests {
     #expect(try b.record("Memo", "1")?["title"] == .text("local"))
   }
 
-  @Test("Records of the server named like a local type are kept for a later version")
+  @Test("Records named like a local type are kept for a later version")
   func kept() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1))

@@ -41,7 +41,7 @@ struct HalvingStories {
     #expect(try await pair.world.serverRecords().count == 22)
   }
 
-  @Test("A server that is busy amid a request in parts isn't asked again at once")
+  @Test("A server that is busy amid parts gets no further request at once")
   func busy() async throws {
     let pair = try await Pair.sharing()
     for number in 1...2 { try pair.a.insert("N\(number)", "new") }

@@ -106,7 +106,7 @@ struct RulesAfterDeletionTests {
 
   private struct Ended: Error {}
 
-  @Test("A deletion that was on its way to a lost server carries out its rules")
+  @Test("A deletion sent to a lost server carries out its rules")
   func serverLost() async throws {
     let folder = try TemporaryFolder()
     let (remote, time) = (SwitchedRemote(), VirtualTime())

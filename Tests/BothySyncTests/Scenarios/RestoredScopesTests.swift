@@ -25,7 +25,7 @@ struct RestoredScopesTests {
   }
 
   @Test(
-    "A container that was pulled on demand is compared with a new history at once", arguments: [nil, "shelf"])
+    "A container pulled on demand is compared with a new history at once", arguments: [nil, "shelf"])
   func onDemand(container: String?) async throws {
     let world = try SimulatedWorld()
     let (a, b) = try await devices(in: world, ["shelf"])

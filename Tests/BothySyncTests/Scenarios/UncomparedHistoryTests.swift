@@ -77,7 +77,7 @@ struct UncomparedHistoryTests {
     #expect(try await device.ids(other) == (givesBack ? ["1", "2"] : ["2"]))
   }
 
-  @Test("A decision that was made offline is carried out by a sync that only sends")
+  @Test("A sync that only sends carries out a decision made offline")
   func decidedOffline() async throws {
     let device = try await Case { $0.direction = .push }
     let other = try device.replace()
@@ -93,7 +93,7 @@ struct UncomparedHistoryTests {
   }
 
   @Test(
-    "A save that waits for a restored server is made there if nothing was lost",
+    "A save reaches a restored server that lost nothing",
     arguments: [WritePolicy.remote, .remoteThenLocal])
   func awaited(policy: WritePolicy) async throws {
     let world = try SimulatedWorld()

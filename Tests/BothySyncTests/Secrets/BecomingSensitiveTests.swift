@@ -161,7 +161,7 @@ struct BecomingSensitiveTests {
     #expect(try device.ids(AnyQuery("User")) == ["1", "2", "3"])
   }
 
-  @Test("Records that can't be read or were given back keep no value that becomes sensitive")
+  @Test("Unreadable and given records keep no value that becomes sensitive")
   func aside() throws {
     let device = try SimulatedWorld().addDevice(schema: Self.first)
     try device.put(user("U1"))

@@ -137,7 +137,7 @@ struct DueUpkeepTests {
     #expect(try await world.service.blobHolding(space: "test", blob.sha256) == .part(0))
   }
 
-  @Test("After an upkeep by a clock years ahead, a blob still goes after its record")
+  @Test("A blob is deleted after its record despite a clock years ahead")
   func clockAhead() async throws {
     let pair = try SnapPair()
     let world = pair.world

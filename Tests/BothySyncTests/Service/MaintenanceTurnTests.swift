@@ -82,7 +82,7 @@ struct MaintenanceTurnTests {
     #expect(space.marks.count == 1)
   }
 
-  @Test("Terms of years leave a space at rest for 91 days at most, and never due at once")
+  @Test("Terms of years leave a space at rest for 91 days at most")
   func longTerms() throws {
     let long = 3650 * Self.day
     let terms = RetentionPolicy(tombstoneAge: long, outcomeAge: long, interval: long)

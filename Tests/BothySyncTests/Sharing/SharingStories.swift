@@ -42,7 +42,7 @@ struct SharingStories {
     #expect(try await world.isEven())
   }
 
-  @Test("A record that is created again has its audience, also if it is edited meanwhile")
+  @Test("A record created again and edited meanwhile has its audience")
   func again() async throws {
     let world = try TwoUsers()
     try world.ann.insert("T1", "start")
