@@ -94,7 +94,8 @@ struct RegionRun {
     coming = try OfflineRegions.Batches(region)
     documents = Set(region.plan.documentKeys)
     let keys = try region.plan.keys()
-    sources = (keys.fixed.isEmpty ? [] : [region.plan.source]) + keys.parts.map(\.source)
+    var seen: Set<SourceID> = []
+    sources = (keys.fixed.map(\.source) + keys.parts.map(\.source)).filter { seen.insert($0).inserted }
     archives = Set(sources.filter { cache.isInContainer($0) })
     notedAt = cache.now
   }

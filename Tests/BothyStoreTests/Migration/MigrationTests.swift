@@ -249,7 +249,7 @@ struct MigrationTests {
     try store.close()
     store = try open(schema(1, title))
     #expect(try note(store)?["title"] == "old")
-    #expect(try store.count("PRAGMA user_version") == 3)
+    #expect(try store.count("PRAGMA user_version") == 4)
     #expect(try store.diagnose().findings == [])
   }
 

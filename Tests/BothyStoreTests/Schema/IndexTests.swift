@@ -42,7 +42,7 @@ struct IndexTests {
       ("NOT done = true", "done = false"), ("done = true", "done = true"),
       ("done = true", "NOT done = false"),
       ("state = 'it''s'", "state = 'it''s'"), ("state IN ('a', 'b')", "state = 'b'"),
-      ("state = 'a'\u{301}b'", "state = 'a'\u{301}b'"),
+      ("state = 'a''\u{301}b'", "state = 'a''\u{301}b'"),
       ("state IS NULL", "state IS NULL"), ("state IS NOT NULL", "state > 'a'"),
       ("state != 'x' AND done = false", "done = false AND NOT state = 'x'"),
       ("done = false OR state = 'x'", "done = false"), ("NOT state < 'm'", "NOT state < 'm'"),

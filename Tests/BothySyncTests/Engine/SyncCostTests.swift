@@ -90,10 +90,10 @@ struct SyncCostTests {
   func statements() async throws {
     let scene = try await Scene()
     let idle = try await scene.statements { #expect(await scene.store.sync().obstacle == nil) }
-    // Measured: 84, 10, 119, 89 and 1308, of which 13 for each scope, and one for each transaction that compares the
-    // number of the tables. A save looks for what an online save has left on the server alone. The bounds leave a tenth
-    // for another look-up, but not for a loop.
-    #expect(idle <= 92, "idle")
+    // Measured: 90, 10, 126, 95 and 1216, of which 12 for each scope, and one for each transaction that compares the
+    // number of the tables, as reads do too. A save looks for what an online save has left on the server alone. The
+    // bounds leave a tenth for another look-up, but not for a loop.
+    #expect(idle <= 96, "idle")
     func save(_ id: String, in scene: Scene) async throws -> Int {
       try await scene.statements {
         try await scene.store.save(Note(id: id, "x"), options: RequestOptions(writePolicy: .local))
@@ -108,15 +108,15 @@ struct SyncCostTests {
     #expect(least <= 10, "save")
     _ = try await save("x", in: scene)
     let edit = try await scene.statements { #expect(await scene.store.sync().pushed == 1) }
-    #expect(edit <= 126, "edit")
+    #expect(edit <= 134, "edit")
     try scene.b.insert("y", "of b")
     await scene.b.store.sync()
     let change = try await scene.statements { #expect(await scene.store.sync().pulled == 1) }
-    #expect(change <= 94, "change")
+    #expect(change <= 102, "change")
     let scopes = (0..<100).map { SyncScope(container: "book/\($0)", includesChildren: true) }
     let wide = try await Scene(scopes: scopes)
     let hundred = try await wide.statements { #expect(await wide.store.sync().obstacle == nil) }
-    #expect(hundred <= 1360, "hundred")
+    #expect(hundred <= 1300, "hundred")
     print(
       "statements: idle \(idle), save \(least), edit \(edit), remote change \(change), 100 scopes \(hundred)")
   }
