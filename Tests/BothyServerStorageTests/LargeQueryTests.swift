@@ -18,12 +18,17 @@ struct LargeQueryTests {
   ])
 
   /// Writes records with the numbers from 10 on as their ids and the beginnings of their bodies, in another order.
-  private static func fill(_ storage: any ServerStorage, _ count: Int, bodySize: Int) async throws {
+  ///
+  /// - Parameter fillers: the number of other words in a title, as a multiple of the record's number.
+  private static func fill(
+    _ storage: any ServerStorage, _ count: Int, bodySize: Int, fillers: Int = 0
+  ) async throws {
     let body = String(repeating: "x", count: bodySize)
     for first in stride(from: 0, to: count, by: 10) {
       let entries = (first..<first + 10).map { index -> StoredRecord in
         let number = 10 + index * 7 % count
-        let fields: [String: JSONValue] = ["title": "bread", "body": .string("\(number)" + body)]
+        let title = "bread" + String(repeating: " dough", count: fillers * number)
+        let fields: [String: JSONValue] = ["title": .string(title), "body": .string("\(number)" + body)]
         return StoredRecord(
           position: Int64(index + 1),
           record: ServerRecord(
@@ -49,12 +54,17 @@ struct LargeQueryTests {
     #expect(part.map(\.record.id.id) == Self.ids(40..<45))
     let count = try await storage.read(space: "s") { try $0.count(some, schema: Self.schema) }
     #expect(count == 40)
+    // The titles with the relevance are gone from the records that have no room.
+    let relevance = AnyQuery(
+      "Task", where: .matches("bread"), order: [SortKey(SortKey.rank, ascending: false)])
+    let ranked = try await storage.read(space: "s") { try $0.query(relevance, schema: Self.schema) }
+    #expect(ranked.map(\.record.id.id) == Self.ids(10..<50))
   }
 
   @Test("Full text finds large records in the order of long texts")
   func sqlite() async throws {
     let storage = try SQLiteServerStorage()
-    try await Self.fill(storage, 40, bodySize: 900_000)
+    try await Self.fill(storage, 40, bodySize: 900_000, fillers: 10)
     try await Self.check(storage)
   }
 
@@ -82,7 +92,7 @@ struct LargeQueryTests {
     .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
   func postgres() async throws {
     try await Self.traced { storage, taken in
-      try await Self.fill(storage, 40, bodySize: 900_000)
+      try await Self.fill(storage, 40, bodySize: 900_000, fillers: 10)
       try await Self.check(storage)
       _ = taken("")
       let query = AnyQuery("Task", where: .matches("bread"), order: [SortKey("body")])

@@ -5,9 +5,9 @@ import BothySyncService
 ///
 /// Some conditions can't be decided in PostgreSQL as in Swift, so they are decided here. These are full-text
 /// conditions, the natural order of texts, and the order of distances, which depends on the last bit of a number for
-/// places around a pole. It also
-/// concerns a whole query if a document of the type has a text with a zero character. The reference evaluator then
-/// decides the records that the rest of the condition selects. Records are read in pieces, and few wait for their turn.
+/// places around a pole. It also concerns a whole query if a document of the type has a text with a zero character. The
+/// reference evaluator then decides the records that the rest of the condition selects. Records are read in pieces, and
+/// few wait for their turn.
 extension PostgresTransaction {
   func query(
     _ query: AnyQuery, after: AnyRecord?, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
@@ -176,7 +176,8 @@ extension PostgresTransaction {
     return (found, isCut)
   }
 
-  /// Calls `body` with the records that a query selects, in any order and by the evaluator, until it returns false.
+  /// Calls `body` with the records that a query selects, in any order and by the evaluator, until it returns false. What
+  /// the sort keys compute is noted in the records.
   private func scan(_ plan: QueryPlan, _ body: (SelectionMatch) throws -> Bool) throws {
     let isUncommon = try read(look(for: plan)).bool(0, 0)
     var condition = PostgresCondition(plan.type, statement(""))
@@ -186,9 +187,11 @@ extension PostgresTransaction {
       ? "SELECT \(StorageSQL.columns) FROM record WHERE space = $1 AND type = $2 AND NOT deleted"
         + condition.visible(plan.visible)
       : try Self.select(StorageSQL.columns, plan, .and(plan.exactParts), &condition)
+    let order = plan.query.totalOrder
     try visit(condition.statement.saying(sql)) { entry in
-      let record = AnyRecord(entry.record, try entry.record.fields.members(), plan.type)
+      var record = AnyRecord(entry.record, try entry.record.fields.members(), plan.type)
       guard plan.query.holds(record, plan.type) else { return true }
+      record.noteSortKeys(order, plan.type)
       return try body(SelectionMatch(entry, record))
     }
   }
