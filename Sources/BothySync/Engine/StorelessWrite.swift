@@ -110,11 +110,18 @@ struct StorelessWrite: Sendable {
     throw conflict("\(change.id) keeps being changed by others.")
   }
 
-  /// Sends an operation. It is kept for a repetition if no answer says what became of it.
+  /// Sends an operation. It is kept for a repetition until an answer about the record says what became of it.
   private func reply(
     to operation: SyncOperation, _ secrets: [SecretKey: String]
   ) async throws -> SyncRunner.Reply {
-    do { return try await runner.reply(to: operation, secrets) } catch let error as RemoteError {
+    do {
+      let reply = try await runner.reply(to: operation, secrets)
+      runner.sent.endOpen(operation.record)
+      return reply
+    } catch let error as BothyError where error.code == .rejected {
+      runner.sent.endOpen(operation.record)
+      throw error
+    } catch let error as RemoteError {
       guard error.leavesDoubt else { throw error }
       runner.sent.keep(operation)
       var reported = BothyError(error)

@@ -322,6 +322,9 @@ final class SentValues: Sendable {
     }
   }
 
+  /// Forgets such an operation after an answer about its record. Under its id the server would only repeat that one.
+  func endOpen(_ record: RecordID) { state.withLock { $0.open[record] = nil } }
+
   /// Returns the id under which such an operation was sent, or `nil` if it was another one.
   func id(of operation: SyncOperation) -> String? {
     state.withLock { state in

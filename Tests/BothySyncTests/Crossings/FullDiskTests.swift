@@ -161,6 +161,23 @@ struct FullDiskTests {
     #expect(try await pair.server("T1")?["score"] == 7)
   }
 
+  @Test("A save that equals an answered one is a save of its own")
+  func answered() async throws {
+    let pair = try await pair()
+    let note = Note(id: "T2", "two")
+    pair.a.remote.plan(.lostAnswer, on: .operations, times: 1)
+    await #expect(throws: BothyError.self) { try await saveOnFullDisk(pair, note) }
+    #expect(try await saveOnFullDisk(pair, note).state == .synced)
+    await pair.b.store.sync()
+    _ = try await pair.b.store.delete(RecordID.note("T2"))
+    await pair.b.store.sync()
+    #expect(try await pair.serverTitle("T2") == nil)
+    // The server makes it, or the save throws that others have deleted the record.
+    let receipt = try? await saveOnFullDisk(pair, note)
+    let title = try await pair.serverTitle("T2")
+    #expect(title == (receipt == nil ? nil : "two"))
+  }
+
   @Test(
     "A save with room again continues from the one on the server", arguments: ["remoteWins", "fieldByField"])
   func room(policy: String) async throws {
