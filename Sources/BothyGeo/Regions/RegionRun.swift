@@ -38,6 +38,8 @@ struct RegionRun {
   private let sources: [SourceID]
   /// The sources whose servers failed so often that their other tiles aren't requested. These count as failed.
   private var givenUp: Set<SourceID> = []
+  /// True if nothing was loaded since the last of them. Then the network is the likely cause.
+  private var isLost = false
   private let watch: ReplacementWatch
   private var stop: Stop?
   /// True if an earlier part of this run has staged tiles.
@@ -293,6 +295,7 @@ struct RegionRun {
       if case .kept = load {} else { noteVersion(answered.entityTag, of: key) }
       progress.done += 1
       failedInRow = (0, 0, 0)
+      isLost = false
     }
     handled += 1
     control.send(progress)
@@ -315,7 +318,8 @@ struct RegionRun {
     if control.isPaused {
       stop = .paused
     } else if let cause,
-      failedInRow.unreachable >= Self.unreachableLimit || failedInRow.misled >= Self.misledLimit
+      failedInRow.unreachable >= (isLost ? 1 : Self.unreachableLimit)
+        || failedInRow.misled >= Self.misledLimit
     {
       end(key.source, cause)
     } else if failedInRow.all >= Self.failureLimit {
@@ -325,11 +329,15 @@ struct RegionRun {
     }
   }
 
-  /// Requests nothing more of a source whose tiles all fail. The last one ends the run, and so does a sign-in page.
+  /// Requests nothing more of a source whose tiles all fail. The last one ends the run, and so does a sign-in page, or
+  /// a second one with nothing loaded in between.
   private mutating func end(_ source: SourceID, _ cause: BothyError) {
     givenUp.insert(source)
     let later = sources.drop { $0 != source }
-    if cause.code == .signInRequired || later.allSatisfy(givenUp.contains) { stop = .interrupted(cause) }
+    if isLost || cause.code == .signInRequired || later.allSatisfy(givenUp.contains) {
+      stop = .interrupted(cause)
+    }
+    isLost = true
   }
 
   /// Returns the error of a run whose tiles came with other content. Pictures of another size are the server's own.
