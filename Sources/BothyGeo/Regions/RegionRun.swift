@@ -34,12 +34,14 @@ struct RegionRun {
   private var failedInRow = (all: 0, unreachable: 0, misled: 0)
   /// The source of these tiles.
   private var failing: SourceID?
-  /// The sources in the order of the keys.
+  /// The sources in the order of the keys, and the hosts that receive their requests.
   private let sources: [SourceID]
+  private let hosts: [SourceID: Set<String>]
   /// The sources whose servers failed so often that their other tiles aren't requested. These count as failed.
   private var givenUp: Set<SourceID> = []
-  /// True if nothing was loaded since the last of them. Then the network is the likely cause.
-  private var isLost = false
+  /// The hosts that didn't answer and since which nothing was loaded. They receive no further requests until something is.
+  /// If another host doesn't answer either, the network is the likely cause.
+  private var lost: Set<String> = []
   private let watch: ReplacementWatch
   private var stop: Stop?
   /// True if an earlier part of this run has staged tiles.
@@ -96,8 +98,12 @@ struct RegionRun {
     coming = try OfflineRegions.Batches(region)
     documents = Set(region.plan.documentKeys)
     let keys = try region.plan.keys()
+    let first = keys.fixed + keys.parts.map { ResourceKey($0.source, zoom: 0, x: 0, y: 0) }
+    hosts = first.reduce(into: [:]) { hosts, key in
+      hosts[key.source, default: []].formUnion(cache.source(key.source)?.hosts(for: key) ?? [])
+    }
     var seen: Set<SourceID> = []
-    sources = (keys.fixed.map(\.source) + keys.parts.map(\.source)).filter { seen.insert($0).inserted }
+    sources = first.map(\.source).filter { seen.insert($0).inserted }
     archives = Set(sources.filter { cache.isInContainer($0) })
     notedAt = cache.now
   }
@@ -141,7 +147,7 @@ struct RegionRun {
   private mutating func next() async -> Wanted? {
     while true {
       while let wanted = lacking.popLast() {
-        guard givenUp.contains(wanted.key.source) else { return wanted }
+        guard isGivenUp(wanted.key.source) else { return wanted }
         progress.failed += 1
         unanswered += 1
       }
@@ -295,7 +301,7 @@ struct RegionRun {
       if case .kept = load {} else { noteVersion(answered.entityTag, of: key) }
       progress.done += 1
       failedInRow = (0, 0, 0)
-      isLost = false
+      lost = []
     }
     handled += 1
     control.send(progress)
@@ -318,10 +324,10 @@ struct RegionRun {
     if control.isPaused {
       stop = .paused
     } else if let cause,
-      failedInRow.unreachable >= (isLost ? 1 : Self.unreachableLimit)
+      failedInRow.unreachable >= Self.unreachableLimit
         || failedInRow.misled >= Self.misledLimit
     {
-      end(key.source, cause)
+      lose(key.source, cause)
     } else if failedInRow.all >= Self.failureLimit {
       end(
         key.source,
@@ -329,15 +335,26 @@ struct RegionRun {
     }
   }
 
-  /// Requests nothing more of a source whose tiles all fail. The last one ends the run, and so does a sign-in page, or
-  /// a second one with nothing loaded in between.
+  /// Requests nothing more of a source that doesn't answer, and of its hosts until something is loaded. A sign-in page
+  /// ends the run, and so does a second host with nothing loaded in between.
+  private mutating func lose(_ source: SourceID, _ cause: BothyError) {
+    let own = hosts[source] ?? []
+    let isNetwork = cause.code == .signInRequired || !lost.isEmpty && lost.isDisjoint(with: own)
+    lost.formUnion(own)
+    if isNetwork { stop = .interrupted(cause) }
+    end(source, cause)
+  }
+
+  /// Requests nothing more of a source whose tiles all fail. The last one ends the run.
   private mutating func end(_ source: SourceID, _ cause: BothyError) {
     givenUp.insert(source)
-    let later = sources.drop { $0 != source }
-    if isLost || cause.code == .signInRequired || later.allSatisfy(givenUp.contains) {
-      stop = .interrupted(cause)
-    }
-    isLost = true
+    if sources.drop(while: { $0 != source }).allSatisfy(isGivenUp) { stop = stop ?? .interrupted(cause) }
+  }
+
+  private func isGivenUp(_ source: SourceID) -> Bool {
+    if givenUp.contains(source) { return true }
+    guard !lost.isEmpty, let own = hosts[source], !own.isEmpty else { return false }
+    return own.isSubset(of: lost)
   }
 
   /// Returns the error of a run whose tiles came with other content. Pictures of another size are the server's own.
