@@ -132,7 +132,7 @@ struct SharedProxyTests {
     )
     while proxy.origin.requests.isEmpty || proxy.joined != 1 { await Task.yield() }
     // It is counted a moment before it joins.
-    for _ in 0..<1000 { await Task.yield() }
+    for _ in 0..<100 { await Task.yield() }
     rest.yield(Data("joined".utf8))
     rest.finish()
     var texts: Set<String> = []
