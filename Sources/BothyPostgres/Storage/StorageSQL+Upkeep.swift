@@ -6,7 +6,7 @@ extension StorageSQL {
   /// The assignment that makes a space due by a change.
   static let dueByChange = "due = CASE WHEN due < rest THEN due ELSE rest END"
 
-  /// What is due later than `$3` was set by a clock that was ahead.
+  /// A time later than `$3` was set by a clock that was ahead, and counts as due.
   static let dueSpaces = """
     (SELECT space, due FROM space WHERE due <= $1 ORDER BY due LIMIT $2)
     UNION ALL (SELECT space, due FROM space WHERE due > $3 LIMIT $2)

@@ -104,7 +104,7 @@ extension S3BlobStorage {
     return (found, size)
   }
 
-  /// Throws if the space has no room for the rest of a blob. Uploads that nobody continues make room.
+  /// Throws if the space has no room for the rest of a blob. Uploads without a new part for an hour make room.
   private func checkQuota(_ blob: BlobPlace, of size: Int64, after received: Int64) async throws {
     guard let quota = limits.quota else { return }
     let bytes = limits.charge(size) - limits.charge(received)
@@ -134,7 +134,7 @@ extension S3BlobStorage {
     return found
   }
 
-  /// Deletes the uploads of other blobs that nobody has continued for an hour, if they have as many bytes. Returns true
+  /// Deletes the uploads of other blobs without a new part for an hour, if they have as many bytes. Returns true
   /// if they were deleted.
   private func makeRoom(of bytes: Int64, besides blob: BlobPlace) async throws -> Bool {
     let time = now() - BlobLimits.idleUpload

@@ -24,7 +24,7 @@ final class ProxyFastPath: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var bytes = Self.unwrapInboundIn(data)
     var isAnswered = false
-    // What the connection doesn't take yet waits behind the parser.
+    // Requests that the connection doesn't take yet wait behind the parser.
     while context.channel.isWritable, isBetweenRequests, let block = RequestBlocks.first(in: bytes),
       let answer = responder.answer(block, context.channel.allocator)
     {
