@@ -36,6 +36,22 @@ package struct RegionKeys: Sequence, Sendable {
     return limit == .max ? sum : Swift.min(sum, limit + 1)
   }
 
+  /// The fixed keys and one of each source of tiles, in the order of the keys.
+  private var samples: [ResourceKey] { fixed + parts.map { ResourceKey($0.source, zoom: 0, x: 0, y: 0) } }
+
+  /// The sources in the order of the keys.
+  var sources: [SourceID] {
+    var seen: Set<SourceID> = []
+    return samples.map(\.source).filter { seen.insert($0).inserted }
+  }
+
+  /// Returns the hosts that receive the requests of each source. Makes the address of each fixed key.
+  func hosts(in cache: ResourceCache) -> [SourceID: Set<String>] {
+    samples.reduce(into: [:]) { hosts, key in
+      hosts[key.source, default: []].formUnion(cache.source(key.source)?.hosts(for: key) ?? [])
+    }
+  }
+
   package struct Iterator: IteratorProtocol {
     private var fixed: IndexingIterator<[ResourceKey]>
     private var parts: IndexingIterator<[(source: SourceID, tiles: OfflineRegions.Tiles)]>

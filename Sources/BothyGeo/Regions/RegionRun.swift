@@ -34,9 +34,10 @@ struct RegionRun {
   private var failedInRow = (all: 0, unreachable: 0, misled: 0)
   /// The source of these tiles.
   private var failing: SourceID?
-  /// The sources in the order of the keys, and the hosts that receive their requests.
+  private let keys: RegionKeys
+  /// The sources in the order of the keys, and the hosts that receive their requests, found with the first loss.
   private let sources: [SourceID]
-  private let hosts: [SourceID: Set<String>]
+  private var hosts: [SourceID: Set<String>] = [:]
   /// The sources whose servers failed so often that their other tiles aren't requested. These count as failed.
   private var givenUp: Set<SourceID> = []
   /// The hosts that didn't answer and since which nothing was loaded. They receive no further requests until something is.
@@ -97,13 +98,8 @@ struct RegionRun {
       NetworkProbe(cache: cache, style: region.plan.documentKeys.first))
     coming = try OfflineRegions.Batches(region)
     documents = Set(region.plan.documentKeys)
-    let keys = try region.plan.keys()
-    let first = keys.fixed + keys.parts.map { ResourceKey($0.source, zoom: 0, x: 0, y: 0) }
-    hosts = first.reduce(into: [:]) { hosts, key in
-      hosts[key.source, default: []].formUnion(cache.source(key.source)?.hosts(for: key) ?? [])
-    }
-    var seen: Set<SourceID> = []
-    sources = first.map(\.source).filter { seen.insert($0).inserted }
+    keys = try region.plan.keys()
+    sources = keys.sources
     archives = Set(sources.filter { cache.isInContainer($0) })
     notedAt = cache.now
   }
@@ -338,6 +334,7 @@ struct RegionRun {
   /// Requests nothing more of a source that doesn't answer, and of its hosts until something is loaded. A sign-in page
   /// ends the run, and so does a second host with nothing loaded in between.
   private mutating func lose(_ source: SourceID, _ cause: BothyError) {
+    if hosts.isEmpty { hosts = keys.hosts(in: cache) }
     let own = hosts[source] ?? []
     let isNetwork = cause.code == .signInRequired || !lost.isEmpty && lost.isDisjoint(with: own)
     lost.formUnion(own)
