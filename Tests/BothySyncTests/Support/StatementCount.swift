@@ -6,6 +6,10 @@ import Synchronization
 /// Counts the statements that SQLite runs on the connections of a store, by SQLite's own trace.
 final class StatementCount: Sendable {
   private let seen = Mutex<[String]>([])
+  private let beginning: @Sendable (String) -> Void
+
+  /// - Parameter beginning: Called with a statement's text before SQLite runs it.
+  init(_ beginning: @escaping @Sendable (String) -> Void = { _ in }) { self.beginning = beginning }
 
   /// Counts from now on. The store has one reader, so both of its connections are traced.
   func count(in store: LocalStore) throws {
@@ -18,6 +22,7 @@ final class StatementCount: Sendable {
       guard case .statement(let statement) = event else { return }
       let sql = statement.sql
       self?.seen.withLock { $0.append(sql) }
+      self?.beginning(sql)
     }
   }
 
