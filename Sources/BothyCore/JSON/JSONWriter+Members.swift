@@ -29,6 +29,21 @@ extension JSONWriter {
     endArray()
   }
 
+  /// Writes a member that is a list, whose elements `body` writes.
+  package mutating func array<Element>(
+    _ name: String, _ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) throws -> Void
+  ) rethrows {
+    key(name)
+    beginArray()
+    for element in elements { try body(&self, element) }
+    endArray()
+  }
+
+  /// Writes a member that is a list of texts.
+  package mutating func names(_ name: String, _ texts: some Sequence<String>) {
+    array(name, texts) { $0.value($1) }
+  }
+
   package mutating func member(_ name: String, _ text: String?) {
     key(name)
     if let text { value(text) } else { null() }

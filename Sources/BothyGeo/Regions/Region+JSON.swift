@@ -11,10 +11,7 @@ extension Region {
     writer.member("minzoom", plan.zooms.lowest)
     writer.member("maxzoom", plan.zooms.highest)
     let bounds = plan.area.bounds
-    writer.key("bounds")
-    writer.beginArray()
-    for edge in [bounds.west, bounds.south, bounds.east, bounds.north] { writer.value(edge) }
-    writer.endArray()
+    writer.array("bounds", [bounds.west, bounds.south, bounds.east, bounds.north]) { $0.value($1) }
     writer.member("state", state.rawValue)
     writer.member("reason", reason)
     writer.member("tiles", tiles)

@@ -19,7 +19,7 @@ final class Timeline: Sendable {
       writer.member("time", time)
       writer.member("kind", kind.rawValue)
       writer.member("text", text)
-      writer.member("details", .array(details.map { .string($0) }))
+      writer.names("details", details)
     }
   }
 

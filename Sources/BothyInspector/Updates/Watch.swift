@@ -46,7 +46,7 @@ final class Watch: Service {
       noteSyncing()
       board.send(
         InspectorEvent(.store) { writer in
-          writer.member("types", .array(notice.records.keys.sorted().map { .string($0) }))
+          writer.names("types", notice.records.keys.sorted())
         })
       board.send(InspectorEvent(.settings))
     }

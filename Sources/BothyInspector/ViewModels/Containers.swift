@@ -43,6 +43,6 @@ struct Containers {
       writer.member("pending", row.pending)
     }
     writer.object("lease", lease) { $1.writeMembers(to: &$0) }
-    writer.member("needingSync", .array(needingSync.map { .string($0) }))
+    writer.names("needingSync", needingSync)
   }
 }

@@ -151,7 +151,7 @@ struct MapState {
     }
     writer.member("recordCount", recordCount)
     writer.member("placeCount", placeCount)
-    writer.member("attributions", .array(attributions.map { .string($0) }))
+    writer.names("attributions", attributions)
   }
 }
 

@@ -55,7 +55,7 @@ struct Referrers {
       writer.member("where", group.condition.description)
       writer.member("count", min(group.count, Self.most))
       writer.member("hasMore", group.count > Self.most)
-      writer.member("ids", .array(group.ids.map { .string($0) }))
+      writer.names("ids", group.ids)
     }
   }
 }

@@ -30,14 +30,9 @@ extension RecordStamp {
   /// Writes `{"type","id","version","hash"}`, the hash in 16 hexadecimal digits.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.key("type")
-    writer.value(id.type)
-    writer.key("id")
-    writer.value(id.id)
-    writer.key("version")
-    writer.value(version)
-    writer.key("hash")
-    writer.value(hash.hexadecimal)
+    writer.members(id)
+    writer.member("version", version)
+    writer.member("hash", hash.hexadecimal)
     writer.endObject()
   }
 

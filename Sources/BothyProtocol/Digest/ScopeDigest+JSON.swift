@@ -4,26 +4,14 @@ extension ScopeDigest {
   /// Writes the members `container`, `children`?, `count`, `digest`, `position`?, `parts`? into the open object.
   package func writeMembers(to writer: inout JSONWriter) {
     scope.writeMembers(to: &writer)
-    writer.key("count")
-    writer.value(count)
-    writer.key("digest")
-    writer.value(digest)
-    if let position {
-      writer.key("position")
-      writer.value(position)
-    }
+    writer.member("count", count)
+    writer.member("digest", digest)
+    if let position { writer.member("position", position) }
     guard !parts.isEmpty else { return }
-    writer.key("parts")
-    writer.beginArray()
-    for part in parts {
-      writer.beginObject()
-      writer.key("count")
-      writer.value(part.count)
-      writer.key("digest")
-      writer.value(part.digest)
-      writer.endObject()
+    writer.list("parts", parts) { writer, part in
+      writer.member("count", part.count)
+      writer.member("digest", part.digest)
     }
-    writer.endArray()
   }
 
   /// Reads the object with these members, and skips unknown ones. Throws `JSONError`.

@@ -56,10 +56,7 @@ extension Audience {
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     for (name, values) in [("principals", users), ("lists", lists)] where !values.isEmpty {
-      writer.key(name)
-      writer.beginArray()
-      for value in values.sorted() { writer.value(value) }
-      writer.endArray()
+      writer.names(name, values.sorted())
     }
     writer.endObject()
   }

@@ -17,14 +17,8 @@ package struct ChangeHistory: Sendable, Hashable {
 extension ChangeHistory {
   /// Writes the members `changes` and `next`? into the open object.
   package func writeMembers(to writer: inout JSONWriter) {
-    writer.key("changes")
-    writer.beginArray()
-    for entry in entries { entry.write(to: &writer) }
-    writer.endArray()
-    if let next {
-      writer.key("next")
-      writer.value(next)
-    }
+    writer.array("changes", entries) { $1.write(to: &$0) }
+    if let next { writer.member("next", next) }
   }
 
   /// Parses an object with those members. Throws `JSONError`.

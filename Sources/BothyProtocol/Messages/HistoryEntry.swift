@@ -39,35 +39,15 @@ extension HistoryEntry {
   /// Writes `{"position","kind","type","id","container","movedFrom"?,"principal"?,"time","fields"}`.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writeMembers(to: &writer)
+    writer.member("position", position)
+    writer.member("kind", kind.rawValue)
+    writer.members(record)
+    writer.member("container", container)
+    if let movedFrom { writer.member("movedFrom", movedFrom) }
+    if let user { writer.member("principal", user) }
+    writer.member("time", time)
+    writer.names("fields", fields)
     writer.endObject()
-  }
-
-  private func writeMembers(to writer: inout JSONWriter) {
-    writer.key("position")
-    writer.value(position)
-    writer.key("kind")
-    writer.value(kind.rawValue)
-    writer.key("type")
-    writer.value(record.type)
-    writer.key("id")
-    writer.value(record.id)
-    writer.key("container")
-    writer.value(container)
-    if let movedFrom {
-      writer.key("movedFrom")
-      writer.value(movedFrom)
-    }
-    if let user {
-      writer.key("principal")
-      writer.value(user)
-    }
-    writer.key("time")
-    writer.value(time)
-    writer.key("fields")
-    writer.beginArray()
-    for field in fields { writer.value(field) }
-    writer.endArray()
   }
 
   /// Reads the output of `write`, and skips unknown members. Throws `JSONError`.

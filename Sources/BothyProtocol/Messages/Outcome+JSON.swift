@@ -4,8 +4,7 @@ extension Outcome {
   /// Writes `{"id","outcome","version"?,"modified"?,"record"?,"code"?,"message"?,"fields"?,"on"?}`.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.key("id")
-    writer.value(operation)
+    writer.member("id", operation)
     writer.key("outcome")
     switch verdict {
     case .applied(let version, let modified, let record):
@@ -16,17 +15,13 @@ extension Outcome {
       Self.write(version, modified, record, to: &writer)
     case .conflict(let current):
       writer.value("conflict")
-      if let current {
-        writer.key("record")
-        current.write(to: &writer)
-      }
+      Self.write(current, to: &writer)
     case .rejected(let rejection):
       writer.value("rejected")
       rejection.writeMembers(to: &writer)
     case .waiting(let on):
       writer.value("waiting")
-      writer.key("on")
-      writer.value(on)
+      writer.member("on", on)
     }
     writer.endObject()
   }
@@ -34,14 +29,15 @@ extension Outcome {
   private static func write(
     _ version: String, _ modified: Int64, _ record: ServerRecord?, to writer: inout JSONWriter
   ) {
-    writer.key("version")
-    writer.value(version)
-    writer.key("modified")
-    writer.value(modified)
-    if let record {
-      writer.key("record")
-      record.write(to: &writer)
-    }
+    writer.member("version", version)
+    writer.member("modified", modified)
+    write(record, to: &writer)
+  }
+
+  private static func write(_ record: ServerRecord?, to writer: inout JSONWriter) {
+    guard let record else { return }
+    writer.key("record")
+    record.write(to: &writer)
   }
 
   /// Reads the output of `write`. Throws `JSONError`.
@@ -84,30 +80,17 @@ extension Outcome {
 extension Rejection {
   /// Writes the members `code`, `message` and `fields` into the open object.
   package func writeMembers(to writer: inout JSONWriter) {
-    writer.key("code")
-    writer.value(code)
-    writer.key("message")
-    writer.value(message)
+    writer.member("code", code)
+    writer.member("message", message)
     guard !fields.isEmpty else { return }
-    writer.key("fields")
-    writer.beginArray()
-    for field in fields {
-      writer.beginObject()
-      writer.key("field")
-      writer.value(field.field)
-      writer.key("code")
-      writer.value(field.code)
-      writer.key("message")
-      writer.value(field.message)
-      if let record = field.record {
-        writer.key("type")
-        writer.value(record.type)
-        writer.key("record")
-        writer.value(record.id)
-      }
-      writer.endObject()
+    writer.list("fields", fields) { writer, field in
+      writer.member("field", field.field)
+      writer.member("code", field.code)
+      writer.member("message", field.message)
+      guard let record = field.record else { return }
+      writer.member("type", record.type)
+      writer.member("record", record.id)
     }
-    writer.endArray()
   }
 
   /// Reads one member, and skips unknown ones.

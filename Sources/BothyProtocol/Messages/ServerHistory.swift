@@ -38,14 +38,10 @@ extension ServerHistory {
   /// Writes `{"server","space","epoch","position"}`.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.key("server")
-    writer.value(server)
-    writer.key("space")
-    writer.value(space)
-    writer.key("epoch")
-    writer.value(epoch)
-    writer.key("position")
-    writer.value(position)
+    writer.member("server", server)
+    writer.member("space", space)
+    writer.member("epoch", epoch)
+    writer.member("position", position)
     writer.endObject()
   }
 

@@ -62,31 +62,18 @@ extension ServerRecord {
   /// Writes `{"type","id","container","version","modified","created"?,"owner"?,"sharing"?,"deleted"?,"fields"?}`.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.key("type")
-    writer.value(id.type)
-    writer.key("id")
-    writer.value(id.id)
-    writer.key("container")
-    writer.value(container)
-    writer.key("version")
-    writer.value(version)
-    writer.key("modified")
-    writer.value(modified)
-    if let created {
-      writer.key("created")
-      writer.value(created)
-    }
-    if let owner {
-      writer.key("owner")
-      writer.value(owner)
-    }
+    writer.members(id)
+    writer.member("container", container)
+    writer.member("version", version)
+    writer.member("modified", modified)
+    if let created { writer.member("created", created) }
+    if let owner { writer.member("owner", owner) }
     if !sharing.isEmpty {
       writer.key("sharing")
       sharing.write(to: &writer)
     }
     if isDeleted {
-      writer.key("deleted")
-      writer.value(true)
+      writer.member("deleted", true)
     } else {
       writer.key("fields")
       writer.raw(fields.bytes)

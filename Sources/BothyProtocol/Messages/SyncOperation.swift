@@ -69,38 +69,19 @@ extension SyncOperation {
   /// "group"?,"secrets"?}`. Set fields are in `fields`, cleared ones by name in `cleared`. A group is `{"id","size"}`.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.key("id")
-    writer.value(id)
-    writer.key("kind")
-    writer.value(kind.rawValue)
-    writer.key("type")
-    writer.value(record.type)
-    writer.key("record")
-    writer.value(record.id)
-    if let container {
-      writer.key("container")
-      writer.value(container)
-    }
-    if let base {
-      writer.key("base")
-      writer.value(base)
-    }
-    if let after {
-      writer.key("after")
-      writer.value(after)
-    }
-    if let modified {
-      writer.key("modified")
-      writer.value(modified)
-    }
+    writer.member("id", id)
+    writer.member("kind", kind.rawValue)
+    writer.member("type", record.type)
+    writer.member("record", record.id)
+    if let container { writer.member("container", container) }
+    if let base { writer.member("base", base) }
+    if let after { writer.member("after", after) }
+    if let modified { writer.member("modified", modified) }
     if let group {
-      writer.key("group")
-      writer.beginObject()
-      writer.key("id")
-      writer.value(group.id)
-      writer.key("size")
-      writer.value(group.size)
-      writer.endObject()
+      writer.object("group") { writer in
+        writer.member("id", group.id)
+        writer.member("size", group.size)
+      }
     }
     if !secrets.isEmpty {
       writer.key("secrets")
@@ -117,13 +98,8 @@ extension SyncOperation {
   private func writeFields(to writer: inout JSONWriter) {
     writer.key("fields")
     JSONValue.write(fields, leavingOutNulls: true, to: &writer)
-    if fields.values.contains(where: \.isNull) {
-      let cleared = fields.filter { $0.value.isNull }.keys.sorted()
-      writer.key("cleared")
-      writer.beginArray()
-      for name in cleared { writer.value(name) }
-      writer.endArray()
-    }
+    let cleared = fields.filter { $0.value.isNull }.keys.sorted()
+    if !cleared.isEmpty { writer.names("cleared", cleared) }
   }
 
   /// Reads the output of `write`. Throws `JSONError` for a missing or unknown member or kind.

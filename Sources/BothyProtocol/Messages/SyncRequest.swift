@@ -58,40 +58,20 @@ extension SyncRequest {
   public func encoded() -> [UInt8] {
     var writer = JSONWriter(reserving: 256 + operations.count * 256)
     writer.beginObject()
-    writer.key("device")
-    writer.value(device)
-    writer.key("schema")
-    writer.value(schemaVersion)
-    writer.key("limit")
-    writer.value(limit)
-    if let oldestOpen {
-      writer.key("oldestOpen")
-      writer.value(oldestOpen)
-    }
-    if let user {
-      writer.key("principal")
-      writer.value(user)
-    }
+    writer.member("device", device)
+    writer.member("schema", schemaVersion)
+    writer.member("limit", limit)
+    if let oldestOpen { writer.member("oldestOpen", oldestOpen) }
+    if let user { writer.member("principal", user) }
     if let history {
       writer.key("history")
       history.write(to: &writer)
     }
-    writer.key("pulls")
-    writer.beginArray()
-    for pull in pulls {
-      writer.beginObject()
+    writer.list("pulls", pulls) { writer, pull in
       pull.scope.writeMembers(to: &writer)
-      if let cursor = pull.cursor {
-        writer.key("cursor")
-        writer.value(cursor)
-      }
-      writer.endObject()
+      if let cursor = pull.cursor { writer.member("cursor", cursor) }
     }
-    writer.endArray()
-    writer.key("operations")
-    writer.beginArray()
-    for operation in operations { operation.write(to: &writer) }
-    writer.endArray()
+    writer.array("operations", operations) { $1.write(to: &$0) }
     writer.endObject()
     return writer.bytes
   }

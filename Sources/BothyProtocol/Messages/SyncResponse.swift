@@ -67,30 +67,15 @@ extension SyncResponse {
   public func encoded() -> [UInt8] {
     var writer = JSONWriter(reserving: 256 + pages.reduce(0) { $0 + $1.changes.count } * 300)
     writer.beginObject()
-    writer.key("serverTime")
-    writer.value(serverTime)
+    writer.member("serverTime", serverTime)
     if let history {
       writer.key("history")
       history.write(to: &writer)
     }
-    if let user {
-      writer.key("principal")
-      writer.value(user)
-    }
-    writer.key("outcomes")
-    writer.beginArray()
-    for outcome in outcomes { outcome.write(to: &writer) }
-    writer.endArray()
-    writer.key("pages")
-    writer.beginArray()
-    for page in pages { page.write(to: &writer) }
-    writer.endArray()
-    if !wantedBlobs.isEmpty {
-      writer.key("wantedBlobs")
-      writer.beginArray()
-      for name in wantedBlobs { writer.value(name) }
-      writer.endArray()
-    }
+    if let user { writer.member("principal", user) }
+    writer.array("outcomes", outcomes) { $1.write(to: &$0) }
+    writer.array("pages", pages) { $1.write(to: &$0) }
+    if !wantedBlobs.isEmpty { writer.names("wantedBlobs", wantedBlobs) }
     writer.endObject()
     return writer.bytes
   }
@@ -133,49 +118,14 @@ extension SyncResponse.Page {
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     scope.writeMembers(to: &writer)
-    writer.key("cursor")
-    writer.value(cursor)
-    if more {
-      writer.key("more")
-      writer.value(true)
-    }
-    if reset {
-      writer.key("reset")
-      writer.value(true)
-    }
-    if isOtherHistory {
-      writer.key("otherHistory")
-      writer.value(true)
-    }
-    writer.key("changes")
-    writer.beginArray()
-    for change in changes { change.write(to: &writer) }
-    writer.endArray()
-    if !outOfScope.isEmpty {
-      writer.key("outOfScope")
-      writer.beginArray()
-      for id in outOfScope {
-        writer.beginObject()
-        writer.key("type")
-        writer.value(id.type)
-        writer.key("id")
-        writer.value(id.id)
-        writer.endObject()
-      }
-      writer.endArray()
-    }
-    if !types.isEmpty {
-      writer.key("types")
-      writer.beginArray()
-      for type in types { writer.value(type) }
-      writer.endArray()
-    }
-    if !unreadable.isEmpty {
-      writer.key("unreadable")
-      writer.beginArray()
-      for record in unreadable { record.write(to: &writer) }
-      writer.endArray()
-    }
+    writer.member("cursor", cursor)
+    if more { writer.member("more", true) }
+    if reset { writer.member("reset", true) }
+    if isOtherHistory { writer.member("otherHistory", true) }
+    writer.array("changes", changes) { $1.write(to: &$0) }
+    if !outOfScope.isEmpty { writer.list("outOfScope", outOfScope) { $0.members($1) } }
+    if !types.isEmpty { writer.names("types", types) }
+    if !unreadable.isEmpty { writer.array("unreadable", unreadable) { $1.write(to: &$0) } }
     writer.endObject()
   }
 

@@ -47,11 +47,7 @@ public struct SyncScope: Sendable, Hashable, Codable {
 extension SyncScope {
   /// Writes the members `container` and, if set, `children` into the open object.
   package func writeMembers(to writer: inout JSONWriter) {
-    writer.key("container")
-    writer.value(container)
-    if includesChildren {
-      writer.key("children")
-      writer.value(true)
-    }
+    writer.member("container", container)
+    if includesChildren { writer.member("children", true) }
   }
 }

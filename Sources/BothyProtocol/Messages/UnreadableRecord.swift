@@ -54,13 +54,10 @@ extension UnreadableRecord {
   /// Writes `{"type","id","version","container","reason"}`.
   package func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    for (name, text) in [
-      ("type", record.type), ("id", record.id), ("version", version), ("container", container),
-      ("reason", reason),
-    ] {
-      writer.key(name)
-      writer.value(text)
-    }
+    writer.members(record)
+    writer.member("version", version)
+    writer.member("container", container)
+    writer.member("reason", reason)
     writer.endObject()
   }
 

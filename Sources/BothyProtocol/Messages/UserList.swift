@@ -76,18 +76,10 @@ extension UserList {
 
   /// Writes these members into the open object.
   package func writeMembers(to writer: inout JSONWriter) {
-    writer.key("id")
-    writer.value(id)
-    writer.key("name")
-    writer.value(name)
-    writer.key("members")
-    writer.beginArray()
-    for member in members { writer.value(member) }
-    writer.endArray()
-    if let version {
-      writer.key("version")
-      writer.value(version)
-    }
+    writer.member("id", id)
+    writer.member("name", name)
+    writer.names("members", members)
+    if let version { writer.member("version", version) }
   }
 
   package static func members(in fields: [String: JSONValue]) -> [String] {

@@ -182,23 +182,13 @@ extension TokenFile.Entry {
   }
 
   fileprivate func write(to writer: inout JSONWriter) {
-    func member(_ name: String, _ text: String) {
-      writer.key(name)
-      writer.value(text)
-    }
-    func member(_ name: String, _ texts: [String]) {
-      writer.key(name)
-      writer.beginArray()
-      for text in texts { writer.value(text) }
-      writer.endArray()
-    }
     writer.beginObject()
-    member("id", id)
-    if let plain { member("token", plain) } else { member("sha256", digest.hexadecimal) }
-    member("principal", user)
-    member("spaces", spaces)
-    if !groups.isEmpty { member("groups", groups) }
-    if let expires { member("expires", Timestamp(milliseconds: expires).rfc3339) }
+    writer.member("id", id)
+    if let plain { writer.member("token", plain) } else { writer.member("sha256", digest.hexadecimal) }
+    writer.member("principal", user)
+    writer.names("spaces", spaces)
+    if !groups.isEmpty { writer.names("groups", groups) }
+    if let expires { writer.member("expires", Timestamp(milliseconds: expires).rfc3339) }
     writer.endObject()
   }
 }

@@ -31,7 +31,7 @@ enum CalloutDocument {
     writer.object { writer in
       writer.member("space", proposal.space)
       if let name = proposal.user.name { writer.member("principal", name) }
-      if !proposal.user.groups.isEmpty { names(proposal.user.groups, "groups", &writer) }
+      if !proposal.user.groups.isEmpty { writer.names("groups", proposal.user.groups.sorted()) }
       writer.member("time", proposal.time)
       writer.list("operations", writes) { write($1, &$0) }
     }
@@ -48,7 +48,7 @@ enum CalloutDocument {
       writer.key("fields")
       JSONValue.write(write.fields, to: &writer)
     }
-    if !write.sensitiveFields.isEmpty { names(write.sensitiveFields, "sensitive", &writer) }
+    if !write.sensitiveFields.isEmpty { writer.names("sensitive", write.sensitiveFields.sorted()) }
     if let sharing = write.sharing {
       writer.key("sharing")
       sharing.write(to: &writer)
@@ -69,12 +69,5 @@ enum CalloutDocument {
     }
     writer.key("fields")
     writer.raw(record.fields.bytes)
-  }
-
-  private static func names(_ names: Set<String>, _ member: String, _ writer: inout JSONWriter) {
-    writer.key(member)
-    writer.beginArray()
-    for name in names.sorted() { writer.value(name) }
-    writer.endArray()
   }
 }

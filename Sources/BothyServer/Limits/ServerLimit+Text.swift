@@ -27,17 +27,13 @@ extension ServerLimit {
         ("name", limit.name), ("about", limit.about), ("subject", limit.subject.rawValue),
         ("unit", limit.unit.rawValue), ("option", limit.range == nil ? nil : "--\(limit.name)"),
       ] {
-        guard let text else { continue }
-        writer.key(name)
-        writer.value(text)
+        if let text { writer.member(name, text) }
       }
       for (name, number) in [
         ("value", limit.value(in: bounds)), ("default", limit.value(in: defaults)),
         ("least", limit.range?.lowerBound), ("most", limit.range?.upperBound),
       ] {
-        guard let number else { continue }
-        writer.key(name)
-        writer.value(number)
+        if let number { writer.member(name, number) }
       }
       writer.endObject()
     }

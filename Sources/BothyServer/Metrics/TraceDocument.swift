@@ -15,10 +15,7 @@ public enum TraceDocument {
         }
         writer.list("scopeSpans", [spans]) { writer, spans in
           writer.object("scope") { $0.member("name", "bothy") }
-          writer.key("spans")
-          writer.beginArray()
-          for span in spans { writer.raw(span) }
-          writer.endArray()
+          writer.array("spans", spans) { $0.raw($1) }
         }
       }
     }

@@ -26,8 +26,7 @@ struct HTTPFailure: Error {
     writer.key("error")
     writer.beginObject()
     Rejection(code: code, message: message, fields: fields).writeMembers(to: &writer)
-    writer.key("requestId")
-    writer.value(requestID)
+    writer.member("requestId", requestID)
     writer.endObject()
     writer.endObject()
     return writer.bytes

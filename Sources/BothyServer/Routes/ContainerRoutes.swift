@@ -51,28 +51,17 @@ extension ServerServices {
     let headers: HTTPFields = [.eTag: "W/\"\(validator)\""]
     guard preconditions.noneMatches(validator) else { return ServerResponse(.notModified, headers: headers) }
     let containers = try await service.containers(space: call.space, user: call.user, scope)
+    let count = containers.reduce(0) { $0 + $1.count }
     return ServerResponse.object(headers: headers) { writer in
-      writer.key("container")
-      writer.value(scope.container)
-      writer.key("count")
-      writer.value(containers.reduce(0) { $0 + $1.count })
-      writer.key("position")
-      writer.value(containers.map(\.position).max() ?? 0)
-      writer.key("validator")
-      writer.value(validator)
-      writer.key("containers")
-      writer.beginArray()
-      for container in containers {
-        writer.beginObject()
-        writer.key("container")
-        writer.value(container.container)
-        writer.key("count")
-        writer.value(container.count)
-        writer.key("position")
-        writer.value(container.position)
-        writer.endObject()
+      writer.member("container", scope.container)
+      writer.member("count", count)
+      writer.member("position", containers.map(\.position).max() ?? 0)
+      writer.member("validator", validator)
+      writer.list("containers", containers) { writer, container in
+        writer.member("container", container.container)
+        writer.member("count", container.count)
+        writer.member("position", container.position)
       }
-      writer.endArray()
     }
   }
 
@@ -107,11 +96,6 @@ extension ServerServices {
     }
     let stamps = try await service.stamps(
       space: call.space, user: call.user, try call.query.scope(), parts: parts, in: chosen)
-    return ServerResponse.object { writer in
-      writer.key("records")
-      writer.beginArray()
-      for stamp in stamps { stamp.write(to: &writer) }
-      writer.endArray()
-    }
+    return ServerResponse.object { $0.array("records", stamps) { $1.write(to: &$0) } }
   }
 }

@@ -43,12 +43,7 @@ extension ServerServices {
 
   private func getLists(_ call: ServerContext) async throws -> ServerResponse {
     let lists = try await allLists(call).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
-    return ServerResponse.object { writer in
-      writer.key("lists")
-      writer.beginArray()
-      for list in lists { list.write(to: &writer) }
-      writer.endArray()
-    }
+    return ServerResponse.object { $0.array("lists", lists) { $1.write(to: &$0) } }
   }
 
   /// Reads the caller's lists page by page. Ids order them, because a long name has no cursor.

@@ -26,28 +26,16 @@ extension ServerServices {
     let page = try await service.queryPage(
       space: call.space, user: call.user, query, after: cursor)
     return ServerResponse.object { writer in
-      writer.key("records")
-      writer.beginArray()
-      for record in page.records { record.write(to: &writer) }
-      writer.endArray()
-      if let next = page.next {
-        writer.key("next")
-        writer.value(next)
-      }
-      if page.more {
-        writer.key("more")
-        writer.value(true)
-      }
+      writer.array("records", page.records) { $1.write(to: &$0) }
+      if let next = page.next { writer.member("next", next) }
+      if page.more { writer.member("more", true) }
     }
   }
 
   private func count(_ call: ServerContext) async throws -> ServerResponse {
     let (query, _) = try queryDocument(call)
     let count = try await service.count(space: call.space, user: call.user, query)
-    return ServerResponse.object { writer in
-      writer.key("count")
-      writer.value(count)
-    }
+    return ServerResponse.object { $0.member("count", count) }
   }
 
   /// Returns the query of a request, and the cursor after which its answer begins.

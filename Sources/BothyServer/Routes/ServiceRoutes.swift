@@ -46,8 +46,7 @@ extension ServerServices {
 
   private static func healthy(replicas: [ReplicaState] = []) -> ServerResponse {
     ServerResponse.object { writer in
-      writer.key("status")
-      writer.value("ok")
+      writer.member("status", "ok")
       guard !replicas.isEmpty else { return }
       writer.list("replicas", replicas) { writer, replica in
         writer.member("used", replica.problem == nil)

@@ -70,10 +70,7 @@ extension FeedChange {
       if let movedFrom { writer.member("movedFrom", movedFrom) }
       if let user { writer.member("principal", user) }
       if let time { writer.member("time", time) }
-      writer.key("fields")
-      writer.beginArray()
-      for field in fields { writer.value(field) }
-      writer.endArray()
+      writer.names("fields", fields)
       if let record {
         writer.key("record")
         record.write(to: &writer)

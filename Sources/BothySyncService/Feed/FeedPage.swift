@@ -45,9 +45,6 @@ extension FeedPage {
     if more { writer.member("more", true) }
     if isReset { writer.member("reset", true) }
     if isIncomplete { writer.member("incomplete", true) }
-    writer.key("changes")
-    writer.beginArray()
-    for change in changes { change.write(to: &writer) }
-    writer.endArray()
+    writer.array("changes", changes) { $1.write(to: &$0) }
   }
 }

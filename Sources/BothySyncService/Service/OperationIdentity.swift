@@ -36,17 +36,10 @@ struct OperationIdentity {
     for (name, value) in [
       ("id", operation.id), ("kind", operation.kind.rawValue), ("type", ""), ("record", operation.record.id),
     ] {
-      writer.key(name)
-      writer.value(value)
+      writer.member(name, value)
     }
-    if let base = operation.base {
-      writer.key("base")
-      writer.value(base)
-    }
-    if let after = operation.after {
-      writer.key("after")
-      writer.value(after)
-    }
+    if let base = operation.base { writer.member("base", base) }
+    if let after = operation.after { writer.member("after", after) }
     if operation.kind != .delete {
       writer.key("fields")
       writer.beginObject()

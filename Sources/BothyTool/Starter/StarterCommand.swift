@@ -75,11 +75,11 @@ struct StarterCommand: AsyncParsableCommand {
     } json: { writer in
       writer.member("folder", folder)
       writer.member("module", starter.name.module)
-      writer.member("files", .array(starter.files.map { .string($0.path) }))
+      writer.names("files", starter.files.map(\.path))
       writer.member("principal", StarterServer.user)
       writer.member("space", StarterServer.space)
       writer.member("token", starter.token)
-      writer.member("commands", .array(commands.map { .string($0) }))
+      writer.names("commands", commands)
     }
   }
 

@@ -121,8 +121,8 @@ struct VerifyCommand: AsyncParsableCommand {
           writer.member("count", entry.digest.count)
           writer.member("digest", entry.digest.digest)
           writer.member("position", entry.digest.position)
-          writer.member("missingBlobs", .array(entry.missing.map { .string($0) }))
-          writer.member("damagedBlobs", .array(entry.damaged.map { .string($0) }))
+          writer.names("missingBlobs", entry.missing)
+          writer.names("damagedBlobs", entry.damaged)
         }
       }
       if differs { throw ToolError("\(spaces[0]) has another digest than \(expect ?? "").") }

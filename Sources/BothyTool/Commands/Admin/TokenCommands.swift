@@ -103,8 +103,8 @@ struct ListTokensCommand: AsyncParsableCommand {
       writer.list("tokens", entries) { writer, entry in
         writer.member("id", entry.id)
         writer.member("principal", entry.user)
-        writer.member("spaces", .array(entry.spaces.map { .string($0) }))
-        writer.member("groups", .array(entry.groups.map { .string($0) }))
+        writer.names("spaces", entry.spaces)
+        writer.names("groups", entry.groups)
         writer.member("expires", entry.expires)
         writer.member("clear", entry.isPlain)
       }

@@ -150,13 +150,3 @@ extension SourceRecord {
     writer.member("isStyle", isStyle)
   }
 }
-
-extension JSONWriter {
-  /// Writes a member that is a list of texts.
-  mutating func names(_ name: String, _ texts: [String]) {
-    key(name)
-    beginArray()
-    for text in texts { value(text) }
-    endArray()
-  }
-}

@@ -83,10 +83,7 @@ struct ChangesCommand: AsyncParsableCommand {
       }
       return table.text(empty: "No changes.") + "\nGo on with --cursor \(page.cursor)"
     } json: { writer in
-      writer.key("changes")
-      writer.beginArray()
-      for change in page.changes { change.write(to: &writer) }
-      writer.endArray()
+      writer.array("changes", page.changes) { $1.write(to: &$0) }
       writer.member("cursor", page.cursor)
       writer.member("more", page.more)
       writer.member("reset", page.reset)

@@ -69,10 +69,7 @@ struct CreateCommand: AsyncParsableCommand {
       writer.member("created", isNew)
       writer.member("device", device)
       writer.member("schemaVersion", schema.version)
-      writer.key("types")
-      writer.beginArray()
-      for type in schema.types { writer.value(type.name) }
-      writer.endArray()
+      writer.names("types", schema.types.map(\.name))
       writer.member("server", address?.url)
       writer.member("space", address?.space)
     }

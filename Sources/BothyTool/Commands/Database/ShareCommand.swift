@@ -57,8 +57,8 @@ struct ShareCommand: AsyncParsableCommand {
         writer.members(record)
         writer.member("state", state)
         writer.object("sharing") { writer in
-          writer.member("principals", .array(sharing.users.sorted().map { .string($0) }))
-          writer.member("lists", .array(sharing.lists.sorted().map { .string($0) }))
+          writer.names("principals", sharing.users.sorted())
+          writer.names("lists", sharing.lists.sorted())
         }
       }
     }

@@ -78,7 +78,7 @@ struct PackQueryCommand: AsyncParsableCommand {
           }
         }
       }
-      writer.member("opened", .array(opened.names.map { .string($0) }))
+      writer.names("opened", opened.names)
     }
   }
 }
@@ -150,13 +150,13 @@ struct PackDiffCommand: AsyncParsableCommand {
       writer.member("same", difference.isSame)
       writer.member("sameSchema", difference.hasSameSchema)
       writer.member("sameFiles", difference.sameFiles)
-      writer.member("onlyInOne", .array(difference.types.map { .string($0) }))
+      writer.names("onlyInOne", difference.types)
       writer.list("types", difference.records) { writer, records in
         writer.member("name", records.type)
         writer.member("added", records.added)
         writer.member("removed", records.removed)
         writer.member("changed", records.changed)
-        writer.member("examples", .array(records.examples.map { .string($0) }))
+        writer.names("examples", records.examples)
       }
     }
   }

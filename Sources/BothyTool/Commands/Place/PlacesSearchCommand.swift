@@ -104,14 +104,8 @@ struct PlacesRoadCommand: AsyncParsableCommand {
         writer.member("id", crossing.feature.key.id)
         writer.member("lat", crossing.feature.center.latitude)
         writer.member("lon", crossing.feature.center.longitude)
-        writer.key("roads")
-        writer.beginArray()
-        for id in crossing.feature.roads { writer.value(id) }
-        writer.endArray()
-        writer.key("meets")
-        writer.beginArray()
-        for name in crossing.others { writer.value(name) }
-        writer.endArray()
+        writer.array("roads", crossing.feature.roads) { $0.value($1) }
+        writer.names("meets", crossing.others)
       }
     }
   }
@@ -206,14 +200,8 @@ struct PlacesGetCommand: AsyncParsableCommand {
     writer.object("tags") { writer in
       for (key, value) in found.feature.tags.sorted(by: { $0.0 < $1.0 }) { writer.member(key, value) }
     }
-    writer.key("entrances")
-    writer.beginArray()
-    for id in found.entrances { writer.value(id) }
-    writer.endArray()
-    writer.key("tiles")
-    writer.beginArray()
-    for tile in found.tiles { writer.value("\(tile)") }
-    writer.endArray()
+    writer.array("entrances", found.entrances) { $0.value($1) }
+    writer.array("tiles", found.tiles) { $0.value("\($1)") }
   }
 
   private static func text(_ found: Found) -> String {

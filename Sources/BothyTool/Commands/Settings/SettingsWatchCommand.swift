@@ -62,10 +62,7 @@ struct SettingsWatchCommand: AsyncParsableCommand {
         value.write(to: &writer)
       } else {
         row.write(to: &writer)
-        writer.key("changedKeys")
-        writer.beginArray()
-        for name in changed.sorted() { writer.value(name) }
-        writer.endArray()
+        writer.names("changedKeys", changed.sorted())
       }
     }
   }

@@ -73,10 +73,7 @@ struct PlacesMapCommand: AsyncParsableCommand {
       writer.object("tiles") { writer in
         for state in MapDrawing.TileState.allCases { writer.member(state.rawValue, counts.tiles[state] ?? 0) }
       }
-      writer.key("attribution")
-      writer.beginArray()
-      for text in drawing.attributions { writer.value(text) }
-      writer.endArray()
+      writer.names("attribution", drawing.attributions)
     }
   }
 
