@@ -154,22 +154,8 @@ extension ConditionTree {
   /// The condition with nested lists joined, and parts and values in one order without repetition.
   private var ordered: ConditionTree {
     switch self {
-    case .and(let parts):
-      let flat = parts.map(\.ordered).flatMap { part -> [ConditionTree] in
-        if case .and(let inner) = part { return inner }
-        return [part]
-      }
-      if flat.contains(.none) { return .none }
-      let kept = flat.filter { $0 != .all }.sortedWithoutRepetition(by: \.json)
-      return kept.count == 1 ? kept[0] : kept.isEmpty ? .all : .and(kept)
-    case .or(let parts):
-      let flat = parts.map(\.ordered).flatMap { part -> [ConditionTree] in
-        if case .or(let inner) = part { return inner }
-        return [part]
-      }
-      if flat.contains(.all) { return .all }
-      let kept = flat.filter { $0 != .none }.sortedWithoutRepetition(by: \.json)
-      return kept.count == 1 ? kept[0] : kept.isEmpty ? .none : .or(kept)
+    case .and(let parts): return Self.ordered(parts, isAnd: true)
+    case .or(let parts): return Self.ordered(parts, isAnd: false)
     case .not(let part):
       switch part.ordered {
       case .all: return .none
@@ -183,6 +169,21 @@ extension ConditionTree {
       return kept.count == 1 ? .compare(field: field, .equal, kept[0]) : .oneOf(field: field, kept)
     default: return self
     }
+  }
+
+  /// Returns the parts in order, joined by AND or else by OR.
+  private static func ordered(_ parts: [ConditionTree], isAnd: Bool) -> ConditionTree {
+    let (idle, deciding): (ConditionTree, ConditionTree) = isAnd ? (.all, .none) : (.none, .all)
+    let flat = parts.map(\.ordered).flatMap { part -> [ConditionTree] in
+      switch part {
+      case .and(let inner) where isAnd, .or(let inner) where !isAnd: return inner
+      default: return [part]
+      }
+    }
+    if flat.contains(deciding) { return deciding }
+    let kept = flat.filter { $0 != idle }.sortedWithoutRepetition(by: \.json)
+    if kept.count < 2 { return kept.first ?? idle }
+    return isAnd ? .and(kept) : .or(kept)
   }
 }
 
