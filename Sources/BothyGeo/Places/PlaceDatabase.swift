@@ -35,20 +35,17 @@ enum PlaceDatabase {
   static func replaced(
     _ path: String, _ number: UInt64, because error: any Error
   ) throws -> (database: ClosableDatabase, repair: String?) {
-    let lock = try RegionLock.repairing(path)
-    defer {
-      lock.remove()
-      lock.release()
+    try RegionLock.repairing(path) {
+      if ClosableDatabase.isReplaced(path, number), let whole = try? attempt(path) {
+        return (whole, takeTiles(of: path, into: whole, because: "an earlier repair was interrupted"))
+      }
+      let unread = path + unreadEnding
+      // If an earlier quarantined file is still being copied, this one has what was copied of it.
+      try move(path, to: FileManager.default.fileExists(atPath: unread) ? path + ".damaged" : unread)
+      let database = try attempt(path)
+      let reason = error is NewerVersion ? "a newer version made it" : "it was damaged"
+      return (database, takeTiles(of: path, into: database, because: reason))
     }
-    if ClosableDatabase.isReplaced(path, number), let whole = try? attempt(path) {
-      return (whole, takeTiles(of: path, into: whole, because: "an earlier repair was interrupted"))
-    }
-    let unread = path + unreadEnding
-    // If an earlier quarantined file is still being copied, this one has what was copied of it.
-    try move(path, to: FileManager.default.fileExists(atPath: unread) ? path + ".damaged" : unread)
-    let database = try attempt(path)
-    let reason = error is NewerVersion ? "a newer version made it" : "it was damaged"
-    return (database, takeTiles(of: path, into: database, because: reason))
   }
 
   private struct NewerVersion: Error {}

@@ -57,12 +57,9 @@ extension RegionDatabase {
     do {
       let queue = try opened(path)
       guard hasUnread(path) else { return (queue, nil) }
-      let lock = try RegionLock.repairing(path)
-      defer {
-        lock.remove()
-        lock.release()
-      }
-      return (queue, try takeRegions(of: path, into: queue, because: "an earlier repair was interrupted"))
+      let reason = "an earlier repair was interrupted"
+      let repair = try RegionLock.repairing(path) { try takeRegions(of: path, into: queue, because: reason) }
+      return (queue, repair)
     } catch {
       guard let reason = needsRepair(error) else { throw error }
       return try repaired(path, number, open: nil, because: reason)
@@ -88,20 +85,17 @@ extension RegionDatabase {
   static func repaired(
     _ path: String, _ number: UInt64, open damaged: ClosableDatabase?, because reason: String
   ) throws -> (queue: ClosableDatabase, repair: String?) {
-    let lock = try RegionLock.repairing(path)
-    defer {
-      lock.remove()
-      lock.release()
+    try RegionLock.repairing(path) {
+      if ClosableDatabase.isReplaced(path, number), let whole = try? opened(path) {
+        return (whole, try takeRegions(of: path, into: whole, because: "an earlier repair was interrupted"))
+      }
+      // If an earlier file is still being copied, this one has what was copied of it.
+      try move(path, to: hasUnread(path) ? aside(path) : path + unreadEnding)
+      // Waits for the calls that still run, which the moved file has.
+      try? damaged?.close()
+      let fresh = try opened(path)
+      return (fresh, try takeRegions(of: path, into: fresh, because: reason))
     }
-    if ClosableDatabase.isReplaced(path, number), let whole = try? opened(path) {
-      return (whole, try takeRegions(of: path, into: whole, because: "an earlier repair was interrupted"))
-    }
-    // If an earlier file is still being copied, this one has what was copied of it.
-    try move(path, to: hasUnread(path) ? aside(path) : path + unreadEnding)
-    // Waits for the calls that still run, which the moved file has.
-    try? damaged?.close()
-    let fresh = try opened(path)
-    return (fresh, try takeRegions(of: path, into: fresh, because: reason))
   }
 
   private static func aside(_ path: String) -> String {

@@ -49,13 +49,18 @@ package final class RegionLock: Sendable {
     return nil
   }
 
-  /// Acquires the lock of the repair of a file, and waits for the end of another repair. Blocks.
+  /// Runs `body` with the lock of the repair of a file, after the end of another repair. Blocks.
   ///
-  /// - Throws: `BothyError` `unavailable` after a minute, or if the lock can't be made.
-  static func repairing(_ file: String) throws(BothyError) -> RegionLock {
+  /// - Throws: `BothyError` `unavailable` after a minute, or if the lock can't be made, and what `body` throws.
+  static func repairing<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
     for attempt in 0..<600 {
       if attempt > 0 { usleep(100_000) }
-      if let lock = try RegionLock(file + ".lock") { return lock }
+      guard let lock = try RegionLock(file + ".lock") else { continue }
+      defer {
+        lock.remove()
+        lock.release()
+      }
+      return try body()
     }
     throw BothyError(.unavailable, "\(file) is being repaired by another process. Try again.")
   }
