@@ -231,21 +231,7 @@ extension RegionDatabase {
 
   /// Adds a region that was recovered from its pins, unless its id or name is taken.
   func recover(_ region: Region) async throws(BothyError) {
-    let plan = region.plan
-    try await write { database in
-      try database.execute(
-        sql: """
-          INSERT OR IGNORE INTO region
-            (id, name, source, area, lowest, highest, tiles, state, reason, created, completed, started, refresh, map)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-          """,
-        arguments: [
-          region.id, plan.name, plan.source.name, plan.area.json.canonicalText, plan.zooms.lowest,
-          plan.zooms.highest, region.tiles, region.state.rawValue, region.reason,
-          region.createdAt.milliseconds, region.completedAt?.milliseconds, region.run.startedAt,
-          region.run.isRefresh, plan.map?.json.canonicalText,
-        ])
-    }
+    try await write { try Self.insert(region, by: "INSERT OR IGNORE", $0) }
   }
 
   /// Replaces the plan of a region whose style needs other things now, with the manifest of the stored ones.

@@ -131,26 +131,34 @@ final class RegionDatabase: Sendable {
 
   /// Adds a region if the limits allow it beside the others.
   func add(_ region: Region, _ limits: RegionLimits) async throws(BothyError) {
-    let plan = region.plan
+    let name = region.name
     try await write { database in
       let taken = try Int.fetchOne(
-        database, sql: "SELECT 1 FROM region WHERE name = ?", arguments: [plan.name])
+        database, sql: "SELECT 1 FROM region WHERE name = ?", arguments: [name])
       guard taken == nil else {
         throw BothyError(
-          .regionExists, "There is a region '\(plan.name)' already. Choose another name, or delete it first.")
+          .regionExists, "There is a region '\(name)' already. Choose another name, or delete it first.")
       }
       try Self.check(region, limits, database)
-      try database.execute(
-        sql: """
-          INSERT INTO region (id, name, source, area, lowest, highest, tiles, state, created, started, refresh, map)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-          """,
-        arguments: [
-          region.id, plan.name, plan.source.name, plan.area.json.canonicalText, plan.zooms.lowest,
-          plan.zooms.highest, region.tiles, region.state.rawValue, region.createdAt.milliseconds,
-          region.run.startedAt, region.run.isRefresh, plan.map?.json.canonicalText,
-        ])
+      try Self.insert(region, by: "INSERT", database)
     }
+  }
+
+  /// Inserts a region. `verb` says what a taken id or name leads to: `INSERT` throws.
+  static func insert(_ region: Region, by verb: String, _ database: Database) throws {
+    let plan = region.plan
+    try database.execute(
+      sql: """
+        \(verb) INTO region
+          (id, name, source, area, lowest, highest, tiles, state, reason, created, completed, started, refresh, map)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+      arguments: [
+        region.id, plan.name, plan.source.name, plan.area.json.canonicalText, plan.zooms.lowest,
+        plan.zooms.highest, region.tiles, region.state.rawValue, region.reason,
+        region.createdAt.milliseconds, region.completedAt?.milliseconds, region.run.startedAt,
+        region.run.isRefresh, plan.map?.json.canonicalText,
+      ])
   }
 
   /// Throws `BothyError` `tooManyTiles` if a region's tiles, with those of the others, exceed the limits.
