@@ -80,24 +80,9 @@ struct TransferTests {
         #expect(try await call.with(token: "a")(.put, path, #"{"fields":{"a":"\#(text)"}}"#).status == 201)
       }
     }
-    let large = Self.get("/v1/spaces/hut/changes?container=T")
-    let one = Self.get("/v1/spaces/hut/records/T/1")
-    try await ConnectedServer.run(server.configuration) { server async throws in
-      try await Self.slowLine(server.address) { slow async throws in
-        try await slow.send(large)
-        // Most of the answer waits in the server, because the system keeps less than it.
-        #expect(try await slow.text(12) == "HTTP/1.1 200")
-        try await server.line { line async throws in
-          let refused = try await line.request(one)
-          #expect(refused.status == 503 && refused.text.contains("on their way"), "\(refused.status)")
-          #expect(try await line.request(Self.get("/v1/spaces/hut/records/T/none")).status == 404)
-        }
-        #expect(try await slow.text(8_100_000).hasPrefix(" OK"))
-        try await server.line { line async throws in
-          while try await line.request(one).status != 200 { await Task.yield() }
-        }
-      }
-    }
+    try await Self.checkUnread(
+      server, "changes?container=T", of: 8_100_000, refusing: "records/T/1", taking: "records/T/none",
+      as: 404)
   }
 
   @Test("A blob that isn't read uses up the user's share, until it is read")
@@ -114,20 +99,32 @@ struct TransferTests {
     limits.transferSize = 600_000
     var server = try ServerUnderTest(tokens: Self.tokens, limits: limits)
     server.configuration.blobs = storage
-    let get = Self.get("/v1/spaces/hut/blobs/\(names.large)")
+    let large = "blobs/\(names.large)"
+    try await Self.checkUnread(
+      server, large, of: 24_000_000, refusing: large, taking: "blobs/\(names.small)", as: 200)
+  }
+
+  /// Requests an answer of `size` bytes, reads its first line and then the rest.
+  ///
+  /// In between the server refuses the path `refused` and takes `taken`. After it, it answers both.
+  private static func checkUnread(
+    _ server: ServerUnderTest, _ large: String, of size: Int, refusing refused: String, taking taken: String,
+    as status: Int
+  ) async throws {
+    let get = { (path: String) in Self.get("/v1/spaces/hut/\(path)") }
     try await ConnectedServer.run(server.configuration) { server async throws in
       try await Self.slowLine(server.address) { slow async throws in
-        try await slow.send(get)
+        try await slow.send(get(large))
+        // Most of the answer waits in the server, because the system keeps less than it.
         #expect(try await slow.text(12) == "HTTP/1.1 200")
         try await server.line { line async throws in
-          let refused = try await line.request(get)
-          #expect(refused.status == 503 && refused.text.contains("on their way"), "\(refused.status)")
-          let small = Self.get("/v1/spaces/hut/blobs/\(names.small)")
-          #expect(try await line.request(small).status == 200)
+          let answer = try await line.request(get(refused))
+          #expect(answer.status == 503 && answer.text.contains("on their way"), "\(answer.status)")
+          #expect(try await line.request(get(taken)).status == status)
         }
-        #expect(try await slow.text(24_000_000).hasPrefix(" OK"))
+        #expect(try await slow.text(size).hasPrefix(" OK"))
         try await server.line { line async throws in
-          while try await line.request(get).status != 200 { await Task.yield() }
+          while try await line.request(get(refused)).status != 200 { await Task.yield() }
         }
       }
     }
