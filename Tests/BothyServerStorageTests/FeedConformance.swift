@@ -7,17 +7,7 @@ import Testing
 /// The requirements of every storage that keeps the progress of webhooks. Each check gets a storage without spaces.
 struct FeedConformance: Sendable {
   typealias Storage = FeedStorage & ServerMaintenance
-
-  struct Check: Sendable, CustomTestStringConvertible {
-    let claim: String
-    let run: @Sendable (any Storage) async throws -> Void
-    var testDescription: String { claim }
-
-    init(_ claim: String, _ run: @escaping @Sendable (any Storage) async throws -> Void) {
-      self.claim = claim
-      self.run = run
-    }
-  }
+  typealias Check = ConformanceCheck<any Storage>
 
   private static func put(_ storage: any Storage, _ space: String, upTo last: Int64 = 1) async throws {
     for position in 1...last {

@@ -6,17 +6,7 @@ import Testing
 /// The requirements of every storage. Each check gets a storage whose space `s` is new.
 struct ServerStorageConformance: Sendable {
   struct Broken: Error {}
-
-  struct Check: Sendable, CustomTestStringConvertible {
-    let claim: String
-    let run: @Sendable (any ServerStorage) async throws -> Void
-    var testDescription: String { claim }
-
-    init(_ claim: String, _ run: @escaping @Sendable (any ServerStorage) async throws -> Void) {
-      self.claim = claim
-      self.run = run
-    }
-  }
+  typealias Check = ConformanceCheck<any ServerStorage>
 
   static func entry(
     _ position: Int64, _ id: String, in container: String = "Note", title: String = "t",

@@ -6,16 +6,7 @@ import Testing
 
 /// The requirements of every storage for operators. Each check gets a storage whose spaces are new.
 struct UpkeepConformance: Sendable {
-  struct Check: Sendable, CustomTestStringConvertible {
-    let claim: String
-    let run: @Sendable (any ServerMaintenance) async throws -> Void
-    var testDescription: String { claim }
-
-    init(_ claim: String, _ run: @escaping @Sendable (any ServerMaintenance) async throws -> Void) {
-      self.claim = claim
-      self.run = run
-    }
-  }
+  typealias Check = ConformanceCheck<any ServerMaintenance>
 
   static func put(_ storage: any ServerMaintenance, _ space: String, _ records: StoredRecord...)
     async throws
