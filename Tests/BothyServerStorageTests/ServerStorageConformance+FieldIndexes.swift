@@ -47,6 +47,31 @@ extension ServerStorageConformance {
     }
   }
 
+  /// Stores tasks `t0000` and so on with these fields. Returns them as the reference evaluator reads them.
+  static func put(
+    _ tasks: [[String: JSONValue]], of type: TypeSchema, in storage: any ServerStorage
+  ) async throws -> [AnyRecord] {
+    let entries = tasks.enumerated().map { number, fields in
+      var entry = record(name(number), fields)
+      entry.version = "\(number + 1)"
+      entry.container = "Task"
+      return StoredRecord(position: Int64(number + 1), record: entry)
+    }
+    try await storage.write(space: "s") { try $0.put(entries) }
+    return try entries.map { AnyRecord($0.record, try $0.record.fields.members(), type) }
+  }
+
+  /// Checks that a storage answers a query, and counts, as the reference evaluator does over its records.
+  static func check(
+    _ query: AnyQuery, _ storage: any ServerStorage, _ schema: StoreSchema, holding records: [AnyRecord]
+  ) async throws {
+    let expected = try query.evaluate(over: records, schema: schema.types[0]).map(\.id)
+    let found = try await storage.read(space: "s") {
+      (try $0.query(query, schema: schema).map(\.record.id.id), try $0.count(query, schema: schema))
+    }
+    #expect(found.0 == expected && found.1 == expected.count, "\(query)")
+  }
+
   static func name(_ number: Int) -> String {
     let digits = String(number)
     return "t" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits

@@ -218,16 +218,10 @@ extension ServerStorageConformance {
       FieldSchema("title", .text, optional: true), FieldSchema("tags", .json, optional: true),
     ])
     let texts = ["a", "a\u{0}b", "A\u{0}B", "a\\u0000", "\u{0}", "", "a\u{0}", "b\\\u{0}c", "ab"]
-    let entries = texts.enumerated().map { number, text in
-      var entry = record(
-        name(number), ["title": .string(text), "tags": ["x", .string(text), .string(text + "\u{0}y")]])
-      entry.version = "\(number + 1)"
-      entry.container = "Task"
-      return StoredRecord(position: Int64(number + 1), record: entry)
+    let tasks = texts.map { text -> [String: JSONValue] in
+      ["title": .string(text), "tags": ["x", .string(text), .string(text + "\u{0}y")]]
     }
-    try await storage.write(space: "s") { try $0.put(entries) }
-    let type = schema.types[0]
-    let records = try entries.map { AnyRecord($0.record, try $0.record.fields.members(), type) }
+    let records = try await put(tasks, of: schema.types[0], in: storage)
     let many = (0..<600).map { FieldValue.text("none\($0)\u{0}") } + [.text("a\u{0}b")]
     let conditions: [ConditionTree] =
       texts.flatMap { text -> [ConditionTree] in
@@ -245,13 +239,7 @@ extension ServerStorageConformance {
       ]
     for condition in conditions {
       let query = AnyQuery("Task", where: condition, order: [SortKey("title")])
-      let expected = try query.evaluate(over: records, schema: type).map(\.id)
-      let found = try await storage.read(space: "s") {
-        (
-          try $0.query(query, schema: schema).map(\.record.id.id), try $0.count(query, schema: schema)
-        )
-      }
-      #expect(found.0 == expected && found.1 == expected.count, "\(condition)")
+      try await check(query, storage, schema, holding: records)
     }
   }
 
