@@ -7,7 +7,6 @@ import Testing
 /// A space of which more is too old than one transaction forgets, or that is too large to count.
 @Suite("Forgetting in steps", .timeLimit(.minutes(5)))
 struct ForgettingTests {
-  private struct BrokenOff: Error {}
   private static let day = RetentionPolicy.day
 
   private static func tombstones(_ count: Int, in storage: any ServerStorage) async throws {
@@ -19,16 +18,13 @@ struct ForgettingTests {
 
   /// Compacts a space of 25 tombstones, ten at a time. `compact` calls its closure between two steps.
   private static func check(
-    _ storage: any ServerMaintenance,
-    _ compact: @escaping (@escaping @Sendable () throws -> Void) async throws -> Void
+    _ storage: any ServerMaintenance, _ compact: @escaping SteppedWork.Work
   ) async throws {
     try await tombstones(25, in: storage)
-    await #expect(throws: BrokenOff.self) { try await compact { throw BrokenOff() } }
-    let broken = try await storage.statistics(of: "s")
-    #expect(broken.tombstones == 14 && broken.floor == 11)
-    let pauses = Mutex(0)
-    try await compact { pauses.withLock { $0 += 1 } }
-    #expect(pauses.withLock { $0 } == 1)
+    try await SteppedWork.check(compact) {
+      let broken = try await storage.statistics(of: "s")
+      #expect(broken.tombstones == 14 && broken.floor == 11)
+    }
     let done = try await storage.statistics(of: "s")
     #expect(done.tombstones == 0 && done.floor == 30)
   }
@@ -74,27 +70,28 @@ struct ForgettingTests {
     }
   }
 
-  private static func fill(_ storage: any ServerStorage) async throws {
+  /// Counts a space of five records and one outcome, with limits of which only the last one is enough.
+  private static func checkCounts(
+    _ storage: any ServerStorage, _ statistics: (String, Int) async throws -> SpaceStatistics,
+    _ users: (String, Int) async throws -> [UserStatistics]
+  ) async throws {
     try await storage.write(space: "s") { storage in
       try storage.put((1...5).map { ServerStorageConformance.entry(Int64($0), "r\($0)") })
       try storage.remember([Outcome(operation: "o", .waiting(on: "x"))], device: "d", at: 0)
     }
-  }
-
-  private static func check(_ numbers: [SpaceStatistics], _ users: [UserStatistics]) {
+    var numbers: [SpaceStatistics] = []
+    for limit in [3, 5, 6] { numbers.append(try await statistics("s", limit)) }
     #expect(numbers.map(\.records) == [3, 5, 5])
     #expect(numbers.map(\.outcomes) == [1, 1, 1])
     #expect(numbers.map(\.isPartial) == [true, true, false])
-    #expect(users == [UserStatistics(user: "ann", records: 3, lists: 0)])
+    let found = try await users("s", 3)
+    #expect(found == [UserStatistics(user: "ann", records: 3, lists: 0)])
   }
 
   @Test("Of a space that is too large, a limited number is counted")
   func counting() async throws {
     let storage = try SQLiteServerStorage()
-    try await Self.fill(storage)
-    var numbers: [SpaceStatistics] = []
-    for limit in [3, 5, 6] { numbers.append(try await storage.statistics(of: "s", counting: limit)) }
-    Self.check(numbers, try await storage.users(of: "s", counting: 3))
+    try await Self.checkCounts(storage, storage.statistics(of:counting:), storage.users(of:counting:))
   }
 
   @Test(
@@ -102,10 +99,7 @@ struct ForgettingTests {
     .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
   func countingInPostgres() async throws {
     try await RealPostgres.with { storage in
-      try await Self.fill(storage)
-      var numbers: [SpaceStatistics] = []
-      for limit in [3, 5, 6] { numbers.append(try await storage.statistics(of: "s", counting: limit)) }
-      Self.check(numbers, try await storage.users(of: "s", counting: 3))
+      try await Self.checkCounts(storage, storage.statistics(of:counting:), storage.users(of:counting:))
     }
   }
 

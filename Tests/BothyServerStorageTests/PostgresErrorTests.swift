@@ -14,12 +14,7 @@ struct PostgresErrorTests {
   func conflict(code: String) async throws {
     let inserts = try await FailingInserts(code, count: 2)
     defer { inserts.storage.close() }
-    try await inserts.write()
-    let found = try await inserts.storage.read(space: "s") {
-      try $0.changes(after: 0, in: .everything, limit: 9)
-    }
-    #expect(found == [ServerStorageConformance.entry(1, "a")])
-    #expect(try inserts.attempts() == "3")
+    try await inserts.checkThird()
   }
 
   @Test(
@@ -41,12 +36,7 @@ struct PostgresErrorTests {
   func doubt() async throws {
     let inserts = try await FailingInserts("40003", count: 2, atCommit: true)
     defer { inserts.storage.close() }
-    try await inserts.write()
-    let found = try await inserts.storage.read(space: "s") {
-      try $0.changes(after: 0, in: .everything, limit: 9)
-    }
-    #expect(found == [ServerStorageConformance.entry(1, "a")])
-    #expect(try inserts.attempts() == "3")
+    try await inserts.checkThird()
   }
 
   @Test(
@@ -118,6 +108,14 @@ private struct FailingInserts {
 
   func write() async throws {
     try await storage.write(space: "s") { try $0.put([ServerStorageConformance.entry($0.head + 1, "a")]) }
+  }
+
+  /// Checks that the third attempt to insert a record succeeds, and that there is one record then.
+  func checkThird() async throws {
+    try await write()
+    let found = try await storage.read(space: "s") { try $0.changes(after: 0, in: .everything, limit: 9) }
+    #expect(found == [ServerStorageConformance.entry(1, "a")])
+    #expect(try attempts() == "3")
   }
 
   /// Returns the number of attempts to insert a record.

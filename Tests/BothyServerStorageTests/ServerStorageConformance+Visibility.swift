@@ -127,6 +127,12 @@ extension ServerStorageConformance {
     ]
   }
 
+  /// Checks what bob sees after an older database got its indexes: three records, and a last change at position 5.
+  static func checkIndexed(_ storage: any ServerStorage) async throws {
+    #expect(try await visibleIDs(storage, bob) == ["own", "shared", "wide"])
+    #expect(try await storage.read(space: "s") { try $0.position(seenBy: bob) } == 5)
+  }
+
   private static func visibleIDs(_ storage: any ServerStorage, _ filter: VisibilityFilter) async throws
     -> [String]
   {
