@@ -80,9 +80,11 @@ extension HTTPFailure {
     return problem
   }
 
-  static func unavailable(_ message: String) -> HTTPFailure {
-    var problem = HTTPFailure(.serviceUnavailable, "unavailable", message)
-    problem.headers[.retryAfter] = "1"
+  static func unavailable(
+    _ message: String, code: String = "unavailable", retryAfter seconds: Int = 1
+  ) -> HTTPFailure {
+    var problem = HTTPFailure(.serviceUnavailable, code, message)
+    problem.headers[.retryAfter] = String(seconds)
     return problem
   }
 
@@ -91,22 +93,14 @@ extension HTTPFailure {
     "Too many large bodies and answers are on their way. Read your answers, and send this again later.")
 
   /// The failure for writes that the team's rule can't decide. The request is valid and can be sent again later.
-  static var undecided: HTTPFailure {
-    var problem = HTTPFailure(
-      .serviceUnavailable, "undecided",
-      "The server can't decide about changes at the moment, so nothing was written. Send this again later.")
-    problem.headers[.retryAfter] = String(WriteRuleUnavailable.retryAfter)
-    return problem
-  }
+  static let undecided = unavailable(
+    "The server can't decide about changes at the moment, so nothing was written. Send this again later.",
+    code: "undecided", retryAfter: WriteRuleUnavailable.retryAfter)
 
   /// The failure for a full disk. The request is valid and can be sent again later.
-  static var diskFull: HTTPFailure {
-    var problem = HTTPFailure(
-      .serviceUnavailable, "diskFull",
-      "The server's disk is full, so nothing was written. Make room on it, and send this again later.")
-    problem.headers[.retryAfter] = "30"
-    return problem
-  }
+  static let diskFull = unavailable(
+    "The server's disk is full, so nothing was written. Make room on it, and send this again later.",
+    code: "diskFull", retryAfter: 30)
 
   /// Creates the failure for a rejection of one record.
   init(_ rejection: Rejection) {
