@@ -53,26 +53,18 @@ struct KintoPush: Sendable {
 
   /// Returns a rejection for an operation that Kinto can't store, so that it isn't lost without notice.
   private static func refusal(of operation: SyncOperation) -> Outcome? {
+    let message: String
     if operation.group != nil {
-      return Outcome(
-        operation: operation.id,
-        .rejected(
-          Rejection(
-            code: "unsupported",
-            message:
-              "Kinto can't take several records together or not at all. Take the change back with `revert`, or write "
-              + "the records separately.")))
+      message =
+        "Kinto can't take several records together or not at all. Take the change back with `revert`, or write "
+        + "the records separately."
+    } else {
+      let isList = operation.record.type == UserList.typeName
+      guard isList || !(operation.sharing?.isEmpty ?? true) else { return nil }
+      let what = isList ? "lists of users" : "sharing of single records"
+      message = "Kinto knows no \(what). Take it back with `unshare` or `revert`; give rights on the bucket."
     }
-    let isList = operation.record.type == UserList.typeName
-    guard isList || !(operation.sharing?.isEmpty ?? true) else { return nil }
-    let what = isList ? "lists of users" : "sharing of single records"
-    return Outcome(
-      operation: operation.id,
-      .rejected(
-        Rejection(
-          code: "unsupported",
-          message:
-            "Kinto knows no \(what). Take it back with `unshare` or `revert`; give rights on the bucket.")))
+    return Outcome(operation: operation.id, .rejected(Rejection(code: "unsupported", message: message)))
   }
 
   private func send(
