@@ -92,18 +92,8 @@ struct InspectCommand: AsyncParsableCommand {
     var logger = Logger(label: "bothy.inspector")
     logger.logLevel = .error
     let inspector = LoopbackServer(InspectorApp(subjects, logger: logger), port: port, logger: logger)
-    let (output, open) = (output, open)
     let running = RunningService(host: "127.0.0.1", port: port, portOption: "--port", logger: logger)
-    try await running.run(inspector) {
-      // If it fails to listen, its own task reports why.
-      guard let address = await inspector.address() else { return }
-      try output.print {
-        "Inspecting on \(address)"
-      } json: {
-        $0.member("url", address)
-      }
-      if open { Browser.open(address) }
-    }
+    try await running.show(inspector, "Inspecting on", opens: open, output)
   }
 }
 

@@ -1,3 +1,5 @@
+import BothyInspector
+import BothyStore
 import Logging
 import ServiceLifecycle
 
@@ -26,6 +28,20 @@ struct RunningService {
       tasks.addTask { try await whenReady() }
       do { try await services.run() } catch { throw failure(error) }
       tasks.cancelAll()
+    }
+  }
+
+  /// Runs a page. Prints its address after `words`, and opens it in the browser if `opens` is true.
+  func show(_ page: LoopbackServer, _ words: String, opens: Bool, _ output: OutputOptions) async throws {
+    try await run(page) {
+      // If it fails to listen, its own task reports why.
+      guard let address = await page.address() else { return }
+      try output.print {
+        "\(words) \(address)"
+      } json: {
+        $0.member("url", address)
+      }
+      if opens { Browser.open(address) }
     }
   }
 

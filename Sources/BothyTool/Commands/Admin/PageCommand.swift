@@ -114,18 +114,8 @@ struct AdminPageCommand: AsyncParsableCommand {
       look: { await watch.look() }, document: { try await reports.document($0, $1) })
     let page = LoopbackServer(
       InspectorApp(operating: subjects, logger: logger), port: port, logger: logger)
-    let (output, open) = (output, open)
     let running = RunningService(host: "127.0.0.1", port: port, portOption: "--port", logger: logger)
-    try await running.run(page) {
-      // If it fails to listen, its own task reports why.
-      guard let address = await page.address() else { return }
-      try output.print {
-        "The operator's page is on \(address)"
-      } json: {
-        $0.member("url", address)
-      }
-      if open { Browser.open(address) }
-    }
+    try await running.show(page, "The operator's page is on", opens: open, output)
   }
 }
 
