@@ -61,14 +61,8 @@ struct InspectCommand: AsyncParsableCommand {
       throw ToolError("The folder of packs \(folder) does not exist. Check the path.")
     }
     try await Session.with(database) { session in
-      let opened = OpenedSubjects()
-      do {
-        try await inspect(try await subjects(session, opened))
-      } catch {
-        await opened.close()
-        throw error
-      }
-      await opened.close()
+      try await Opened.use(
+        OpenedSubjects(), { try await inspect(try await subjects(session, $0)) }, close: { await $0.close() })
     }
   }
 

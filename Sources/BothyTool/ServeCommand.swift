@@ -174,14 +174,8 @@ struct ServeCommand: AsyncParsableCommand {
     let served = try await ServedStorage.open(
       database, replicas: replica, blobs: ServedBlobs(blobs, s3), bounds: bounds, migrates: !noMigrate,
       logger: logger(), now: { clock.now() })
-    do {
-      try await serve(served, bounds, clock)
-    } catch {
-      try? served.closeAll()  // the first error is the one to report
-      throw error
-    }
     // Closing writes SQLite's log into the file, which is then the complete database.
-    try served.closeAll()
+    try await Opened.use(served, { try await serve($0, bounds, clock) }, close: { try $0.closeAll() })
   }
 
   private func serve(_ served: ServedStorage, _ bounds: ServerBounds, _ clock: CLIClock) async throws {

@@ -50,14 +50,7 @@ struct AdminSession {
       storage: served.storage, blobs: served.blobs, secrets: served.secrets,
       service: SyncService(storage: served.storage, blobs: served.blobs, now: { clock.now() }),
       backup: served.backup, clock: clock)
-    do {
-      let result = try await body(session)
-      try served.closeAll()
-      return result
-    } catch {
-      try? served.closeAll()  // the first error is the one to report
-      throw error
-    }
+    return try await Opened.use(session, body, close: { _ in try served.closeAll() })
   }
 
   /// Returns the stored blobs of a space with their sizes, or none if their place isn't known.

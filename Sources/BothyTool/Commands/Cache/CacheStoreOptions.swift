@@ -49,14 +49,7 @@ struct CacheStoreOptions: ParsableArguments {
     if !makes { try requireStore() }
     let list = try sources()
     let cache = try open(list, loader: mayAsk ? HTTPLoader.system : nil)
-    let result: Result
-    do { result = try await body(cache, list) } catch {
-      // The first error is the one to report.
-      try? await cache.close()
-      throw error
-    }
-    try await cache.close()
-    return result
+    return try await Opened.use(cache, { try await body($0, list) }, close: { try await $0.close() })
   }
 
   /// Returns the existing cache of the folder without network access, and its list of sources. The caller must close
@@ -81,14 +74,7 @@ struct CacheStoreOptions: ParsableArguments {
     _ list: SourceList, _ body: (any DiskCache.Store) async throws -> Result
   ) async throws -> Result {
     let disk = try tier.open(limits: list.diskLimits)
-    let result: Result
-    do { result = try await body(disk) } catch {
-      // The first error is the one to report.
-      try? disk.close()
-      throw error
-    }
-    try disk.close()
-    return result
+    return try await Opened.use(disk, body, close: { try $0.close() })
   }
 
   private func requireStore() throws {

@@ -22,14 +22,7 @@ struct PlacesFile: ParsableArguments {
     let table = try categories.map { try CategoryTable(json: StandardStreams.read($0)) } ?? .common
     let places = try PlaceStore(path: file, categories: table, schema: schema.read())
     for repair in places.repairs { StandardStreams.note("bothy: \(repair)") }
-    let result: Result
-    do { result = try await body(places) } catch {
-      // The first error is the one to report.
-      try? places.close()
-      throw error
-    }
-    try places.close()
-    return result
+    return try await Opened.use(places, body, close: { try $0.close() })
   }
 }
 

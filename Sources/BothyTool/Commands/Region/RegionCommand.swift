@@ -38,14 +38,7 @@ extension CacheStoreOptions {
       let regions = try OfflineRegions(
         cache: cache, folder: URL(filePath: folder), limits: limits,
         policy: PrefetchPolicy(concurrentLoads: parallel))
-      let result: Result
-      do { result = try await body(regions) } catch {
-        // The first error is the one to report.
-        try? regions.close()
-        throw error
-      }
-      try regions.close()
-      return result
+      return try await Opened.use(regions, body, close: { try $0.close() })
     }
   }
 }

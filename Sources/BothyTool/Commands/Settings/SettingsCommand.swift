@@ -36,14 +36,7 @@ struct SettingsCommand: AsyncParsableCommand {
   static func with<Result>(_ path: String, _ body: (LocalStore) async throws -> Result) async throws -> Result
   {
     let store = try open(path)
-    do {
-      let result = try await body(store)
-      try store.close()
-      return result
-    } catch {
-      try? store.close()  // the first error is the one to report
-      throw error
-    }
+    return try await Opened.use(store, body, close: { try $0.close() })
   }
 }
 
