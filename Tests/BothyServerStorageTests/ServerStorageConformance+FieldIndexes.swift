@@ -72,10 +72,7 @@ extension ServerStorageConformance {
     #expect(found.0 == expected && found.1 == expected.count, "\(query)")
   }
 
-  static func name(_ number: Int) -> String {
-    let digits = String(number)
-    return "t" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-  }
+  static func name(_ number: Int) -> String { "t" + number.padded(to: 4) }
 
   /// Returns the ids of a query, and what reading them cost. No index may change meanwhile.
   static func request(

@@ -70,13 +70,10 @@ package enum HTTPDate {
     let rest = seconds - number * 86_400
     let date = CivilDate(dayNumber: number)
     let weekday = Int(((number + 3) % 7 + 7) % 7)
-    func padded(_ value: Int64, _ count: Int) -> String {
-      let digits = String(value)
-      return String(repeating: "0", count: max(0, count - digits.count)) + digits
-    }
-    let time = "\(padded(rest / 3600, 2)):\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2))"
-    return "\(days[weekday].capitalizedASCII), \(padded(date.day, 2)) "
-      + "\(months[Int(date.month) - 1].capitalizedASCII) \(padded(date.year, 4)) \(time) GMT"
+    let (hour, minute) = ((rest / 3600).padded(to: 2), (rest / 60 % 60).padded(to: 2))
+    let time = "\(hour):\(minute):\((rest % 60).padded(to: 2))"
+    return "\(days[weekday].capitalizedASCII), \(date.day.padded(to: 2)) "
+      + "\(months[Int(date.month) - 1].capitalizedASCII) \(date.year.padded(to: 4)) \(time) GMT"
   }
 }
 

@@ -54,13 +54,10 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     let day = milliseconds.flooredDivision(by: 86_400_000)
     let rest = milliseconds &- day &* 86_400_000  // the product may wrap, the difference is within a day
     let date = CivilDate(dayNumber: day)
-    func pad(_ number: Int64, _ width: Int) -> String {
-      let digits = String(number.magnitude)
-      return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-    return pad(date.year, 4) + "-" + pad(date.month, 2) + "-" + pad(date.day, 2) + "T"
-      + pad(rest / 3_600_000, 2)
-      + ":" + pad(rest / 60_000 % 60, 2) + ":" + pad(rest / 1000 % 60, 2) + "." + pad(rest % 1000, 3) + "Z"
+    let (hour, minute) = ((rest / 3_600_000).padded(to: 2), (rest / 60_000 % 60).padded(to: 2))
+    let (second, fraction) = ((rest / 1000 % 60).padded(to: 2), (rest % 1000).padded(to: 3))
+    return "\(date.year.padded(to: 4))-\(date.month.padded(to: 2))-\(date.day.padded(to: 2))"
+      + "T\(hour):\(minute):\(second).\(fraction)Z"
   }
 
   private static func days(in month: Int64, _ year: Int64) -> Int64 {

@@ -1,3 +1,5 @@
+import BothyStore
+
 /// The numbering and naming of tiles by a provider. Everything else in this library uses `xyz`.
 package enum TileScheme: Sendable {
   /// The path `zoom/x/y`, with rows from the north.
@@ -19,18 +21,13 @@ package enum TileScheme: Sendable {
     case .tms: "\(tile.zoom)/\(tile.x)/\(tile.southernRow)"
     case .quadkey: tile.quadkey
     case .tileCache:
-      "\(Self.padded(tile.zoom, 2))/\(Self.groups(tile.x))/\(Self.groups(tile.southernRow))"
+      "\(tile.zoom.padded(to: 2))/\(Self.groups(tile.x))/\(Self.groups(tile.southernRow))"
     case .custom(let name): name(tile)
     }
   }
 
-  private static func padded(_ number: Int, _ digits: Int) -> String {
-    let text = String(number)
-    return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
-  }
-
   private static func groups(_ number: Int) -> String {
-    [number / 1_000_000, number / 1000 % 1000, number % 1000].map { padded($0, 3) }.joined(separator: "/")
+    [number / 1_000_000, number / 1000 % 1000, number % 1000].map { $0.padded(to: 3) }.joined(separator: "/")
   }
 }
 

@@ -39,8 +39,7 @@ struct PackAssembler {
       let keys = try rows.shards(of: table)
       shards.append((table, field, keys))
       for (number, shard) in keys.enumerated() {
-        let digits = String(number + 1)
-        let name = "\(name)-\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits).sqlite"
+        let name = "\(name)-\((number + 1).padded(to: 4)).sqlite"
         let file = Pack.Manifest.File(
           name: name, type: table.schema.name, key: shard.key, rows: shard.rows, bytes: 0, sha256: "")
         plans.append(Plan(file: file, tables: [table], field: field))

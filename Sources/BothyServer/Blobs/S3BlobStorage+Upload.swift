@@ -96,8 +96,7 @@ extension S3BlobStorage {
   /// others, which the completion deletes.
   static func received(_ parts: [S3Object]) -> (parts: [S3Object], size: Int64) {
     var (found, size): ([S3Object], Int64) = ([], 0)
-    for part in parts where part.size > 0 && part.key.hasSuffix(S3Keys.padded(UInt64(clamping: size), to: 20))
-    {
+    for part in parts where part.size > 0 && part.key.hasSuffix(UInt64(clamping: size).padded(to: 20)) {
       found.append(part)
       size = size.addingClamped(part.size)
     }

@@ -12,7 +12,7 @@ struct BlobCopy: Sendable, Hashable, Comparable {
   /// Makes a copy that no other process makes.
   init(at time: Int64) {
     self.time = max(0, time)
-    nonce = S3Keys.padded(UInt64.random(in: 0 ... .max), radix: 16, to: 16)
+    nonce = UInt64.random(in: 0 ... .max).padded(to: 16, radix: 16)
   }
 
   init?(_ text: some StringProtocol) {
@@ -22,7 +22,7 @@ struct BlobCopy: Sendable, Hashable, Comparable {
     nonce = String(parts[1])
   }
 
-  var text: String { "\(S3Keys.padded(UInt64(time), to: 15))-\(nonce)" }
+  var text: String { "\(UInt64(time).padded(to: 15))-\(nonce)" }
 
   static func < (left: BlobCopy, right: BlobCopy) -> Bool { left.text < right.text }
 }
@@ -49,9 +49,9 @@ enum BlobMark: Sendable, Hashable {
   var text: String {
     switch self {
     case .fresh(let copy): "fresh.\(copy.text)"
-    case .asked(let time): "asked.\(S3Keys.padded(UInt64(clamping: time), to: 15))"
-    case .unnamed(let time): "unnamed.\(S3Keys.padded(UInt64(clamping: time), to: 15))"
-    case .wanted(let time): "wanted.\(S3Keys.padded(UInt64(clamping: time), to: 15))"
+    case .asked(let time): "asked.\(UInt64(clamping: time).padded(to: 15))"
+    case .unnamed(let time): "unnamed.\(UInt64(clamping: time).padded(to: 15))"
+    case .wanted(let time): "wanted.\(UInt64(clamping: time).padded(to: 15))"
     case .doomed(let copy, let process): "doomed.\(copy.text).\(process.text)"
     }
   }
@@ -123,7 +123,7 @@ struct S3Keys: Sendable {
   func parts(_ space: String) -> String { "\(parts)\(space)/" }
   func parts(_ blob: BlobPlace) -> String { "\(parts(blob.space))\(blob.sha256)/" }
   func part(_ blob: BlobPlace, _ offset: Int64) -> String {
-    parts(blob) + Self.padded(UInt64(clamping: offset), to: 20)
+    parts(blob) + UInt64(clamping: offset).padded(to: 20)
   }
   func damaged(_ space: String) -> String { "\(prefix)damaged/\(space)/" }
   func damaged(_ blob: BlobPlace, _ copy: BlobCopy) -> String {
@@ -151,11 +151,6 @@ struct S3Keys: Sendable {
   /// Returns the offset of a part.
   func offset(at key: String) -> Int64? {
     key.split(separator: "/").last.flatMap { Int64($0) }
-  }
-
-  static func padded(_ number: UInt64, radix: Int = 10, to width: Int) -> String {
-    let digits = String(number, radix: radix)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 
   static func time(_ text: some StringProtocol) -> Int64? {

@@ -82,10 +82,7 @@ struct PackColumns {
   }
 
   private static func id(_ row: InputRow, _ columns: [String], _ number: Int) throws -> String {
-    guard !columns.isEmpty else {
-      let digits = String(number)
-      return String(repeating: "0", count: max(0, 9 - digits.count)) + digits
-    }
+    guard !columns.isEmpty else { return number.padded(to: 9) }
     return try columns.map { column in
       switch row.first(where: { $0.name == column })?.value {
       case .string(let text) where !text.isEmpty: return text
