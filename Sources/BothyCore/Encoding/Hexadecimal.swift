@@ -21,8 +21,5 @@ extension Sequence<UInt8> {
 
 extension UInt64 {
   /// The number in 16 hexadecimal digits.
-  package var hexadecimal: String {
-    let digits = String(self, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
-  }
+  package var hexadecimal: String { padded(to: 16, radix: 16) }
 }

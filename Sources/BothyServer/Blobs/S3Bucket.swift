@@ -38,13 +38,13 @@ public struct S3Bucket: Sendable, Hashable {
       throw Unusable("A bucket's name has 3 to 63 lower-case letters, digits, dots and hyphens.")
     }
     let folders = parts.dropFirst()
-    guard folders.allSatisfy({ $0 != "." && $0 != ".." && $0.utf8.allSatisfy(Self.isPlain) }),
+    guard folders.allSatisfy({ $0 != "." && $0 != ".." && $0.isPlain }),
       folders.reduce(0, { $0 + $1.utf8.count + 1 }) <= Self.prefixLimit
     else {
       throw Unusable(
         "The prefix of '\(address)' may have letters, digits, -, _ and ., at most \(Self.prefixLimit) bytes.")
     }
-    guard !region.isEmpty, region.utf8.allSatisfy(Self.isPlain) else {
+    guard !region.isEmpty, region.isPlain else {
       throw Unusable("'\(region)' can't be a region. Write one such as eu-central-1.")
     }
     self.name = name
@@ -81,13 +81,6 @@ public struct S3Bucket: Sendable, Hashable {
       && name.utf8.allSatisfy {
         (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E
       }
-  }
-
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
-    default: false
-    }
   }
 
   /// Returns the scheme and host of an endpoint, without the default port.

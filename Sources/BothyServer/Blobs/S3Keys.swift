@@ -12,7 +12,7 @@ struct BlobCopy: Sendable, Hashable, Comparable {
   /// Makes a copy that no other process makes.
   init(at time: Int64) {
     self.time = max(0, time)
-    nonce = UInt64.random(in: 0 ... .max).padded(to: 16, radix: 16)
+    nonce = UInt64.random(in: 0 ... .max).hexadecimal
   }
 
   init?(_ text: some StringProtocol) {

@@ -48,17 +48,10 @@ enum RequestID {
 
   /// Returns the caller's own id if it has 1 to 64 letters, digits, `-`, `_` and `.`, and a new random one otherwise.
   static func make(from headers: HTTPFields) -> String {
-    if let given = headers[field], (1...64).contains(given.utf8.count), given.utf8.allSatisfy(isPlain) {
+    if let given = headers[field], (1...64).contains(given.utf8.count), given.isPlain {
       return given
     }
     return String(UInt64.random(in: 0...UInt64.max), radix: 16)
-  }
-
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
-    default: false
-    }
   }
 
   /// Returns a method's name for metrics. Unknown methods share a name, so callers can't create new series.

@@ -37,7 +37,7 @@ public struct Webhook: Sendable, Hashable {
     name: String = "webhook", url: String, secret: some ContiguousBytesSource, types: [String] = [],
     spaces: [String] = [], allowsHTTP: Bool = false
   ) throws {
-    guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(Self.isOfName) else {
+    guard (1...64).contains(name.utf8.count), name.isPlain else {
       throw BothyError(
         .invalidValue, "A webhook's name has 1 to 64 letters, digits, '-', '_' and '.'; '\(name)' hasn't.")
     }
@@ -51,13 +51,6 @@ public struct Webhook: Sendable, Hashable {
 
   /// Returns true if it receives changes of a space. Compares the name with each pattern, and case counts.
   public func receives(space: String) -> Bool { spaces.isEmpty || spaces.contains { $0.matches(space) } }
-
-  private static func isOfName(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
-    default: false
-    }
-  }
 
   private static func check(_ url: String, allowsHTTP: Bool) throws {
     let isText = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
