@@ -54,17 +54,11 @@ public struct ServerStorage: DataStorage, SharingStorage {
       if let current, operation.fields.isEmpty, operation.sharing == nil, operation.container == nil {
         return try self.item(current)
       }
-      switch try await verdict(on: operation) {
-      case .applied, .duplicate:
-        guard let now = try await record(id) else { throw Self.gone(id) }
-        return try self.item(now)
-      case .conflict: continue
-      case .rejected(let rejection):
-        throw BothyError(.rejected, rejection.message, record: id, rejection: rejection)
-      case .waiting(let other): throw BothyError(.rejected, "The change waits for \(other).", record: id)
-      }
+      guard try await send(operation) else { continue }
+      guard let now = try await record(id) else { throw Self.gone(id) }
+      return try self.item(now)
     }
-    throw BothyError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
+    throw Self.contested(id)
   }
 
   /// Deletes a record. Makes two round trips, and two more each time others changed it meanwhile.
@@ -77,15 +71,9 @@ public struct ServerStorage: DataStorage, SharingStorage {
     for _ in 0..<5 {
       guard let current = try await record(id) else { return }
       let operation = SyncOperation(id: UUIDv7.make(), kind: .delete, record: id, base: current.version)
-      switch try await verdict(on: operation) {
-      case .applied, .duplicate: return
-      case .conflict: continue
-      case .rejected(let rejection):
-        throw BothyError(.rejected, rejection.message, record: id, rejection: rejection)
-      case .waiting(let other): throw BothyError(.rejected, "The change waits for \(other).", record: id)
-      }
+      if try await send(operation) { return }
     }
-    throw BothyError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
+    throw Self.contested(id)
   }
 
   /// Returns the records of a container and of those below it, by type and id.
@@ -153,12 +141,20 @@ public struct ServerStorage: DataStorage, SharingStorage {
     try await remote.query(AnyQuery(id.type, where: .compare(field: "id", .equal, .text(id.id)))).first
   }
 
-  private func verdict(on operation: SyncOperation) async throws -> Outcome.Verdict {
+  /// Sends an operation. Returns false if it was in conflict with a change of others.
+  private func send(_ operation: SyncOperation) async throws -> Bool {
     let request = SyncRequest(device: device, schemaVersion: schema.version, operations: [operation])
     guard let verdict = try await remote.exchange(request).outcomes.first?.verdict else {
       throw Self.noAnswer
     }
-    return verdict
+    let id = operation.record
+    switch verdict {
+    case .applied, .duplicate: return true
+    case .conflict: return false
+    case .rejected(let rejection):
+      throw BothyError(.rejected, rejection.message, record: id, rejection: rejection)
+    case .waiting(let other): throw BothyError(.rejected, "The change waits for \(other).", record: id)
+    }
   }
 
   private func declared(_ type: String) throws -> TypeSchema {
@@ -184,6 +180,10 @@ public struct ServerStorage: DataStorage, SharingStorage {
 
   private static func gone(_ id: RecordID) -> BothyError {
     BothyError(.rejected, "\(id) was deleted by another device or user.", record: id)
+  }
+
+  private static func contested(_ id: RecordID) -> BothyError {
+    BothyError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
   }
 
   private static let noAnswer = BothyError(.protocolViolation, "The server did not answer what it was asked.")
