@@ -120,9 +120,14 @@ struct Migrator {
   ) throws {
     let isLocal = if case .renameType(let from, _) = step { schema[from]?.isSynced == false } else { false }
     let former = schema
-    if step.applies(to: schema) { try change(step, before: later, on: &schema, target: target, installer) }
+    let applies = step.applies(to: schema)
+    if applies { try change(step, before: later, on: &schema, target: target, installer) }
     // The name of a type of this device is that of no container, and sync keeps nothing about it.
     if !isLocal { try recorder?.migrate(step, in: database) }
+    for (before, after) in Self.containers(renamedBy: step, from: former, to: schema) where !isLocal {
+      if applies { try rename(container: before, to: after, of: schema) }
+      try recorder?.rename(container: before, to: after, in: database)
+    }
     // The server has the records of a dropped type under its first name, which may be declared again.
     if case .dropType(let name) = step, let wire = former[name]?.wireName, former[wire] == nil {
       try recorder?.migrate(.dropType(wire), in: database)
@@ -196,10 +201,8 @@ struct Migrator {
       sql: "UPDATE bothy_link SET owner_type = ?2 WHERE owner_type = ?1", arguments: [from, to])
     try database.execute(
       sql: "UPDATE bothy_link SET target_type = ?2 WHERE target_type = ?1", arguments: [from, to])
-    let isSynced = schema.types[position].isSynced
-    if isSynced { schema.types[position].wire = schema.types[position].wireName }
+    if schema.types[position].isSynced { schema.types[position].wire = schema.types[position].wireName }
     schema.types[position].name = to
-    if isSynced { try renameContainer(from, to, of: schema) }
     for (index, type) in schema.types.enumerated() {
       for (place, field) in type.fields.enumerated() where field.kind.target?.type == from {
         schema.types[index].fields[place].kind = field.kind.referring { _ in to }
@@ -208,15 +211,26 @@ struct Migrator {
     try installer.createIndexes(of: schema.types[position])
   }
 
-  /// Gives the container of a renamed type its new name. Another container that has this name already is called with a
-  /// colon from now on, as one that this schema uses otherwise.
-  private func renameContainer(_ from: String, _ to: String, of schema: StoreSchema) throws {
-    for type in schema.types where type.isSynced {
-      for (before, after) in [(to, ":" + to), (from, to)] where type.name != to || before == to {
-        try database.execute(
-          sql: "UPDATE \(type.name.quotedIdentifier) SET _container = ?2 WHERE _container = ?1",
-          arguments: [before, after])
-      }
+  /// Returns the containers that a step gives other names, in the order of their renaming. The container of a type has its
+  /// name. Another container of this name is called with a colon as long as the type has it.
+  private static func containers(
+    renamedBy step: Migration.Step, from former: StoreSchema, to schema: StoreSchema
+  ) -> [(before: String, after: String)] {
+    switch step {
+    case .renameType(let from, let to): return [(to, ":" + to), (from, to), (":" + from, from)]
+    case .dropType(let name):
+      guard let dropped = former[name], dropped.isSynced else { return [] }
+      return [(name, WireNames(schema).local(container: dropped.wireName)), (":" + name, name)]
+    default: return []
+    }
+  }
+
+  private func rename(container: String, to name: String, of schema: StoreSchema) throws {
+    // The rows of a type in its own container name none.
+    for type in schema.types where type.isSynced && type.name != name {
+      try database.execute(
+        sql: "UPDATE \(type.name.quotedIdentifier) SET _container = ?2 WHERE _container = ?1",
+        arguments: [container, name])
     }
   }
 

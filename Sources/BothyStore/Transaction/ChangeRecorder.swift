@@ -34,6 +34,8 @@ package protocol ChangeRecorder: Sendable {
   func pending(of type: String, in database: Database) throws -> Set<String>
   /// Gives the fields of a type their new names in the recorded changes.
   func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws
+  /// Gives a container its new name in all that the recorder keeps.
+  func rename(container: String, to name: String, in database: Database) throws
 }
 
 extension ChangeRecorder {
@@ -158,6 +160,8 @@ struct SyncedFileGuard: ChangeRecorder {
   func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws {
     if old != new { throw refusal }
   }
+
+  func rename(container: String, to name: String, in database: Database) throws { throw refusal }
 
   private var refusal: BothyError {
     BothyError(

@@ -29,10 +29,6 @@ struct OutboxMigration {
         try database.execute(
           sql: "UPDATE \($0) SET \($1) = json_set(\($1), '$.type', ?1) WHERE type = ?1", arguments: [to])
       }
-      // Another container may have that name. As one that this schema uses otherwise, it is called with a colon then.
-      try renameContainer(to, ":" + to)
-      // The type's own container has its name.
-      try renameContainer(from, to)
       try renameRefused(record: { $0.type == from ? RecordID(type: to, id: $0.id) : $0 })
       try forgetStagedPages()
     case .dropType(let type):
@@ -77,7 +73,7 @@ struct OutboxMigration {
   }
 
   /// Gives a container its new name in all that sync keeps. The rows of the types have it already.
-  private func renameContainer(_ from: String, _ to: String) throws {
+  func rename(container from: String, to: String) throws {
     func rename(_ table: String, _ column: String, where condition: String = "1") throws {
       try database.execute(
         sql: "UPDATE OR IGNORE \(table) SET \(column) = ?2 WHERE \(column) = ?1 AND \(condition)",
@@ -102,7 +98,9 @@ struct OutboxMigration {
     }
     try forEachDocument(renameMember)
     try renameMember("bothy_coverage", "query")
+    try renameMember("bothy_unknown", "record")
     try SubscriptionTable.rename(from, to, in: transaction)
+    try forgetStagedPages()
   }
 
   /// Has the secrets of changes without an answer sent once more after the answer. A server that has such a change already

@@ -210,6 +210,10 @@ struct OutboxQueue: ChangeRecorder {
   func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws {
     try OutboxMigration(database: database).rename(type, from: old, to: new)
   }
+
+  func rename(container: String, to name: String, in database: Database) throws {
+    try OutboxMigration(database: database).rename(container: container, to: name)
+  }
 }
 
 extension OutboxQueue {

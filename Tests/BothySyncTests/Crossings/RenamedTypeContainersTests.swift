@@ -109,4 +109,48 @@ struct RenamedTypeContainersTests {
     #expect(await a.store.sync().pushed == 1)
     #expect(try await world.serverRecords().values.map(\.container) == ["Drafts", "Drafts"])
   }
+
+  /// The updates after which no type has the name `Page`. The type's own container was `Memo` on the server from the first
+  /// version on.
+  enum Freed: CaseIterable, Sendable {
+    case renamed, dropped
+
+    var steps: [Migration] {
+      let free = self == .renamed ? Migration.Step.renameType(from: "Page", to: "Sheet") : .dropType("Page")
+      return RenamedTypeContainersTests.rename + [Migration(to: 3, free)]
+    }
+
+    var schema: StoreSchema {
+      var schema = RenamedTypeContainersTests.schema(3, "Sheet")
+      if self == .dropped { schema.types.removeFirst() }
+      return schema
+    }
+
+    /// The present name of the container `Memo`.
+    var own: String { self == .renamed ? "Sheet" : "Memo" }
+  }
+
+  @Test(
+    "A container whose name no type has any more is called by it again", arguments: Freed.allCases,
+    [false, true])
+  func freedName(freed: Freed, isFollowed: Bool) async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema(1, "Memo"))
+    let b = try world.device("b", Self.schema(1, "Memo"))
+    try a.put("Comment", "c", ["text": .text("nice")], in: "Page")
+    try a.put("Comment", "m", ["text": .text("near")], in: "Memo")
+    await a.store.sync()
+    await b.store.sync()
+    try b.restart(schema: Self.schema(2, "Page"), migrations: Self.rename)
+    if isFollowed { try await b.store.follow([":Page", "Page"].map { SyncScope(container: $0) }) }
+    #expect(await b.store.sync().obstacle == nil)
+    try b.restart(schema: freed.schema, migrations: freed.steps)
+    #expect(try b.ids(AnyQuery("Comment", container: "Page")) == ["c"])
+    #expect(try b.ids(AnyQuery("Comment", container: freed.own)) == ["m"])
+    try a.put("Comment", "d", ["text": .text("again")], in: "Page")
+    await a.store.sync()
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(try b.ids(AnyQuery("Comment", container: "Page")) == ["c", "d"])
+    if isFollowed { #expect(b.store.followedScopes.map(\.container) == ["Page", freed.own]) }
+  }
 }
