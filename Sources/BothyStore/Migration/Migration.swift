@@ -24,8 +24,8 @@ public struct Migration: Sendable {
   public enum Step: Sendable {
     /// Renames a type; references to it follow, and so does its own container, in what the file follows too. No record is
     /// rewritten. The type keeps its old name on the wire, where older apps and the server know it. Another container
-    /// that has the new name already gets a colon before it, as long as a type has the name. The app's list of scopes names it by the new name from then
-    /// on, otherwise its records leave the device. Rebuilds the indexes of the type.
+    /// that has the new name already gets a colon before it, as long as a type has the name. In the app's scopes the former
+    /// name denotes the container too. Rebuilds the indexes of the type.
     case renameType(from: String, to: String)
     /// Renames a field; its values stay. The field keeps its old name on the wire, so that it stays one field for older
     /// apps, the server and new installs. Keep the step in the list, or give the field its `wire` name. Rebuilds the

@@ -29,6 +29,12 @@ package struct WireNames: Sendable {
   /// Returns the wire name of a container. A type's own container has the type's name.
   package func wire(container: String) -> String { types.wire(container) }
   package func local(container: String) -> String { types.local(container) }
+
+  /// Returns the local name of the container that any name denotes. The former name of a renamed type still denotes the
+  /// type's own container, which has that name on the wire.
+  package func present(container: String) -> String {
+    isPlain ? container : local(container: wire(container: container))
+  }
 }
 
 /// The names of one type's fields, or of all types, on both sides.

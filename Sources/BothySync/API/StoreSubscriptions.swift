@@ -33,7 +33,8 @@ public struct StoreSubscriptions: Sendable {
   /// records. A scope that isn't among the present ones changes nothing.
   @discardableResult
   public func remove(_ scope: SyncScope) async throws -> Int {
-    try await synced.follow { $0.filter { $0 != scope } }
+    let removed = synced.store.catalog.wireNames.present([scope])
+    return try await synced.follow { $0.filter { !removed.contains($0) } }
   }
 
   /// Replaces all subscriptions. The file keeps them.
@@ -50,7 +51,10 @@ public struct StoreSubscriptions: Sendable {
   ///
   /// Others may have changed it on the server since. True also without a network.
   public func isComplete(_ scope: SyncScope) async throws -> Bool {
-    try await FileWork.run { try synced.containers() }.contains { $0.scope.contains(scope) && $0.isComplete }
+    let present = synced.store.catalog.wireNames.present([scope])
+    return try await FileWork.run { try synced.containers() }.contains { found in
+      found.isComplete && present.allSatisfy { found.scope.contains($0) }
+    }
   }
 }
 
@@ -103,7 +107,8 @@ extension SyncedStore {
       // Another store on the file may have changed them.
       let (scopes, removed) = try await store.write(origin: .remote) { [followed] transaction in
         let scopes = change(try SubscriptionTable.stored(in: transaction) ?? followed.current)
-        return (scopes, try SubscriptionTable.change(to: scopes, in: transaction))
+        let present = transaction.catalog.wireNames.present(scopes)
+        return (present, try SubscriptionTable.change(to: present, in: transaction))
       }
       followed.current = scopes
       return removed

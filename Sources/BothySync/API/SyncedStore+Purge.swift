@@ -28,7 +28,8 @@ extension SyncedStore {
   /// One transaction.
   @discardableResult
   package func purge(container: String, includingPending: Bool = false) throws -> StoreMaintenance.Removal {
-    try purging { try $0.removeAll(in: container, includingPending) }
+    let present = store.catalog.wireNames.present(container: container)
+    return try purging { try $0.removeAll(in: present, includingPending) }
   }
 
   /// Removes every synced record, and the next sync brings everything; with `includingPending` the log of past syncs and

@@ -110,7 +110,9 @@ final class SyncEngine: Sendable {
   ///
   /// A sync waits for a caller that runs in its merge policy: the caller's sync is skipped. Inside of a lock of its
   /// containers the caller gets its own sync, as a joined one may wait for the lock.
-  func sync(_ request: SyncRunner.Request) async -> SyncReport {
+  func sync(_ named: SyncRunner.Request) async -> SyncReport {
+    var request = named
+    request.pulls = request.pulls.map { runner.store.catalog.wireNames.present($0) }
     if isInside { return SyncReport(stop: .alreadyRunning) }
     if locks.areHeldHere(request.pulls ?? [.everything]) { return await begin(request, isJoined: false) }
     if let joined = await syncs.join(request) {

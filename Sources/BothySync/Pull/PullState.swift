@@ -232,11 +232,12 @@ enum SubscriptionTable {
     try SyncValues.reading(path, LocalStore.storedSchema(at: path)) { try stored(openedKey, in: $0) }
   }
 
-  /// Returns the scopes that a store follows when it is opened with `scopes`.
+  /// Returns the scopes that a store follows when it is opened with those that the app names.
   ///
   /// A file keeps its subscriptions. If the app passes other scopes than at the last opening, the added ones are added,
   /// and those that it no longer passes are removed.
-  static func open(with scopes: [SyncScope], in transaction: WriteTransaction) throws -> [SyncScope] {
+  static func open(with named: [SyncScope], in transaction: WriteTransaction) throws -> [SyncScope] {
+    let scopes = transaction.catalog.wireNames.present(named)
     var result = scopes
     let opened = try stored(openedKey, in: transaction)
     if let before = opened, let current = try stored(in: transaction) {

@@ -87,6 +87,16 @@ extension WireNames {
     SyncScope(container: local(container: scope.container), includesChildren: scope.includesChildren)
   }
 
+  /// Returns each of the scopes once, by the local name of its container.
+  func present(_ scopes: [SyncScope]) -> [SyncScope] {
+    if isPlain { return scopes }
+    return scopes.reduce(into: []) { found, scope in
+      let scope = SyncScope(
+        container: present(container: scope.container), includesChildren: scope.includesChildren)
+      if !found.contains(scope) { found.append(scope) }
+    }
+  }
+
   func local(_ digest: ScopeDigest) -> ScopeDigest {
     var digest = digest
     digest.scope = local(digest.scope)

@@ -110,6 +110,29 @@ struct RenamedTypeContainersTests {
     #expect(try await world.serverRecords().values.map(\.container) == ["Drafts", "Drafts"])
   }
 
+  @Test("The container of a renamed type is pulled by its former name too")
+  func formerName() async throws {
+    let (world, a, b) = try await world()
+    // The app goes on with the scopes that it named before.
+    try b.restart(schema: Self.schema(2, "Page"), migrations: Self.rename)
+    #expect(try b.ids(AnyQuery("Page")) == ["1"])
+    #expect(b.store.followedScopes == [SyncScope(container: "Page")])
+    try a.put("Memo", "2", ["title": .text("two")])
+    await a.store.sync()
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(try b.ids(AnyQuery("Page")) == ["1", "2"])
+    try b.store.purge(container: "Memo")
+    #expect(try b.ids(AnyQuery("Page")).isEmpty)
+    #expect(await b.store.sync(container: "Memo").obstacle == nil)
+    #expect(try b.ids(AnyQuery("Page")) == ["1", "2"])
+    #expect(try await b.store.subscriptions.isComplete(SyncScope(container: "Memo")))
+    try await b.store.subscriptions.add(SyncScope(container: "Memo"))
+    #expect(b.store.followedScopes == [SyncScope(container: "Page")])
+    try await b.store.subscriptions.remove(SyncScope(container: "Memo"))
+    #expect(b.store.followedScopes.isEmpty)
+    _ = world
+  }
+
   /// The updates after which no type has the name `Page`. The type's own container was `Memo` on the server from the first
   /// version on.
   enum Freed: CaseIterable, Sendable {
