@@ -243,8 +243,10 @@ package enum UnrecognizedRecords {
     _ name: String, as wire: String, _ table: TypeTable, in transaction: WriteTransaction
   ) throws {
     let names = transaction.catalog.wireNames
-    try forEach(of: name, in: transaction) { record in
-      let record = names.local(named(record, wire))
+    try forEach(of: name, in: transaction) { kept in
+      var record = names.local(named(kept, wire))
+      // Another container than the type's own has its local name already.
+      if kept.container != kept.id.type { record.container = names.present(container: kept.container) }
       var repaired = false
       guard let row = try UnreadableTable.row(record, table, repaired: &repaired, in: transaction) else {
         return

@@ -110,6 +110,23 @@ struct RenamedTypeContainersTests {
     #expect(try await world.serverRecords().values.map(\.container) == ["Drafts", "Drafts"])
   }
 
+  @Test("Records of a type that is declared later stay in their containers")
+  func declaredLater() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema(1, "Memo"))
+    let b = try world.device("b", memo(2, name: "Page").naming(by: Self.rename))
+    try a.put("Comment", "own", ["text": .text("nice")])
+    for container in ["Memo", "Page", "bag"] {
+      try a.put("Comment", container, ["text": .text("nice")], in: container)
+    }
+    await a.store.sync()
+    #expect(await b.store.sync().obstacle == nil)
+    try b.restart(schema: Self.schema(2, "Page").naming(by: Self.rename))
+    for (id, container) in ["own": "Comment", "Memo": "Page", "Page": ":Page", "bag": "bag"] {
+      #expect(try b.record("Comment", id)?.container == container)
+    }
+  }
+
   @Test("The container of a renamed type is pulled by its former name too")
   func formerName() async throws {
     let (world, a, b) = try await world()
