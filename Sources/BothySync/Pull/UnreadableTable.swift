@@ -143,7 +143,9 @@ enum UnreadableTable {
     _ record: ServerRecord, _ row: StoredRow, _ table: TypeTable, in transaction: WriteTransaction
   ) throws {
     guard let entry = try OutboxQueue.entry(record.id, in: transaction) else {
-      try transaction.put(table, id: record.id.id, row)
+      if try transaction.put(table, id: record.id.id, row) {
+        try AudienceTable.set(record.sharing, of: record.id, in: transaction)
+      }
       return
     }
     if record.version.isNewer(than: entry.reported?.version ?? "") {

@@ -76,6 +76,24 @@ struct TypeDeclaredAgainTests {
     #expect(try await world.server("Memo", "1")?["title"] == "mine")
   }
 
+  @Test("The audience of a record is known once its type is declared")
+  func audience() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    a.store.options.writePolicy = .local
+    let b = try world.device("b", memo(1, name: "Page"))
+    let one = RecordID(type: "Memo", id: "1")
+    try a.put("Memo", "1", ["title": .text("one")])
+    try await a.store.sharing.share(one, with: .users("bob"))
+    await a.store.sync()
+    await b.store.sync()
+    var schema = memo(2, name: "Page")
+    schema.types += memo(2).types
+    try b.restart(schema: schema)
+    #expect(try b.record("Memo", "1")?["title"] == .text("one"))
+    #expect(try b.store.audience(of: one) == .users("bob"))
+  }
+
   @Test(
     "Records of a type renamed and dropped return under its first name",
     arguments: [4, 5], [false, true])
