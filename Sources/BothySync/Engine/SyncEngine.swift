@@ -296,7 +296,8 @@ final class SyncEngine: Sendable {
     do {
       report = try await express.withPermit { await runner.run(request).report }
       // A push compares nothing. A sync does, unless it is not allowed or the server is another one.
-      if report.obstacle == .otherServer, await sync(.init(scope: .pull, isGoverned: true)).stop == nil {
+      let comparison = SyncRunner.Request(scope: .pull, isGoverned: true, isComparing: true)
+      if report.obstacle == .otherServer, await sync(comparison).stop == nil {
         report = try await express.withPermit { await runner.run(request).report }
       }
     } catch { return SyncReport(stop: .cancelled) }

@@ -107,6 +107,19 @@ struct UncomparedHistoryTests {
     #expect(try device.store.outboxEntries().isEmpty)
   }
 
+  @Test("A save reaches a restored server from a device that pulls on demand alone")
+  func onDemand() async throws {
+    let world = try SimulatedWorld()
+    let device = try world.device("a", memo(1)) { $0.scopes = [] }
+    try device.put("Memo", "1", ["title": .text("one")])
+    #expect(await device.store.sync(container: "Memo").obstacle == nil)
+    try await world.storage.startEpoch(space: "test")
+    let record = AnyRecord("Memo", id: "2", ["title": .text("two")])
+    _ = try await device.store.save(record, options: RequestOptions(writePolicy: .remote))
+    #expect(try await world.server("Memo", "2")?["title"] == "two")
+    #expect(try device.store.outboxEntries().isEmpty)
+  }
+
   @Test("A save that waits for a server which lost records names that server")
   func lost() async throws {
     let device = try await Case { _ in }
