@@ -7,8 +7,8 @@ extension SyncedStore {
   /// again, or `nil`.
   ///
   /// The document is JSON beside the file, named like it with `.pending-1.json` or a higher number. `nil` if
-  /// the file fitted or nothing was pending. It names the document of this opening alone, and later openings
-  /// leave the document in its place. See `SyncOptions.SchemaMismatch.resetCache`.
+  /// the file fitted or nothing was pending. It names the document of this opening, or of an earlier one that was
+  /// interrupted. Later openings leave the document in its place. See `SyncOptions.SchemaMismatch.resetCache`.
   public var recoveredDocument: String? { setAside }
 
   // MARK: what waits

@@ -118,10 +118,11 @@ public final class SyncedStore: Sendable {
       try LocalStore.recording(
         at: path, schema: schema, migrations: migrations, owner: owner, options: options, clock: clock)
     }
-    do { return (try open(), nil) } catch let error as BothyError {
-      guard error.code == .schemaMismatch, configuration.schemaMismatch == .resetCache, let path else {
-        throw error
-      }
+    let isReplacing = configuration.schemaMismatch == .resetCache
+    // The opening finishes a replacement that was interrupted.
+    let left = isReplacing ? path.flatMap { PendingDocument.left(beside: $0) } : nil
+    do { return (try open(), left) } catch let error as BothyError {
+      guard error.code == .schemaMismatch, isReplacing, let path else { throw error }
       let document = try PendingDocument.setAside(path, options)
       configuration.logger.warning(
         "A file did not fit the schema and was replaced.", metadata: ["pending": "\(document ?? "nothing")"])

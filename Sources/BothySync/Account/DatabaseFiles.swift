@@ -70,10 +70,18 @@ enum DatabaseFiles {
   static func finishSignOut(_ path: String) throws {
     let isReplaced = try SyncValues.reading(path) { try ServerBinding.isReplaced(in: $0) }
     // The changes of its quarantined copies were neither given up nor saved.
-    if isReplaced == true { return try remove(path) }
+    if isReplaced == true { return try removeReplaced(path) }
     let isDiscarded = try SyncValues.reading(path) { try ServerBinding.isDiscarded(in: $0) }
     if isDiscarded == true { try removeDocuments(of: path) }
     try removeWithCopies(path)
+  }
+
+  /// Deletes a database that is marked as replaced. Its blobs are deleted first, because they may be many, and until it is
+  /// deleted its mark names the document.
+  static func removeReplaced(_ path: String) throws {
+    let folder = BlobFolder.path(besideDatabase: path)
+    if FileManager.default.fileExists(atPath: folder) { try FileManager.default.removeItem(atPath: folder) }
+    try remove(path)
   }
 
   /// Deletes a database, all files that belong to it and the copies of it that were quarantined, also those that were

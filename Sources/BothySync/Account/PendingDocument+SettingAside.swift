@@ -23,7 +23,7 @@ extension PendingDocument {
           place = free
           try DatabaseFiles.copyBlobs(of: path, beside: free)
         }
-        try ServerBinding.replace(in: transaction)
+        try ServerBinding.replace(by: place.map { String($0.dropFirst(path.count)) }, in: transaction)
       }
     } catch {
       // The first error is thrown.
@@ -32,8 +32,16 @@ extension PendingDocument {
       throw error
     }
     try store.close()
-    try DatabaseFiles.remove(path)
+    try DatabaseFiles.removeReplaced(path)
     return place
+  }
+
+  /// Returns the path of the document of a file whose replacement was interrupted after the mark, or `nil`.
+  static func left(beside path: String) -> String? {
+    guard FileManager.default.fileExists(atPath: path) else { return nil }
+    // Unreadable: the opening reports why.
+    let ending = try? SyncValues.reading(path) { try ServerBinding.document(in: $0) }
+    return ending.map { path + $0 }
   }
 
   private static func freePlace(beside path: String) -> String {

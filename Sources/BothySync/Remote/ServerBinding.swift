@@ -164,16 +164,27 @@ struct ServerBinding: Sendable, Equatable {
     try SyncValues.set(signedOut, isDiscarding ? discarded : "1", in: transaction)
   }
 
-  /// Marks the file as one that a new file replaces. Its pending changes are in a document.
-  static func replace(in transaction: WriteTransaction) throws {
-    try SyncValues.set(signedOut, replaced, in: transaction)
+  /// Marks the file as one that a new file replaces.
+  ///
+  /// - Parameter document: the ending of the name of the document beside the file that has its pending changes, or `nil`
+  ///   if it had none.
+  static func replace(by document: String?, in transaction: WriteTransaction) throws {
+    try SyncValues.set(signedOut, replaced + (document ?? ""), in: transaction)
   }
 
   private static let discarded = "discarded"
   private static let replaced = "replaced"
 
   static func isReplaced(in transaction: ReadTransaction) throws -> Bool {
-    try SyncValues.value(signedOut, in: transaction) == replaced
+    try SyncValues.value(signedOut, in: transaction)?.hasPrefix(replaced) ?? false
+  }
+
+  /// Returns the ending of the name of a replaced file's document, or `nil`.
+  static func document(in transaction: ReadTransaction) throws -> String? {
+    guard let mark = try SyncValues.value(signedOut, in: transaction), mark.hasPrefix(replaced) else {
+      return nil
+    }
+    return mark == replaced ? nil : String(mark.dropFirst(replaced.count))
   }
 
   static func isDiscarded(in transaction: ReadTransaction) throws -> Bool {
