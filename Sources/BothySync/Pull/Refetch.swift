@@ -196,8 +196,11 @@ struct Refetching: Sendable {
       guard try await asking(&done, { try await fetch(marks, of: type, &$0) }) else { return done }
     }
     guard isWhole else { return done }
-    for mark in try await store.read({ try Refetch.types(in: $0) }) {
-      for scope in scopes {
+    let marks = try await store.read { try Refetch.types(in: $0) }
+    if marks.isEmpty { return done }
+    let all = try await store.read { try self.all(in: $0) }
+    for mark in marks {
+      for scope in all {
         guard try await asking(&done, for: [mark], { try await fetchAll(mark.type, in: scope, &$0) })
         else { return done }
       }
@@ -206,7 +209,14 @@ struct Refetching: Sendable {
     return done
   }
 
-  /// Runs a query. If the server rejects queries, resets the scopes so that everything is pulled, and returns false.
+  /// Returns the scopes of the sync, and those that were pulled on demand. Each of them lacks the records of a marked type.
+  private func all(in transaction: ReadTransaction) throws -> [SyncScope] {
+    let pulled = try PullState.all(in: transaction).filter { $0.cursor != nil || $0.isComplete }.map(\.scope)
+    return scopes + pulled.filter { other in !scopes.contains { $0.contains(other) } }
+  }
+
+  /// Runs a query. If the server rejects queries, resets the scopes so that everything is pulled, and returns false. One that
+  /// was pulled on demand is pulled when it is synced again.
   ///
   /// - Parameter types: the mark of the type that the query is for. It ends then, as a pull of all scopes brings the type.
   private func asking(
@@ -217,7 +227,11 @@ struct Refetching: Sendable {
       return true
     } catch let error as RemoteError where error.isRefusalOfQueries {
       try await store.write(origin: .remote) { transaction in
-        for scope in scopes { try PullState.reset(scope, isComplete: types.isEmpty, in: transaction) }
+        for scope in try types.isEmpty ? scopes : all(in: transaction) {
+          // Another one stays complete, so that it is compared if the server begins another history before.
+          let isComplete = types.isEmpty || !scopes.contains(scope)
+          try PullState.reset(scope, isComplete: isComplete, in: transaction)
+        }
         try Refetch.end(types, in: transaction)
       }
       done.needsPull = true

@@ -30,6 +30,26 @@ struct TypeDeclaredAgainTests {
     #expect(try await b.store.maintenance.verify())
   }
 
+  @Test("The records of a type come again in containers pulled on demand too")
+  func onDemand() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", memo(1))
+    let b = try world.device("b", memo(1)) { $0.scopes = [SyncScope(container: "bag")] }
+    for (id, container) in ["1": "bag", "2": "box"] {
+      try a.put("Memo", id, ["title": .text("one")], in: container)
+    }
+    await a.store.sync()
+    await b.store.sync()
+    await b.store.sync(container: "box")
+    #expect(try b.ids(AnyQuery("Memo")) == ["1", "2"])
+    var schema = memo(3, name: "Page")
+    schema.types += memo(3).types
+    try b.restart(schema: schema, migrations: [Migration(to: 2, .dropType("Memo"))])
+    #expect(try b.ids(AnyQuery("Memo")).isEmpty)
+    #expect(await b.store.sync().obstacle == nil)
+    #expect(try b.ids(AnyQuery("Memo")) == ["1", "2"])
+  }
+
   @Test("A type takes a dropped one's name while its records are requested again")
   func renamed() async throws {
     let world = try SimulatedWorld()
