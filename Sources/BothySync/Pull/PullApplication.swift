@@ -21,6 +21,8 @@ struct PullApplication {
   private var isReplacing = false
   /// True if any record is kept aside, by this pull or an earlier one.
   private var setsAside: Bool
+  /// The versions that these pages have brought and that are kept aside.
+  private var aside: [RecordID: String] = [:]
   /// True if the server may have made a save that is undone here. Looked up with the first change.
   private var mayHaveMade: Bool?
   /// The records with pending work that the snapshot mentions.
@@ -132,10 +134,8 @@ struct PullApplication {
     guard let table = transaction.catalog.syncedTable(change.id.type) else {
       return try UnrecognizedRecords.keep(change, in: transaction)
     }
-    // An answer that was on its way longer than a pull.
-    if try setsAside && !isRebasing
-      && UnreadableTable.has(change.id, after: change.version, in: transaction)
-    {
+    if try isOlderThanAside(change) {
+      mentioned.insert(change.id)
       return
     }
     if let entry = try pending(change.id) {
@@ -182,6 +182,13 @@ struct PullApplication {
     report.pulled += 1
   }
 
+  /// True if a newer version is kept aside. The change was on its way longer than a pull, or another scope of these pages
+  /// has the record since. In a snapshot, versions that came before may be those of another history.
+  private func isOlderThanAside(_ change: ServerRecord) throws -> Bool {
+    if isRebasing { return aside[change.id]?.isHigher(than: change.version) ?? false }
+    return try setsAside && UnreadableTable.has(change.id, after: change.version, in: transaction)
+  }
+
   /// True if pulls have removed a record since the server was asked for it, so that the answer is older than that.
   private func wasRemoved(_ change: ServerRecord, _ table: TypeTable) throws -> Bool {
     guard let asked, try transaction.row(table, id: change.id.id) == nil,
@@ -219,6 +226,7 @@ struct PullApplication {
     if isRebasing { try UnreadableTable.remove(found.record, in: transaction) }
     try UnreadableTable.keep(found, change, in: transaction)
     report.unreadable.append(found)
+    aside[found.record] = found.version
     setsAside = true
   }
 

@@ -43,6 +43,30 @@ struct UnreadableMeetingsTests {
     #expect(try device.record("Page", "P1") == nil)
   }
 
+  @Test(
+    "A record that is unreadable where it moved amid a snapshot stays reported",
+    arguments: [["bag", "box"], ["box", "bag"]])
+  func movedAmidSnapshot(scopes: [String]) async throws {
+    let world = try SimulatedWorld()
+    let device = try world.device("a", Stories.schema) {
+      $0.scopes = scopes.map { SyncScope(container: $0) }
+      $0.pageSize = 1
+    }
+    let other = try world.device("b", Stories.schema)
+    let (storage, calls) = (world.storage, Calls())
+    try await Self.plant(#"{"title":"one"}"#, in: "box", storage)
+    try other.put("Page", "P2", ["title": .text("two")], in: "box")
+    await other.store.sync()
+    device.remote.setBeforeSending { _ in
+      guard calls.add() == 2 else { return }
+      do { try await Self.plant(Self.deep, in: "bag", from: "box", storage) } catch { Issue.record(error) }
+    }
+    #expect(await device.store.sync().obstacle == nil)
+    #expect(calls.count > 2)
+    #expect(try await device.store.maintenance.unreadableRecords().map(\.record) == [Stories.page("P1")])
+    #expect(try device.ids(AnyQuery("Page")) == ["P2"])
+  }
+
   @Test("A repair removes an unreadable record that the server doesn't have")
   func repaired() async throws {
     let pair = try Pair(schema: Stories.schema)
