@@ -6,7 +6,8 @@ struct HistoryComparison {
   private let transaction: WriteTransaction
   /// The policy for a loss without a decision.
   var policy = SyncOptions.RestorePolicy.request
-  private var isOn = false
+  /// True if the pages that are taken now are a snapshot of another history.
+  private(set) var isOn = false
   private var isShown = false
   private var isCompared = false
   private var decision: ServerBinding.Decision?

@@ -132,7 +132,10 @@ struct PullApplication {
   ///   counted.
   mutating func apply(_ change: ServerRecord, ifNewer: Bool = false) throws {
     guard let table = transaction.catalog.syncedTable(change.id.type) else {
-      return try UnrecognizedRecords.keep(change, in: transaction)
+      // The versions of another history don't compare with those of other scopes.
+      return try comparison.isOn
+        ? UnrecognizedRecords.keep(change, in: transaction)
+        : UnrecognizedRecords.keepNewest(change, in: transaction)
     }
     if try isOlderThanAside(change) {
       mentioned.insert(change.id)

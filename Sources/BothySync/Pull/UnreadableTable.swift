@@ -180,6 +180,19 @@ package enum UnrecognizedRecords {
     try transaction.run("INSERT OR REPLACE INTO bothy_unknown VALUES (?, ?, ?)", record.id, record.json)
   }
 
+  /// Like `keep(_:in:)`, but leaves a newer version, which pages of another scope may have brought.
+  static func keepNewest(_ record: ServerRecord, in transaction: WriteTransaction) throws {
+    let kept = try found(record.id, in: transaction)
+    if kept?.version.isHigher(than: record.version) ?? false { return }
+    try keep(record, in: transaction)
+  }
+
+  private static func found(_ id: RecordID, in transaction: ReadTransaction) throws -> ServerRecord? {
+    try transaction.first("SELECT record FROM bothy_unknown WHERE type = ? AND id = ?", id) {
+      try ServerRecord(json: $0.bytes(at: 0))
+    }
+  }
+
   /// Replaces all kept records of a type by `records`.
   static func replace(_ type: String, by records: [ServerRecord], in transaction: WriteTransaction) throws {
     try transaction.run("DELETE FROM bothy_unknown WHERE type = ?", type)
@@ -212,10 +225,9 @@ package enum UnrecognizedRecords {
 
   /// Forgets a record that left a scope, unless another scope has brought it since.
   static func remove(_ id: RecordID, from scope: SyncScope, in transaction: WriteTransaction) throws {
-    let found = try transaction.first("SELECT record FROM bothy_unknown WHERE type = ? AND id = ?", id) {
-      try ServerRecord(json: $0.bytes(at: 0))
+    if let found = try found(id, in: transaction), scope.contains(found.container) {
+      try remove(id, in: transaction)
     }
-    if let found, scope.contains(found.container) { try remove(id, in: transaction) }
   }
 
   /// Moves the records whose type is declared now. Costs one look-up if none is kept.

@@ -47,8 +47,28 @@ struct UnreadableMeetingsTests {
     "A record that is unreadable where it moved amid a snapshot stays reported",
     arguments: [["bag", "box"], ["box", "bag"]])
   func movedAmidSnapshot(scopes: [String]) async throws {
+    let (_, device) = try await move(to: Self.deep, amidSnapshotOf: scopes, by: Stories.schema)
+    #expect(try await device.store.maintenance.unreadableRecords().map(\.record) == [Stories.page("P1")])
+    #expect(try device.ids(AnyQuery("Page")) == ["P2"])
+  }
+
+  @Test(
+    "A record of an unknown type that moves amid a snapshot is kept",
+    arguments: [["bag", "box"], ["box", "bag"]])
+  func unknownMovedAmidSnapshot(scopes: [String]) async throws {
+    let (_, device) = try await move(to: #"{"title":"moved"}"#, amidSnapshotOf: scopes, by: memo(1))
+    let kept = try await device.store.store.read { try UnrecognizedRecords.records(of: "Page", in: $0) }
+    #expect(kept.map(\.id.id).sorted() == ["P1", "P2"])
+    #expect(kept.first { $0.id.id == "P1" }?.container == "bag")
+  }
+
+  /// Returns a device that has pulled two containers for the first time, in several pages. A record moved from `box` to
+  /// `bag` before the last ones.
+  private func move(
+    to fields: String, amidSnapshotOf scopes: [String], by schema: StoreSchema
+  ) async throws -> (SimulatedWorld, SimulatedDevice) {
     let world = try SimulatedWorld()
-    let device = try world.device("a", Stories.schema) {
+    let device = try world.device("a", schema) {
       $0.scopes = scopes.map { SyncScope(container: $0) }
       $0.pageSize = 1
     }
@@ -59,12 +79,11 @@ struct UnreadableMeetingsTests {
     await other.store.sync()
     device.remote.setBeforeSending { _ in
       guard calls.add() == 2 else { return }
-      do { try await Self.plant(Self.deep, in: "bag", from: "box", storage) } catch { Issue.record(error) }
+      do { try await Self.plant(fields, in: "bag", from: "box", storage) } catch { Issue.record(error) }
     }
     #expect(await device.store.sync().obstacle == nil)
     #expect(calls.count > 2)
-    #expect(try await device.store.maintenance.unreadableRecords().map(\.record) == [Stories.page("P1")])
-    #expect(try device.ids(AnyQuery("Page")) == ["P2"])
+    return (world, device)
   }
 
   @Test("A repair removes an unreadable record that the server doesn't have")
