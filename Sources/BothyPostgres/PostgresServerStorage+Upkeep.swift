@@ -110,6 +110,12 @@ extension PostgresServerStorage: ServerMaintenance {
   package func remove(
     space: String, rowsAtATime count: Int, pause: () async throws -> Void
   ) async throws {
+    // To devices, what is gone between two steps is lost by another history, and not deleted.
+    try await change(space, .upkeep) {
+      var update = PostgresStatement(StorageSQL.startEpoch, in: space)
+      update.bind(UUIDv7.make())
+      return [update]
+    }
     for rows in SpaceRows.all {
       let removal = PostgresStatement(rows.removal(of: count, from: "$1"), in: space)
       while try await changes(space, removal) { try await pause() }

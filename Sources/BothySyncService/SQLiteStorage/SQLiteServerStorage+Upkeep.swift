@@ -152,6 +152,12 @@ extension SQLiteServerStorage: ServerMaintenance {
   package func remove(
     space: String, rowsAtATime count: Int, pause: (Duration) async throws -> Void
   ) async throws {
+    // To devices, what is gone between two steps is lost by another history, and not deleted.
+    let epoch = UUIDv7.make()
+    try await change { database in
+      try database.execute(
+        sql: "UPDATE space SET epoch = ?, head = head + 4294967296 WHERE name = ?", arguments: [epoch, space])
+    }
     for rows in SpaceRows.all {
       let removal = rows.removal(of: count, from: "?1")
       while true {
