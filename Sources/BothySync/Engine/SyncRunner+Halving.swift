@@ -108,14 +108,16 @@ extension SyncRunner {
       } catch let error as RemoteError {
         guard error.isAboutContent else {
           halving.end = error
-          return
+          continue
         }
         try await send(half, &halving, after: error, &report)
       }
     }
+    // The server may have made them with the request that it failed on, whatever it says to their repetition.
+    if halving.end != nil && failure.leavesDoubt { try await putLast(Array(units)) }
   }
 
-  /// Has the next sync send other changes first. These changes wait as before.
+  /// Has the next sync send other changes first. These changes wait as before, and count as sent again.
   private func putLast(_ units: [[SyncOperation]]) async throws {
     try await store.write(origin: .remote) { transaction in
       for operation in units.joined() { try OutboxQueue.putLast(operation.record, in: transaction) }

@@ -150,6 +150,40 @@ struct UnansweredSaveTests {
     #expect(try await world.serverRecords()[.note()]?.fields.members()["score"] == 7)
   }
 
+  @Test("A save is in doubt after a failed request and a refused part")
+  func busyPart() async throws {
+    let world = try SimulatedWorld()
+    let isFailing = Mutex(true)
+    let ids = Mutex<Set<String>>([])
+    // The server fails after the commit of the whole request, and is too busy for the part with the child.
+    let remote = RewritingRemote(InProcessRemote(world.service)) { request, server throws(RemoteError) in
+      let sent = request.operations.filter { $0.record.id == "C" }.map(\.id)
+      ids.withLock { $0.formUnion(sent) }
+      guard !sent.isEmpty, isFailing.withLock({ $0 }) else { return try await server.exchange(request) }
+      if request.operations.count == 1 {
+        throw RemoteError(.throttled, "The server is busy.", status: 429, retryAfter: 1)
+      }
+      _ = try await server.exchange(request)
+      throw RemoteError(.serverError, "The server failed.", status: 500)
+    }
+    let folder = try TemporaryFolder()
+    let store = try SyncedStore(
+      at: folder.path + "/part.sqlite", schema: .family, remote: remote, configuration: .quiet)
+    #expect(await store.sync().obstacle == nil)
+    try await store.save(AnyRecord.parent("P"), options: .saving(.local))
+    let child = AnyRecord.child("C", of: "P")
+    let error = await #expect(throws: BothyError.self) {
+      try await store.save(child, options: .saving(.remote))
+    }
+    #expect(error?.code == .throttled)
+    #expect(error?.message.contains("may have made the change of Child/C") == true)
+    isFailing.withLock { $0 = false }
+    try await store.save(child, options: .saving(.remote))
+    #expect(await store.sync().obstacle == nil)
+    #expect(try store.outboxEntries().isEmpty)
+    #expect(ids.withLock { $0.count } == 1)
+  }
+
   @Test("A save that stays unanswered is sent once more each time, under its id")
   func again() async throws {
     let pair = try await Pair.sharing()
