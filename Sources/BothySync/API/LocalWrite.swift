@@ -115,6 +115,7 @@ extension SyncedStore {
     instead: (RequestOptions) async throws -> Result
   ) async throws -> Result {
     do {
+      try await keepOpen()
       let result = try await engine.locks.withWrite(container) {
         try await store.write { try Self.drafting(options.writePolicy, $0, body) }
       }

@@ -269,7 +269,7 @@ struct OnlineSave: Sendable {
   /// record. Returns `nil` where it is hidden no more.
   ///
   /// - Parameter isInDoubt: false if the server has refused the last request with it.
-  private func undo(_ revision: Int64, isInDoubt: Bool) async throws -> Bool? {
+  func undo(_ revision: Int64, isInDoubt: Bool) async throws -> Bool? {
     let last = sent.last(of: change.id)
     let undone = try await store.store.write(origin: .remote) { transaction -> (Outbox.Entry, Bool)? in
       guard let entry = try hidden(revision, in: transaction) else { return nil }
@@ -303,6 +303,7 @@ extension SyncedStore {
       change, in: self,
       keeping: configuration.cache == .disabled ? .uncached : isKept ? .here : .thereAlone,
       isQueued: keepsLocally && !isRemoteOnly)
+    try await keepOpen()
     switch try await engine.locks.withWrite(container(of: change), { try await save.run() }) {
     case .settled(let receipt):
       if receipt.known == .pending { requestAfterSave(options) }

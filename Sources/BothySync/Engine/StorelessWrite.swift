@@ -5,7 +5,8 @@ import BothyStore
 /// It sends the fields that the caller changed since the value was read, as every save does, and leaves all other fields
 /// on the server. It calls no merge policy. If others changed the same fields, it throws a conflict.
 ///
-/// After a lost answer, the same save is sent again under its id as long as the process runs, so that it is made once.
+/// After a lost answer, the same save is sent again under its id as long as the process runs, so that it is made once. The
+/// file keeps it as a doubt as soon as it can be written again.
 struct StorelessWrite: Sendable {
   let runner: SyncRunner
   let change: LocalChange
@@ -32,6 +33,8 @@ struct StorelessWrite: Sendable {
     let schema = try runner.store.catalog.table(change.id.type).schema
     do {
       if let made = try await OnlineChange.rehearsed(change.readNow, .thereAlone, runner) {
+        // A doubt is sent first, which needs the file.
+        if made.isAfterDoubt { throw BothyError.pendingChanges(change.id) }
         return try await send(attempt(made), made, schema)
       }
       // The row has the value already.
@@ -77,7 +80,7 @@ struct StorelessWrite: Sendable {
     for _ in 0..<3 {
       let open = attempt.secrets.isEmpty ? runner.sent.id(of: operation) : nil
       operation.id = open ?? runner.configuration.makeOperationID()
-      switch try await reply(to: operation, attempt.secrets) {
+      switch try await reply(to: operation, attempt.secrets, made) {
       case .made(let version, let modified, let record):
         if operation.kind == .delete { return .accepted(version: "") }
         let fields = (known ?? [:]).merging(operation.fields) { $1 }.filter { !$0.value.isNull }
@@ -112,7 +115,7 @@ struct StorelessWrite: Sendable {
 
   /// Sends an operation. It is kept for a repetition until an answer about the record says what became of it.
   private func reply(
-    to operation: SyncOperation, _ secrets: [SecretKey: String]
+    to operation: SyncOperation, _ secrets: [SecretKey: String], _ made: OnlineChange?
   ) async throws -> SyncRunner.Reply {
     do {
       let reply = try await runner.reply(to: operation, secrets)
@@ -123,12 +126,23 @@ struct StorelessWrite: Sendable {
       throw error
     } catch let error as RemoteError {
       guard error.leavesDoubt else { throw error }
-      runner.sent.keep(operation)
+      let left = secrets.isEmpty && made?.entry.base?.version == operation.base ? made : nil
+      runner.sent.keep(SentValues.Open(operation: operation, change: change, made: left.map(hidden)))
       var reported = BothyError(error)
       reported.message +=
         " The server may have made the change of \(operation.record) all the same. Repeat it before you change more."
       throw reported
     }
+  }
+
+  /// Returns the change of a save as one that was sent first, and whose answer the row is to show.
+  private func hidden(_ made: OnlineChange) -> OnlineChange {
+    var made = made
+    let reading = change.saved?.origin.mark.reading
+    if let reading { made.value?.reading = reading }
+    made.own = made.own?.sending(isWhole: reading == 0)
+    made.entry.awaited?.keeping = .here
+    return made
   }
 
   private func conflict(_ reason: String) -> BothyError {
@@ -157,6 +171,32 @@ extension SyncedStore {
         record: change.id,
         underlying: there)
     }
+  }
+}
+
+extension SyncedStore {
+  /// Keeps saves as doubts that were sent while the file could not be written, and that got no answer. The next change of
+  /// such a record sends the doubt first, under its id. Throws the failure of a file that still can't be written.
+  func keepOpen() async throws {
+    while let open = engine.runner.sent.takeOpen() {
+      do { try await OnlineSave(open.change, in: self, keeping: .here, isQueued: false).keep(open) } catch {
+        engine.runner.sent.keep(open)
+        guard (error as? BothyError)?.isLocalFailure == true else { return }
+        throw error
+      }
+    }
+  }
+}
+
+extension OnlineSave {
+  fileprivate func keep(_ open: SentValues.Open) async throws {
+    guard let made = open.made else { return }
+    let revision = try await store.store.write(origin: .remote) {
+      try OutboxQueue.begin(sent: made, by: open.operation, in: $0)
+    }
+    guard let revision else { return }
+    store.engine.runner.sent.note(change.id, SentValues.Sent(change: made))
+    _ = try await undo(revision, isInDoubt: true)
   }
 }
 

@@ -255,11 +255,18 @@ final class SentValues: Sendable {
     var isShownHere: Bool { change.entry.awaited?.keeping == .here }
   }
 
+  /// A save that was sent while the file could not be written, and whose outcome is unknown.
+  struct Open: Sendable {
+    var operation: SyncOperation
+    var change: LocalChange
+    /// What the save made of the row, or `nil` if the file can't keep it.
+    var made: OnlineChange?
+  }
+
   private struct State {
     var values: [RecordID: (sent: Sent, number: Int)] = [:]
     var nextNumber = 0
-    /// The operations that were sent while the file could not be written, and whose outcome is unknown.
-    var open: [RecordID: SyncOperation] = [:]
+    var open: [RecordID: Open] = [:]
   }
 
   private let state = Mutex(State())
@@ -314,21 +321,30 @@ final class SentValues: Sendable {
 
   func forget(_ record: RecordID) { state.withLock { $0.values[record] = nil } }
 
-  /// Keeps an operation that was sent while the file could not be written, and that got no answer.
-  func keep(_ operation: SyncOperation) {
+  /// Keeps such a save, for a repetition.
+  func keep(_ open: Open) {
     state.withLock { state in
       if state.open.count >= Self.limit { state.open = [:] }
-      state.open[operation.record] = operation
+      state.open[open.change.id] = open
     }
   }
 
-  /// Forgets such an operation after an answer about its record. Under its id the server would only repeat that one.
+  /// Removes and returns a kept save that the file can keep, or returns `nil`.
+  func takeOpen() -> Open? {
+    state.withLock { state in
+      guard let found = state.open.first(where: { $0.value.made != nil }) else { return nil }
+      state.open[found.key] = nil
+      return found.value
+    }
+  }
+
+  /// Forgets such a save after an answer about its record. Under its id the server would only repeat that one.
   func endOpen(_ record: RecordID) { state.withLock { $0.open[record] = nil } }
 
-  /// Returns the id under which such an operation was sent, or `nil` if it was another one.
+  /// Returns the id of the operation of such a save, or `nil` if it was another operation.
   func id(of operation: SyncOperation) -> String? {
     state.withLock { state in
-      guard var open = state.open[operation.record] else { return nil }
+      guard var open = state.open[operation.record]?.operation else { return nil }
       let id = open.id
       open.id = operation.id
       return open == operation ? id : nil

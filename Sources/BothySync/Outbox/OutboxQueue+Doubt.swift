@@ -62,6 +62,23 @@ extension OutboxQueue {
     return doubt.revision
   }
 
+  /// Begins a hidden entry of a save that was sent while the file could not be written, and returns its revision. Returns
+  /// `nil` if the record has pending work or a doubt by now.
+  static func begin(
+    sent change: OnlineChange, by operation: SyncOperation, in transaction: WriteTransaction
+  ) throws -> Int64? {
+    try checkSignedIn(in: transaction)
+    var change = change
+    let id = change.entry.id
+    guard try mark(id, in: transaction) == nil, try doubt(about: id, in: transaction) == nil else {
+      return nil
+    }
+    change.entry.remoteVersion = try reported(since: change.entry, in: transaction)
+    let revision = try begin(awaited: change, in: transaction)
+    try setSent(operation, of: change.entry, revision: revision, in: transaction)
+    return revision
+  }
+
   /// Returns the version of the record that the row has and the save was not made on. Returns `nil` if that version
   /// isn't newer.
   private static func reported(

@@ -161,6 +161,47 @@ struct FullDiskTests {
     #expect(try await pair.server("T1")?["score"] == 7)
   }
 
+  @Test(
+    "A count whose answer was lost counts once after the disk has room",
+    arguments: [WritePolicy.local, .remote], [false, true])
+  func unansweredThenRoom(save: WritePolicy, isPulled: Bool) async throws {
+    for fault in [FaultyRemote.Fault.lostAnswer, .lostRequest] {
+      let pair = try await pair()
+      var note = try #require(try pair.a.note())
+      note.score = 5
+      pair.a.remote.plan(fault, on: .operations, times: 1)
+      let value = note
+      await #expect(throws: BothyError.self) { try await saveOnFullDisk(pair, value) }
+      if isPulled { await pair.a.store.sync() }
+      try await pair.a.store.save(note, options: .saving(save))
+      note.score = 7
+      try await pair.a.store.save(note, options: .saving(.local))
+      #expect(try await pair.isEven())
+      #expect(try await pair.server("T1")?["score"] == 7)
+      // Each try of the first save has its id.
+      #expect(Set(pair.a.operations.filter { $0.fields["score"] == 5 }.map(\.id)).count == 1)
+    }
+  }
+
+  @Test("A save after an unanswered one isn't tried before that is settled")
+  func doubt() async throws {
+    let pair = try await pair()
+    var note = try #require(try pair.a.note())
+    note.score = 5
+    let value = note
+    pair.a.remote.plan(.lostAnswer, on: .operations, times: 1)
+    await #expect(throws: BothyError.self) {
+      try await pair.a.store.save(value, options: .saving(.remote))
+    }
+    let error = await #expect(throws: BothyError.self) { try await saveOnFullDisk(pair, value) }
+    #expect(error?.code == .diskFull)
+    #expect((error?.underlying as? BothyError)?.code == .pendingChanges)
+    #expect(pair.a.operations.count == 1)
+    try await pair.a.store.save(note, options: .saving(.local))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1")?["score"] == 5)
+  }
+
   @Test("A save that equals an answered one is a save of its own")
   func answered() async throws {
     let pair = try await pair()
