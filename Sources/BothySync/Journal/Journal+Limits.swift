@@ -72,7 +72,7 @@ extension Journal {
     try transaction.run(
       """
       UPDATE bothy_journal SET together = '' WHERE ordinal > ?1 AND together IN (
-        SELECT together FROM bothy_journal WHERE share = 1 AND ordinal <= ?1 AND together IS NOT NULL)
+        SELECT together FROM bothy_journal WHERE share = 1 AND ordinal <= ?1 AND together > '')
       """, last)
   }
 

@@ -170,7 +170,7 @@ enum Journal {
     try transaction.run(
       """
       UPDATE bothy_journal SET together = '' WHERE together IN (
-        SELECT together FROM bothy_journal WHERE type = ? AND id = ? AND lost IS NOT NULL AND together IS NOT NULL)
+        SELECT together FROM bothy_journal WHERE type = ? AND id = ? AND lost IS NOT NULL AND together > '')
       """, id)
     try transaction.run("UPDATE bothy_journal SET \(emptied) WHERE type = ? AND id = ?", id)
   }
