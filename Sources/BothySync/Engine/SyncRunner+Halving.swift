@@ -31,7 +31,13 @@ extension SyncRunner {
       throw error
     }
     let failed = halving.failed.flatMap { $0.unit.refused($0.error) }
-    var response = SyncResponse(outcomes: halving.outcomes + failed, serverTime: 0)
+    // They wait as in one request. One that the server may have made, now or before, stays in doubt.
+    let sentBefore = Set(batch.items.filter(\.isInDoubt).map(\.operation.id))
+    let waiting = halving.left.filter { left in
+      !left.mayBeMade && !left.unit.contains { sentBefore.contains($0.id) }
+    }
+    .flatMap { left in left.unit.map { Outcome(operation: $0.id, .waiting(on: left.on)) } }
+    var response = SyncResponse(outcomes: halving.outcomes + failed + waiting, serverTime: 0)
     response.user = halving.user
     return (response, halving.end)
   }
@@ -47,29 +53,61 @@ extension SyncRunner {
     var end: RemoteError?
     /// The server's name for the sender, which owns the records created.
     var user: String?
+    /// The changes that aren't sent, because each needs the operation `on`, which the server hasn't made.
+    var left: [(unit: [SyncOperation], on: String, mayBeMade: Bool)] = []
 
-    /// Returns a function that is true for a unit that needs one which the server hasn't made: it failed on that one, has
-    /// refused it, or waits for another. Sent without it, the unit is rejected.
-    func waiting() -> ([SyncOperation]) -> Bool {
+    /// Leaves out the changes of a part that need one which the server hasn't made: it failed on that one, has refused
+    /// it, or that one waits for another. Sent without it, they are rejected. Returns the others.
+    ///
+    /// - Parameter mayBeMade: true if the server failed on a request with the part, and so may have made it.
+    mutating func leavingOut(
+      _ part: ArraySlice<[SyncOperation]>, _ mayBeMade: Bool
+    ) -> ArraySlice<[SyncOperation]> {
       let refused = Set(outcomes.filter(\.verdict.isRefusal).map(\.operation))
-      let left: [SyncOperation] =
-        failed.flatMap { $0.unit } + request.operations.filter { refused.contains($0.id) }
-      let (ids, made) = (Set(left.map(\.id)), Set(left.filter { $0.kind == .insert }.map(\.record.id)))
-      return { unit in
-        if unit.contains(where: { $0.after.map(ids.contains) ?? false }) { return true }
-        guard !made.isEmpty else { return false }
-        return unit.contains { operation in
-          operation.fields.values.contains { value in
-            value.stringValue.map(made.contains) ?? value.arrayValue?.contains {
-              $0.stringValue.map(made.contains) ?? false
-            } ?? false
-          }
+      var unmade = Unmade()
+      for unit in failed.map(\.unit) + left.map(\.unit) { unmade.add(unit) }
+      unmade.add(request.operations.filter { refused.contains($0.id) })
+      var half: [[SyncOperation]] = []
+      for unit in part {
+        if let on = unmade.needed(by: unit) {
+          left.append((unit, on, mayBeMade))
+          unmade.add(unit)
+        } else {
+          half.append(unit)
         }
       }
+      return half[...]
     }
 
     /// True if nothing more is sent. After several failures without one answer, the server accepts no changes now.
     var isOver: Bool { end != nil || outcomes.isEmpty && failed.count >= 4 }
+  }
+
+  /// Operations that the server hasn't made.
+  private struct Unmade {
+    private var ids: Set<String> = []
+    /// The operations that create records, by the records' ids.
+    private var records: [String: String] = [:]
+
+    mutating func add(_ operations: [SyncOperation]) {
+      for operation in operations {
+        ids.insert(operation.id)
+        if operation.kind == .insert { records[operation.record.id] = operation.id }
+      }
+    }
+
+    /// Returns one that a unit is stacked on or refers to, or `nil`.
+    func needed(by unit: [SyncOperation]) -> String? {
+      for operation in unit {
+        if let after = operation.after, ids.contains(after) { return after }
+        if records.isEmpty { continue }
+        for value in operation.fields.values {
+          let names = value.stringValue.map { [$0] } ?? value.arrayValue?.compactMap(\.stringValue) ?? []
+          if let found = names.lazy.compactMap({ records[$0] }).first { return found }
+        }
+      }
+      return nil
+    }
   }
 
   /// Returns true if the server accepts such a request without its changes.
@@ -84,7 +122,7 @@ extension SyncRunner {
   /// A change that needs one which was refused or failed isn't sent.
   private func send(
     _ units: ArraySlice<[SyncOperation]>, _ halving: inout Halving, after failure: RemoteError,
-    _ report: inout SyncReport
+    mayBeMade: Bool = false, _ report: inout SyncReport
   ) async throws {
     guard units.count > 1 else {
       for unit in units {
@@ -96,10 +134,10 @@ extension SyncRunner {
       }
       return
     }
+    let mayBeMade = mayBeMade || failure.leavesDoubt
     let middle = units.startIndex + units.count / 2
     for part in [units[..<middle], units[middle...]] where !halving.isOver {
-      let waits = halving.waiting()
-      let half = part.filter { !waits($0) }[...]
+      let half = halving.leavingOut(part, mayBeMade)
       if half.isEmpty { continue }
       do {
         let answer = try await exchange(halving.request.with(half.flatMap(\.self)), &report)
@@ -110,7 +148,7 @@ extension SyncRunner {
           halving.end = error
           continue
         }
-        try await send(half, &halving, after: error, &report)
+        try await send(half, &halving, after: error, mayBeMade: mayBeMade, &report)
       }
     }
     // The server may have made them with the request that it failed on, whatever it says to their repetition.

@@ -157,29 +157,33 @@ struct PushBatchBuilder {
           try OutboxQueue.recall(record, in: transaction)
           continue
         }
-        if try needsBlobs(operation, revision: entry.revision) || waits(operation) { continue }
+        if try needsBlobs(operation, revision: entry.revision) { continue }
+        if let target = try missing(for: operation) {
+          visited[record] = .blocked(by: target)
+          batch.blocked.append((record, target))
+          continue
+        }
         try addInDoubt(operation, of: entry)
       }
       if isFull { return }
     }
   }
 
-  /// True if the operation refers to a record that an operation outside this batch creates. The server rejects such a
-  /// reference.
-  private mutating func waits(_ operation: SyncOperation) throws -> Bool {
-    guard let table = transaction.catalog.tableIfKnown(operation.record.type) else { return false }
-    for field in table.schema.fields {
-      for target in field.targets(of: operation.fields[field.name]) where target != operation.record {
-        guard let entry = try OutboxQueue.entry(target, in: transaction), entry.change == .insert else {
-          continue
-        }
-        if case .sent? = visited[target] { continue }
-        visited[operation.record] = .blocked(by: target)
-        batch.blocked.append((operation.record, target))
-        return true
-      }
+  /// Returns a record that the operation refers to and that an operation outside this batch and of none of `records`
+  /// creates, or `nil`. The server rejects such a reference.
+  ///
+  /// - Parameter isInDoubt: true for a record in doubt, which is sent again whatever else waits.
+  func missing(
+    for operation: SyncOperation, besides records: Set<RecordID> = [], isInDoubt: Bool = false
+  ) throws -> RecordID? {
+    guard let table = transaction.catalog.tableIfKnown(operation.record.type) else { return nil }
+    let targets = table.schema.fields.flatMap { $0.targets(of: operation.fields[$0.name]) }
+    return try targets.first { target in
+      if target == operation.record || records.contains(target) { return false }
+      if case .sent? = visited[target] { return false }
+      guard let entry = try OutboxQueue.entry(target, in: transaction) else { return false }
+      return entry.change == .insert && (!isInDoubt || entry.operationID != nil)
     }
-    return false
   }
 
   mutating func addInDoubt(_ operation: SyncOperation, of entry: Outbox.Entry) throws {

@@ -174,6 +174,63 @@ struct HalvingStories {
     #expect(try await pair.world.serverRecords().count == 6)
   }
 
+  @Test("What waits for a refused record keeps others waiting, unrejected")
+  func chainOfRefused() async throws {
+    let pair = try Pair(schema: .family, rules: .family) { $0.rejectionPolicy = .quarantine(after: 1) }
+    await pair.a.store.sync()
+    try pair.a.put(.parent("P"))
+    try pair.a.put(.child("C", of: "P"))
+    try pair.a.put(.parent("Q", best: "C"))
+    refuse(["P"], with: 413, pair.a)
+    #expect(await pair.a.store.sync().rejected.map(\.record.id) == ["P"])
+    #expect(try pair.a.store.rejectedEntries().map(\.id.id) == ["P"])
+    pair.a.remote.setScript { .none }
+    try pair.a.change { try $0.update(RecordID(type: "Parent", id: "P"), fields: ["name": .text("short")]) }
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords().count == 3)
+  }
+
+  @Test("A refused record may refer to one that waits for it")
+  func circleWithRefused() async throws {
+    let pair = try Pair(schema: .family, rules: .family) { $0.rejectionPolicy = .quarantine(after: 1) }
+    await pair.a.store.sync()
+    try pair.a.put(.parent("P"))
+    try pair.a.put(.child("C", of: "P"))
+    refuse(["P"], with: 413, pair.a)
+    #expect(await pair.a.store.sync().rejected.map(\.record.id) == ["P"])
+    pair.a.remote.setScript { .none }
+    try pair.a.change { try $0.update(RecordID(type: "Parent", id: "P"), fields: ["best": .text("C")]) }
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("P", type: "Parent")?["best"] == "C")
+    #expect(try await pair.world.serverRecords().count == 2)
+  }
+
+  @Test(
+    "A transaction that refers to a refused or failing record waits, unrejected", arguments: [413, 500],
+    [SyncOptions.RejectionPolicy.quarantine(after: 1), .discardAndRefetch])
+  func transactionOfRefused(status: Int, policy: SyncOptions.RejectionPolicy) async throws {
+    let pair = try Pair(schema: .family, rules: .family) {
+      $0.rejectionPolicies = ["Child": policy]
+      $0.rejectionPolicy = .quarantine(after: 1)
+    }
+    await pair.a.store.sync()
+    try pair.a.put(.parent("P"))
+    try await pair.a.store.write(.atomic) { transaction in
+      for id in ["C1", "C2"] { try transaction.insert(AnyRecord.child(id, of: "P")) }
+    }
+    try pair.a.put(.parent("Z"))
+    refuse(["P"], with: status, pair.a)
+    let report = await pair.a.store.sync()
+    #expect(report.obstacle == nil && report.rejected.map(\.record.id) == ["P"])
+    #expect(Set(report.blocked.map(\.record.id)) == ["C1", "C2"])
+    #expect(try Set(pair.a.store.outboxEntries().map(\.id.id)) == ["P", "C1", "C2"])
+    pair.a.remote.setScript { .none }
+    try pair.a.change { try $0.update(RecordID(type: "Parent", id: "P"), fields: ["name": .text("short")]) }
+    pair.world.time.advance(by: 1000)
+    #expect(try await pair.isEven())
+    #expect(try await pair.world.serverRecords().count == 4)
+  }
+
   @Test("A change that failed is sent again with its id and counts once")
   func sameOperation() async throws {
     let pair = try await Pair.sharing(policy: .fieldByField)
