@@ -112,6 +112,12 @@ extension OutboxQueue {
     }
   }
 
+  /// Dates the states that doubts were made on before all versions of another history, which may be lower.
+  static func ageDoubts(in transaction: WriteTransaction) throws {
+    try transaction.run(
+      "UPDATE bothy_doubt SET base_version = ? WHERE base_version IS NOT NULL", agedVersion)
+  }
+
   // MARK: what a pull shows
 
   /// Ends the doubt about a record that a pull brings in a newer version. A later change is then made on that version.

@@ -337,6 +337,7 @@ struct HistoryComparison {
     guard missing.isEmpty || isDecided || decision == .adopt else { throw HistoryLoss(count: missing.count) }
     if isCompared && isDecided && decision == .uploadMine { try offerRest() }
     if isDecided || isCompared { try ServerBinding.take(history, in: transaction) }
+    if isCompared { try OutboxQueue.ageDoubts(in: transaction) }
     let isLoss = isDenied || !givenBack.isEmpty
     return try replaced.filter { $0.isRewritten || isLoss && $0.version > kept }.map { found in
       var row = Journal.Row(found.record, .update, .overwritten, .otherHistory)

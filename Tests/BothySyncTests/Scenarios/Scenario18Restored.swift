@@ -292,6 +292,42 @@ struct Scenario18Restored {
     #expect(try a.outboxEntries().isEmpty)
   }
 
+  @Test("A doubt from before another server was adopted brings back no old state")
+  func doubt() async throws {
+    var servers = try Servers()
+    let (a, b) = (try servers.device("a", .fieldByField), try servers.device("b", .fieldByField))
+    try change(b) { try $0.insert(Note(id: "T1", "one")) }
+    for title in ["two", "three"] {
+      try change(b) { _ = try $0.update(Note.self, id: "T1") { $0.title = title } }
+      #expect(try await isEven(servers, [b, a]))
+    }
+    servers.remote.target = nil
+    try await saveUnanswered("first", a)
+    try servers.empty()
+    #expect(try await b.maintenance.uploadMine().obstacle == nil)
+    #expect(try await a.maintenance.adoptServer().obstacle == nil)
+    // The new server counts from one, so that this version is no newer than what the doubt was made on.
+    try change(b) { _ = try $0.update(Note.self, id: "T1") { $0.title = "later" } }
+    for store in [b, a] { #expect(await store.sync().obstacle == nil) }
+    let target = servers.remote.target
+    servers.remote.target = nil
+    try await saveUnanswered("second", a)
+    #expect(try note(a, "T1")?.title == "later")
+    servers.remote.target = target
+    #expect(try await isEven(servers, [a, b]))
+  }
+
+  /// Saves a text of T1 on the server alone, which can't be reached.
+  private func saveUnanswered(_ text: String, _ store: SyncedStore) async throws {
+    var found = try #require(try note(store, "T1"))
+    found.note = text
+    let value = found
+    let error = await #expect(throws: BothyError.self) {
+      try await store.save(value, options: .saving(.remote))
+    }
+    #expect(error?.code == .unreachable)
+  }
+
   @Test("A draft on a record of an adopted server hears of later changes there", arguments: [false, true])
   func draft(isEdited: Bool) async throws {
     var servers = try Servers()
