@@ -4,19 +4,24 @@ import BothyStore
 /// process has removed them.
 extension PushResultApplier {
   /// Requests the record, which the pages of the operation's own request leave out. Does nothing if the row or a pending
-  /// change shows this version already. A doubt about the operation ends.
+  /// change shows this version already. A doubt about the operation ends, and that of a deletion with its delete rules.
   func settle(ended operation: SyncOperation, _ version: String, _ record: ServerRecord?) throws {
     let id = operation.record
     // A change on top of one that is pending is in doubt, and is sent again after that.
     let isLater = try OutboxQueue.later(of: id, in: transaction).contains { $0.operationID == operation.id }
     if isLater { return }
+    let table = try transaction.catalog.table(id.type)
+    let row = try transaction.row(table, id: id.id)
     if let doubt = try OutboxQueue.doubt(about: id, in: transaction), doubt.operationID == operation.id {
       let shown = operation.kind == .delete ? "" : version
       try Journal.note(
         doubt, .accepted, .online, version: shown, at: clock.correctedNow(), in: transaction)
       try OutboxQueue.endDoubt(id, isMade: true, in: transaction)
+      if operation.kind == .delete, let known = row?.version, !known.isNewer(than: version) {
+        try AudienceTable.set(.nobody, of: id, in: transaction)
+        return try transaction.forget(table, id: id.id)
+      }
     }
-    let row = try transaction.row(transaction.catalog.table(id.type), id: id.id)
     let entry = try OutboxQueue.entry(id, in: transaction)
     if operation.kind == .delete && row == nil && entry == nil { return }
     let known = [row?.version, entry?.base?.version, entry?.remoteVersion?.version].compactMap { $0 }

@@ -3,6 +3,7 @@ import BothySync
 import BothySyncService
 import BothyTestSupport
 import BothyTesting
+import Synchronization
 import Testing
 
 /// The delete rules of records that refer to one which the server deleted.
@@ -165,5 +166,42 @@ struct RulesAfterDeletionTests {
     try await b.store.follow([home])
     await b.store.sync()
     #expect(try b.record("List", "L")?["name"] == "home")
+  }
+
+  @Test("A deletion that another process sent carries out its rules after it was undone")
+  func undone() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema)
+    try a.put("List", "L", ["name": "home"])
+    try a.put("Todo", "1", ["title": "oil", "list": "L"])
+    await a.store.sync()
+    let service = world.service
+    let remote = FaultyRemote(InProcessRemote(space: world.space, user: Caller("tester")) { service })
+    let second = try SyncedStore(
+      at: a.path, schema: Self.schema, remote: remote, configuration: .quiet)
+    let (isAnswered, answered) = AsyncStream<Void>.makeStream()
+    let (isUndone, undone) = AsyncStream<Void>.makeStream()
+    remote.setDuringExchange {
+      answered.finish()
+      for await _ in isUndone {}
+    }
+    a.remote.plan(.lostRequest, on: .operations, times: 1)
+    let syncing = Mutex<Task<SyncReport, Never>?>(nil)
+    a.remote.setBeforeSending { _ in
+      let task = Task { await second.sync() }
+      syncing.withLock { $0 = task }
+      for await _ in isAnswered {}
+    }
+    await #expect(throws: BothyError.self) {
+      try await a.store.delete(Self.list, options: .saving(.remote))
+    }
+    a.remote.setBeforeSending { _ in }
+    #expect(try a.record("List", "L") != nil)
+    undone.finish()
+    _ = await syncing.withLock { $0 }?.value
+    await second.sync()
+    #expect(try a.record("List", "L") == nil)
+    #expect(try a.record("Todo", "1") == nil)
+    #expect(try await world.serverRecords().isEmpty)
   }
 }
