@@ -22,7 +22,9 @@ extension SyncRunner {
     let units = batch.units.map { $0.compactMap { operations[$0.operation.id] } }
     var parts = request
     parts.pulls = []
-    guard error.isAboutContent, !units.isEmpty, try await takes(parts, &report) else { throw error }
+    guard error.isAboutContent, !units.isEmpty, try await takes(parts, after: error, &report) else {
+      throw error
+    }
     var halving = Halving(request: parts)
     try await send(units[...], &halving, after: error, &report)
     if halving.outcomes.isEmpty, let end = halving.end { throw end }
@@ -110,12 +112,18 @@ extension SyncRunner {
     }
   }
 
-  /// Returns true if the server accepts such a request without its changes.
-  private func takes(_ request: SyncRequest, _ report: inout SyncReport) async throws -> Bool {
+  /// Returns true if the server accepts such a request without its changes. Throws the error of a server that doesn't
+  /// answer any more or is too busy, after a failure that leaves no doubt.
+  private func takes(
+    _ request: SyncRequest, after failure: RemoteError, _ report: inout SyncReport
+  ) async throws -> Bool {
     do {
       _ = try await exchange(request.with([]), &report)
       return true
-    } catch is RemoteError { return false }
+    } catch let error as RemoteError {
+      guard failure.leavesDoubt || error.isAboutContent else { throw error }
+      return false
+    }
   }
 
   /// Sends the changes of a refused request in halves, in order. A change is sent after the records that it refers to.

@@ -55,6 +55,18 @@ struct HalvingStories {
     #expect(pair.a.operations.count { $0.record.id == "N2" } == 2)
   }
 
+  @Test("A server that is busy after a refused request is left alone")
+  func busyAfterRefusal() async throws {
+    let pair = try await Pair.sharing()
+    for number in 1...2 { try pair.a.insert("N\(number)", "new") }
+    pair.a.remote.plan(forExchange: { request in
+      request.operations.isEmpty ? .status(429, retryAfter: 60) : .status(400, retryAfter: nil)
+    })
+    let report = await pair.a.store.sync()
+    #expect(report.obstacle == .busyServer && report.retryAfter == 60)
+    #expect(pair.a.remote.requests.count == 2)
+  }
+
   @Test("A transaction that a server finds too large says that it is one")
   func transaction() async throws {
     let pair = try await Pair.sharing()
