@@ -55,7 +55,7 @@ struct ForgettingTests {
     let schema = RealPostgres.newSchema()
     try await RealPostgres.open(schema).close()
     let looks = Mutex(0)
-    var configuration = PostgresServerStorage.Configuration(schema: schema, connections: 2)
+    var configuration = RealPostgres.configuration(schema, connections: 2)
     configuration.trace = { sql in
       if sql.contains("min(at) FROM operation") { looks.withLock { $0 += 1 } }
     }

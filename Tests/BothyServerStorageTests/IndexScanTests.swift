@@ -28,7 +28,7 @@ struct IndexScanTests {
   func postgres() async throws {
     let schema = RealPostgres.newSchema()
     let seen = Mutex<Set<String>>([])
-    var configuration = PostgresServerStorage.Configuration(schema: schema)
+    var configuration = RealPostgres.configuration(schema)
     configuration.trace = { sql in seen.withLock { _ = $0.insert(sql) } }
     let url = RealPostgres.url ?? ""
     try await RealPostgres.open(schema).close()

@@ -75,7 +75,7 @@ struct LargeQueryTests {
     let schema = RealPostgres.newSchema()
     try await RealPostgres.open(schema).close()
     let seen = Mutex<[String]>([])
-    var configuration = PostgresServerStorage.Configuration(schema: schema, connections: 2)
+    var configuration = RealPostgres.configuration(schema, connections: 2)
     configuration.trace = { sql in seen.withLock { $0.append(sql) } }
     let storage = try await PostgresServerStorage.open(RealPostgres.url ?? "", configuration: configuration)
     defer { storage.close() }

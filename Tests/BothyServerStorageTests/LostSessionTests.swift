@@ -44,7 +44,7 @@ struct LostSessionTests {
     arguments: 1...3)
   func once(seed: UInt64) async throws {
     let saboteur = Saboteur(seed: seed)
-    var configuration = PostgresServerStorage.Configuration(schema: saboteur.name, connections: 3)
+    var configuration = RealPostgres.configuration(saboteur.name, connections: 3)
     configuration.trace = { saboteur.see($0) }
     let storage = try await PostgresServerStorage.open(
       "\(RealPostgres.url ?? "")?application_name=\(saboteur.name)", configuration: configuration)

@@ -69,9 +69,8 @@ struct PostgresErrorTests {
 
   /// Returns the code of the error for an address. A repeated connection ends with another error, `StorageUnavailable`.
   private func code(of address: String) async -> BothyError.Code? {
-    let configuration = PostgresServerStorage.Configuration(patience: .seconds(1))
     let error = await #expect(throws: BothyError.self) {
-      try await PostgresServerStorage.open(address, configuration: configuration).close()
+      try await PostgresServerStorage.open(address, configuration: RealPostgres.configuration()).close()
     }
     return error?.code
   }

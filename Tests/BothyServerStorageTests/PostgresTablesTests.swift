@@ -66,7 +66,7 @@ struct PostgresTablesTests {
 
   private func configuration(known: Int? = nil, migrates: Bool = true) -> PostgresServerStorage.Configuration
   {
-    var configuration = PostgresServerStorage.Configuration(schema: schema, connections: 2)
+    var configuration = RealPostgres.configuration(schema, connections: 2)
     if let known { configuration.knownSteps = known }
     configuration.migrates = migrates
     return configuration

@@ -42,7 +42,10 @@ struct SharedUpkeepTests {
   func sqlite() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/ledger.sqlite"
-    let (first, second) = (try SQLiteServerStorage(at: path), try SQLiteServerStorage(at: path))
+    func open() throws -> SQLiteServerStorage {
+      try SQLiteServerStorage(at: path, lanes: WriteQueues(), patience: 100)
+    }
+    let (first, second) = (try open(), try open())
     try await Self.share(first, second)
     try second.close()
     try first.close()
@@ -81,7 +84,7 @@ struct SharedUpkeepTests {
     .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
   func idlePostgres() async throws {
     let seen = Mutex<[String]>([])
-    var configuration = PostgresServerStorage.Configuration(schema: RealPostgres.newSchema(), connections: 1)
+    var configuration = RealPostgres.configuration(connections: 1)
     configuration.trace = { sql in seen.withLock { $0.append(sql) } }
     let storage = try await PostgresServerStorage.open(RealPostgres.url ?? "", configuration: configuration)
     defer { storage.close() }
@@ -98,7 +101,7 @@ struct SharedUpkeepTests {
     .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
   func statements() async throws {
     let seen = Mutex<[String]>([])
-    var configuration = PostgresServerStorage.Configuration(schema: RealPostgres.newSchema(), connections: 1)
+    var configuration = RealPostgres.configuration(connections: 1)
     configuration.trace = { sql in seen.withLock { $0.append(sql) } }
     let storage = try await PostgresServerStorage.open(RealPostgres.url ?? "", configuration: configuration)
     defer { storage.close() }

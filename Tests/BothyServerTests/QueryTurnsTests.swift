@@ -138,9 +138,12 @@ struct QueryTurnsTests {
   private func checkSeparate(_ storage: any ServerStorage) async throws {
     let started = AsyncStream.makeStream(of: Void.self)
     let gate = DispatchSemaphore(value: 0)
-    async let search = storage.search(space: "hut", within: .seconds(60)) { snapshot in
+    async let search = storage.search(space: "hut", within: .seconds(1000)) { snapshot in
       started.continuation.yield()
-      gate.wait()
+      // PostgreSQL ends a session that idles in its transaction for ten seconds.
+      while gate.wait(timeout: .now() + 2) == .timedOut {
+        _ = try snapshot.changes(after: 0, in: .everything, limit: 1)
+      }
       return snapshot.head
     }
     for await _ in started.stream { break }

@@ -13,7 +13,9 @@ enum WideStorages {
     guard let address else { return nil }
     let schema = "h" + UUID().uuidString.lowercased().replacing("-", with: "")
     return try await PostgresServerStorage.open(
-      address, configuration: PostgresServerStorage.Configuration(schema: schema, connections: 4))
+      address,
+      configuration: PostgresServerStorage.Configuration(
+        schema: schema, connections: 4, patience: .seconds(100)))
   }
 
   /// The storage in memory for all histories of a process, each of which has a space of its own in it. So its tables are
