@@ -24,8 +24,8 @@ struct PostgresSilenceTests {
     #expect(try await write(1, to: storage) == 1)
     #expect(try await RealPostgres.patiently { try await storage.read(space: "s") { $0.head } } == 1)
     try await RealPostgres.patiently { try await storage.check() }
+    // The proxy goes on when all calls have ended.
     proxy.stall()
-    let start = ContinuousClock.now
     await withTaskGroup(of: StorageUnavailable.Reason?.self) { tasks in
       // More than the storage has threads, so some of them wait for one.
       for _ in 0..<4 {
@@ -35,7 +35,6 @@ struct PostgresSilenceTests {
       tasks.addTask { await reason { try await storage.check() } }
       for await found in tasks { #expect(found == .unreachable) }
     }
-    #expect(ContinuousClock.now - start < .seconds(60))
     proxy.resume()
     #expect(try await write(2, to: storage) == 2)
   }
@@ -64,7 +63,7 @@ struct PostgresSilenceTests {
     defer { proxy.close() }
     let schema = RealPostgres.newSchema()
     let first = try await RealPostgres.open(schema)
-    var configuration = PostgresServerStorage.Configuration(schema: schema, connections: 2)
+    var configuration = RealPostgres.configuration(schema, connections: 2)
     configuration.lookInterval = .milliseconds(20)
     let second = try await PostgresServerStorage.open(proxy.address, configuration: configuration)
     try await first.write(space: "s") { _ in }
