@@ -75,7 +75,7 @@ struct TileRouteTests {
       return 4_000_000_000_000
     }
     // Without other threads nothing goes on before the gate is open.
-    DispatchQueue.global().asyncAfter(deadline: .now() + 90) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + 240) {
       guard isHeld.value else { return }
       isLate.value = true
       release()

@@ -338,10 +338,10 @@ struct BoundTests {
     }
   }
 
-  /// A query that takes at least ten seconds unless it is cancelled.
+  /// A query that takes at least forty seconds of a processor unless it is cancelled.
   private var endless: AnyQuery {
     AnyQuery(
-      "Note", where: .or((0..<100).map { .contains(field: "title", "none\($0)", ignoringCase: true) }))
+      "Note", where: .or((0..<400).map { .contains(field: "title", "none\($0)", ignoringCase: true) }))
   }
 
   /// Promises: A-40
@@ -352,7 +352,7 @@ struct BoundTests {
       var rules = AccessRules()
       rules.queryTime = .milliseconds(400)
       let limited = SyncService(storage: storage, rules: rules, now: { 1 })
-      rules.queryTime = .seconds(100)
+      rules.queryTime = .seconds(1000)
       let patient = SyncService(storage: storage, rules: rules, now: { 1 })
       let query = endless
       let ended = Received<SyncServiceError.Code?>()
