@@ -77,7 +77,9 @@ public final class SimulatedDevice {
     _ path: String, _ schema: StoreSchema, _ migrations: [Migration], _ remote: FaultyRemote,
     _ configuration: SyncOptions, _ clock: SyncClock, _ failPoints: FailPoints
   ) throws -> SyncedStore {
-    var options = StoreOptions(durability: .normal, processes: .single, readers: 16)
+    // A busy machine may keep another process's write, or this one, waiting for long.
+    var options = StoreOptions(
+      durability: .normal, processes: .single, readers: 16, busyTimeout: .seconds(100))
     options.onStep = { try failPoints.pass($0, $1) }
     return try SyncedStore(
       at: path, schema: schema, migrations: migrations, remote: remote, configuration: configuration,

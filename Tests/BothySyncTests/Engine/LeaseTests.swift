@@ -33,7 +33,7 @@ struct LeaseTests {
       configuration.triggers = triggers
       return try SyncedStore(
         at: folder.path + "/twins.sqlite", schema: .notes, remote: remote, configuration: configuration,
-        clock: SyncClock(now: world.time.reader()))
+        options: StoreOptions(busyTimeout: .seconds(100)), clock: SyncClock(now: world.time.reader()))
     }
   }
 

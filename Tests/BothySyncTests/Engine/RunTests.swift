@@ -90,7 +90,7 @@ struct RunTests {
       configuration.triggers = triggers
       return try SyncedStore(
         at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.service),
-        configuration: configuration)
+        configuration: configuration, options: StoreOptions(busyTimeout: .seconds(100)))
     }
     let (running, other) = (try open(.commit), try open([]))
     let clock = VirtualClock()

@@ -13,7 +13,7 @@ struct TwoEnginesScenario {
     configuration.merging = MergePolicies(default: .fieldByField)
     return try SyncedStore(
       at: device.path, schema: .notes, remote: InProcessRemote(world.service), configuration: configuration,
-      clock: SyncClock(now: world.time.reader()))
+      options: StoreOptions(busyTimeout: .seconds(100)), clock: SyncClock(now: world.time.reader()))
   }
 
   /// Promises: Scenario-25, H-55
