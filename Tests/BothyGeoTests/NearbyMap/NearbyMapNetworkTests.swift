@@ -113,7 +113,10 @@ struct NearbyMapNetworkTests {
   /// Makes the places of a rig unreadable, or readable again.
   private func set(isReadable: Bool, _ rig: NearbyMapRig) async throws {
     let names = isReadable ? ("hidden", "tile") : ("tile", "hidden")
-    let queue = try DatabaseQueue(path: rig.places.path)
+    var configuration = Configuration()
+    // The map may be writing.
+    configuration.busyMode = .timeout(100)
+    let queue = try DatabaseQueue(path: rig.places.path, configuration: configuration)
     try await queue.write { try $0.execute(sql: "ALTER TABLE \(names.0) RENAME TO \(names.1)") }
     try queue.close()
   }
