@@ -4,7 +4,7 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("The journal on the page", .timeLimit(.minutes(1)))
+@Suite("The journal on the page", .timeLimit(.minutes(5)))
 struct JournalAnswerTests {
   /// Returns a device whose rejected change of a trip was reverted.
   private func reverted() async throws -> (InspectedDevice, Visitor) {

@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct PackStoreTests {
+@Suite(.timeLimit(.minutes(15))) struct PackStoreTests {
   let folder: TemporaryFolder
   let shelf: PackStore
 

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
   "Sessions that PostgreSQL ends", .enabled(if: RealPostgres.url != nil, RealPostgres.hint),
-  .timeLimit(.minutes(5)))
+  .timeLimit(.minutes(15)))
 struct LostSessionTests {
   /// Ends sessions of one application as their commits are sent: before, or at about that time.
   private final class Saboteur: Sendable {

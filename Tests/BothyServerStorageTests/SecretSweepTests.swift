@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The daily deletion of secrets whose records are gone.
-@Suite("The sweep of secrets", .timeLimit(.minutes(1)))
+@Suite("The sweep of secrets", .timeLimit(.minutes(5)))
 struct SecretSweepTests {
   private final class Vault: SecretVault {
     private let held: Mutex<[RecordID]>

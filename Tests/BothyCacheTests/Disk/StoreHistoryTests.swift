@@ -249,7 +249,7 @@ private struct History {
   }
 }
 
-@Suite("Histories of a folder", .timeLimit(.minutes(5)))
+@Suite("Histories of a folder", .timeLimit(.minutes(15)))
 struct StoreHistoryTests {
   /// Promises: E-8, E-28, B-19c, R-10
   @Test(

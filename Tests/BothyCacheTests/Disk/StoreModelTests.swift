@@ -29,7 +29,7 @@ private struct Model {
   }
 }
 
-@Suite("Stores against a model", .timeLimit(.minutes(5)))
+@Suite("Stores against a model", .timeLimit(.minutes(15)))
 struct StoreModelTests {
   @Test("Any history of calls leaves the entries of the model", arguments: StoreKind.allCases)
   func histories(_ kind: StoreKind) throws {

@@ -2,7 +2,7 @@ import BothyGeo
 import BothyTesting
 import Testing
 
-@Suite("Merging of byte ranges", .timeLimit(.minutes(1)))
+@Suite("Merging of byte ranges", .timeLimit(.minutes(5)))
 struct RangePlanTests {
   @Test("Near ranges are one read, and distant ones several")
   func near() {

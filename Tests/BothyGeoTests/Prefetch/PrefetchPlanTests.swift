@@ -3,7 +3,7 @@ import BothyGeo
 import BothyStore
 import Testing
 
-@Suite("The plan of tiles to load ahead", .timeLimit(.minutes(1)))
+@Suite("The plan of tiles to load ahead", .timeLimit(.minutes(5)))
 struct PrefetchPlanTests {
   private let center: Tile
 
@@ -101,7 +101,7 @@ struct PrefetchPlanTests {
     #expect(plan.count == 8 && plan.allSatisfy { $0.zoom == 12 })
   }
 
-  @Test("A plan costs no more than its limit on any screen", .timeLimit(.minutes(1)))
+  @Test("A plan costs no more than its limit on any screen", .timeLimit(.minutes(5)))
   func cost() throws {
     let corner = try Tile(x: 100_000, y: 100_000, zoom: 18)
     let screen = (0..<60).flatMap { south in (0..<60).compactMap { corner.neighbor(east: $0, south: south) } }

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import Tracing
 
-@Suite("Spans for a collector", .timeLimit(.minutes(1)))
+@Suite("Spans for a collector", .timeLimit(.minutes(5)))
 struct TraceExporterTests {
   /// A collector that answers what a test tells it.
   private final class Collector: Sendable {

@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 
 /// The signatures of the examples of AWS ("Authenticating Requests (AWS Signature Version 4)").
-@Suite("Signatures of requests to buckets", .timeLimit(.minutes(1)))
+@Suite("Signatures of requests to buckets", .timeLimit(.minutes(5)))
 struct S3SignatureTests {
   private let credentials = S3Credentials(
     id: "AKIAIOSFODNN7EXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")

@@ -4,7 +4,7 @@ import Testing
 import struct Foundation.Data
 
 /// The fingerprints by which observers of one record, and of joins, see that a value differs.
-@Suite(.timeLimit(.minutes(1))) struct FingerprintTests {
+@Suite(.timeLimit(.minutes(5))) struct FingerprintTests {
   private struct Photo: Entity {
     static let schema = TypeSchema(
       "Photo",

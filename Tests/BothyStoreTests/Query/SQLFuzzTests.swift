@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Statements that write, in random forms. None of them writes through a SQL query.
-@Suite("SQL that writes", .timeLimit(.minutes(5)))
+@Suite("SQL that writes", .timeLimit(.minutes(15)))
 struct SQLFuzzTests {
   /// The number of random statements a seed. `BOTHY_STATEMENTS` sets it.
   static let count = ProcessInfo.processInfo.environment["BOTHY_STATEMENTS"].flatMap { Int($0) } ?? 150

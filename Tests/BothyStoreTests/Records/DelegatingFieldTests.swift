@@ -2,7 +2,7 @@ import BothyStore
 import Testing
 
 /// Types of an app that are stored as another type of field.
-@Suite("Field types of an app", .timeLimit(.minutes(1)))
+@Suite("Field types of an app", .timeLimit(.minutes(5)))
 struct DelegatingFieldTests {
   /// A text that a field stores.
   struct Slug: RawRepresentable, FieldConvertible, Equatable {

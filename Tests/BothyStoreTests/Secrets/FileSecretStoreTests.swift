@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Secrets in files, which several processes write and remove.
-@Suite("Secrets in files", .timeLimit(.minutes(1))) struct FileSecretStoreTests {
+@Suite("Secrets in files", .timeLimit(.minutes(5))) struct FileSecretStoreTests {
   private let folder: TemporaryFolder
   private let store: FileSecretStore
   private let key = SecretKey(RecordID(type: "User", id: "ann"), field: "pin")

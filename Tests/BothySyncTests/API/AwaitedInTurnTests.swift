@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Receipts that are awaited one after the other. The request for the first of them takes the others along.
-@Suite("Receipts awaited in turn", .timeLimit(.minutes(2)))
+@Suite("Receipts awaited in turn", .timeLimit(.minutes(5)))
 struct AwaitedInTurnTests {
   /// Saves new notes on A, `N1` and so on, for a later sync to send.
   private func save(_ count: Int, _ pair: Pair) async throws -> [SaveReceipt<Note>] {

@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Saves in cancelled tasks.
-@Suite("Cancelled saves", .faultsStrike, .timeLimit(.minutes(2)))
+@Suite("Cancelled saves", .faultsStrike, .timeLimit(.minutes(5)))
 struct CancelledSaveTests {
   private static let online: [WritePolicy] = [.remoteThenLocal, .remote]
 

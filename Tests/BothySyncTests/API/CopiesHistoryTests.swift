@@ -9,7 +9,7 @@ import Testing
 ///
 /// The model is small, because the rule is: a save changes the fields that its value has otherwise than when it was read
 /// or saved last. Of two edits of a field the later is kept, and counts add up.
-@Suite("Random histories of values of one record", .faultsStrike, .timeLimit(.minutes(5)))
+@Suite("Random histories of values of one record", .faultsStrike, .timeLimit(.minutes(15)))
 struct CopiesHistoryTests {
   /// A value that a view of the app holds, and the value that it was read or saved as.
   private struct Copy {

@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Awaited saves, which overtake other requests, beside online saves of the same record.
-@Suite("Awaited saves beside online saves of one record", .faultsStrike, .timeLimit(.minutes(2)))
+@Suite("Awaited saves beside online saves of one record", .faultsStrike, .timeLimit(.minutes(5)))
 struct OvertakingTests {
   private static let policies: [MergePolicy] = [.remoteWins, .fieldByField, .localWins]
 

@@ -6,7 +6,7 @@ import BothyTesting
 import Testing
 
 /// A remote of an app's own, which has exchanges and no more.
-@Suite("Remotes of an app's own", .timeLimit(.minutes(1)))
+@Suite("Remotes of an app's own", .timeLimit(.minutes(5)))
 struct OwnRemoteTests {
   /// A server that is reached by exchanges alone.
   private struct ExchangesAlone: RemoteStorage {

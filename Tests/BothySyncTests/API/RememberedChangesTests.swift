@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// What is remembered of earlier changes, for later saves of older values.
-@Suite("Remembering changes", .timeLimit(.minutes(2)))
+@Suite("Remembering changes", .timeLimit(.minutes(5)))
 struct RememberedChangesTests {
   @Test("Large replaced content takes the place of older content in the file")
   func large() throws {

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Values that one process of a device read before another process changed their records, and that it saves afterwards.
-@Suite("Saving a value read before another process's edit", .timeLimit(.minutes(2)))
+@Suite("Saving a value read before another process's edit", .timeLimit(.minutes(5)))
 struct StaleBesideTests {
   /// Device A of a pair, and a second process on its file.
   private struct Scene {

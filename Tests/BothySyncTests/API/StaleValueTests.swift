@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Values that were read before the changes of others arrived, and are saved afterwards.
-@Suite("Saving a value read before a remote change", .timeLimit(.minutes(2)))
+@Suite("Saving a value read before a remote change", .timeLimit(.minutes(5)))
 struct StaleValueTests {
   private static let policies: [MergePolicy] = [
     .remoteWins, .fieldByField, .localWins, .latestWins,

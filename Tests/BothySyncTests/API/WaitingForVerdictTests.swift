@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Waiting for a verdict with a limit and without, which differ in nothing else.
-@Suite("Waiting for a verdict", .faultsStrike, .timeLimit(.minutes(2)))
+@Suite("Waiting for a verdict", .faultsStrike, .timeLimit(.minutes(5)))
 struct WaitingForVerdictTests {
   private static let limits: [Duration?] = [nil, .seconds(60)]
 

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Files that don't fit the app's schema, and are replaced by new ones.
-@Suite("Replaced files", .timeLimit(.minutes(2)))
+@Suite("Replaced files", .timeLimit(.minutes(5)))
 struct ReplacedFileTests {
   private static let other = StoreSchema(
     version: 2, types: [TypeSchema("Memo", fields: [FieldSchema("heading", .text)])])

@@ -5,7 +5,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Network rules that change amid a sync", .timeLimit(.minutes(2)))
+@Suite("Network rules that change amid a sync", .timeLimit(.minutes(5)))
 struct RulesAmidSyncTests {
   @Test("A type that is held back amid a sync is sent no further")
   func changes() async throws {

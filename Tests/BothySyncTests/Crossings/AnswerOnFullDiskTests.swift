@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Awaited saves that the server has made, and whose answer the device's disk doesn't take.
-@Suite("Answers that the disk has no room for", .timeLimit(.minutes(2)))
+@Suite("Answers that the disk has no room for", .timeLimit(.minutes(5)))
 struct AnswerOnFullDiskTests {
   /// Fails the commit that stores the answer to A's next request.
   private func failAnswer(to pair: Pair) {

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// An update of the app that converts a field, while changes of its records are pending or in doubt.
-@Suite("A conversion beside pending changes", .faultsStrike, .timeLimit(.minutes(2)))
+@Suite("A conversion beside pending changes", .faultsStrike, .timeLimit(.minutes(5)))
 struct ConvertedWhilePendingTests {
   private static func schema(_ version: Int, _ count: FieldSchema) -> StoreSchema {
     StoreSchema(

@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// Changes that end here while their answer is under way: purged, or undone by the process that waited for it.
-@Suite("Changes that end before their answer", .faultsStrike, .timeLimit(.minutes(2)))
+@Suite("Changes that end before their answer", .faultsStrike, .timeLimit(.minutes(5)))
 struct EndedBeforeAnswerTests {
   /// Runs a body once, after the server has carried out A's next exchange with operations.
   private func beforeAnswer(_ pair: Pair, _ body: @escaping @Sendable (SyncedStore) async throws -> Void) {

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Saves that the disk has no room for and that are tried on the server, as configured.
-@Suite("Saves on a full disk that are tried on the server", .faultsStrike, .timeLimit(.minutes(2)))
+@Suite("Saves on a full disk that are tried on the server", .faultsStrike, .timeLimit(.minutes(5)))
 struct FullDiskTests {
   private func pair(_ policy: MergePolicy = .fieldByField) async throws -> Pair {
     try await Pair.sharing(policy: policy) { $0.localFailure = .tryRemote }

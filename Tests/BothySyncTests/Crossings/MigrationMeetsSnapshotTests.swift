@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-@Suite("Updates of the app amid a snapshot", .faultsStrike, .timeLimit(.minutes(2)))
+@Suite("Updates of the app amid a snapshot", .faultsStrike, .timeLimit(.minutes(5)))
 struct MigrationMeetsSnapshotTests {
   @Test("No record goes if the server continues the former cursor after a rename")
   func renamed() async throws {

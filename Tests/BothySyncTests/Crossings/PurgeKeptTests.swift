@@ -5,7 +5,7 @@ import GRDB
 import Testing
 
 /// Purges of records that stay because they have pending changes.
-@Suite("A purge that a pending change refuses", .timeLimit(.minutes(2)))
+@Suite("A purge that a pending change refuses", .timeLimit(.minutes(5)))
 struct PurgeKeptTests {
   enum Extent: CaseIterable { case record, type, container, everything }
 

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Records that were removed from a device and come back from the server, and what is counted then.
-@Suite("Records that return after a purge", .timeLimit(.minutes(2)))
+@Suite("Records that return after a purge", .timeLimit(.minutes(5)))
 struct PurgedAndBackTests {
   private let world: SimulatedWorld
   private let other: SimulatedDevice

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Purged containers and the subscriptions around them", .faultsStrike, .timeLimit(.minutes(2)))
+@Suite("Purged containers and the subscriptions around them", .faultsStrike, .timeLimit(.minutes(5)))
 struct PurgedScopeTests {
   private static let oslo = SyncScope(container: "trips/oslo", includesChildren: true)
 

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// An app that goes from version 1 to 3, beside a device that has version 2. Its steps change what version 2 had added.
-@Suite("Updates of the app over a version", .timeLimit(.minutes(2)))
+@Suite("Updates of the app over a version", .timeLimit(.minutes(5)))
 struct SkippedVersionTests {
   private static func second(_ fields: FieldSchema...) -> StoreSchema { memo(2, extra: fields) }
 

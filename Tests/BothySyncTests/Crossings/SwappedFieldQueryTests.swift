@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Queries over renamed fields", .timeLimit(.minutes(2)))
+@Suite("Queries over renamed fields", .timeLimit(.minutes(5)))
 struct SwappedFieldQueryTests {
   private static func schema(_ version: Int) -> StoreSchema {
     StoreSchema(

@@ -4,7 +4,7 @@ import BothyTestSupport
 import BothyTesting
 import Testing
 
-@Suite("Types that are dropped and declared again", .timeLimit(.minutes(2)))
+@Suite("Types that are dropped and declared again", .timeLimit(.minutes(5)))
 struct TypeDeclaredAgainTests {
   @Test("The records of a dropped type come again when it is declared again", arguments: [false, true])
   func dropped(isAtOnce: Bool) async throws {

@@ -3,7 +3,7 @@ import BothyTestSupport
 import BothyTesting
 import Testing
 
-@Suite("Values for several listeners", .timeLimit(.minutes(2)))
+@Suite("Values for several listeners", .timeLimit(.minutes(5)))
 struct BroadcastTests {
   private func last(of values: AsyncStream<Int>) async -> Int? {
     var last: Int?

@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Counts of writes in containers, and syncs that wait for them.
-@Suite("Container locks", .timeLimit(.minutes(5)))
+@Suite("Container locks", .timeLimit(.minutes(15)))
 struct ContainerLockTests {
   private struct Broken: Error {}
 

@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// The work that starts when an app enters the foreground, on a clock that the test moves.
-@Suite("The app's return", .timeLimit(.minutes(5)))
+@Suite("The app's return", .timeLimit(.minutes(15)))
 struct ForegroundTests {
   private struct Running {
     let pair: Pair

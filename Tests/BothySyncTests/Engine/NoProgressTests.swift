@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// A server, or a proxy in its place, whose responses are well formed and bring nothing.
-@Suite("Responses without progress for a sync", .timeLimit(.minutes(1)))
+@Suite("Responses without progress for a sync", .timeLimit(.minutes(5)))
 struct NoProgressTests {
   private func report(
     _ change: @escaping @Sendable (inout SyncResponse) -> Void

@@ -4,7 +4,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Errors of remotes for callers", .timeLimit(.minutes(1)))
+@Suite("Errors of remotes for callers", .timeLimit(.minutes(5)))
 struct OneErrorTableTests {
   private static let failures = [
     RemoteError(.unreachable, "No answer."), RemoteError(.unauthenticated, "Who?", status: 401),

@@ -4,7 +4,7 @@ import BothyTestSupport
 import BothyTesting
 import Testing
 
-@Suite("The life of runs and of statuses", .timeLimit(.minutes(2)))
+@Suite("The life of runs and of statuses", .timeLimit(.minutes(5)))
 struct RunLifeTests {
   /// Returns devices of which `a` syncs after saves.
   private func pair() async throws -> Pair { try await Pair.sharing { $0.triggers = [.save] } }

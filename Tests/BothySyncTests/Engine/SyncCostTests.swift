@@ -8,7 +8,7 @@ import Testing
 /// fault.
 ///
 /// The counted statements are those that SQLite runs on all connections of the store, with `BEGIN` and `COMMIT`.
-@Suite("Costs of a sync", .timeLimit(.minutes(2)))
+@Suite("Costs of a sync", .timeLimit(.minutes(5)))
 struct SyncCostTests {
   /// Two devices of one user, where other processes may use the file of `a`.
   private struct Scene {

@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// The events that start a sync, each with a trigger that can be switched off.
-@Suite("Triggers", .timeLimit(.minutes(5)))
+@Suite("Triggers", .timeLimit(.minutes(15)))
 struct TriggerTests {
   /// An event while `run()` is active.
   enum Cause: CaseIterable, Sendable {

@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Apps of two versions with two names for one field, and the server between them.
-@Suite("Fleet schema", .timeLimit(.minutes(2)))
+@Suite("Fleet schema", .timeLimit(.minutes(5)))
 struct FleetSchemaTests {
   private static func note(_ version: Int, type: String = "Note", _ fields: FieldSchema...) -> StoreSchema {
     StoreSchema(version: version, types: [TypeSchema(type, fields: fields)])
@@ -143,7 +143,7 @@ struct FleetSchemaTests {
 }
 
 /// A server with an old and a new schema.
-@Suite("Server of a fleet", .timeLimit(.minutes(2)))
+@Suite("Server of a fleet", .timeLimit(.minutes(5)))
 struct FleetServerTests {
   private static func note(_ version: Int, _ fields: FieldSchema...) -> StoreSchema {
     StoreSchema(version: version, types: [TypeSchema("Note", fields: fields)])

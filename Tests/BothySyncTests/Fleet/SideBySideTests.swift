@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// Old and new apps on one server, where content survives old apps that don't know it or can't read it.
-@Suite("Old and new app side by side", .timeLimit(.minutes(5)))
+@Suite("Old and new app side by side", .timeLimit(.minutes(15)))
 struct SideBySideTests {
   private static let old = StoreSchema(version: 1, OldNote.self)
   private static let new = StoreSchema(

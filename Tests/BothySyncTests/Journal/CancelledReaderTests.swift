@@ -7,7 +7,7 @@ import GRDB
 import Testing
 
 /// Readers of reports whose task ends before they have read the journal.
-@Suite("Cancelled readers of reports", .timeLimit(.minutes(2)))
+@Suite("Cancelled readers of reports", .timeLimit(.minutes(5)))
 struct CancelledReaderTests {
   /// Passes the ids of the synced records on to `lines`.
   private func read(_ store: SyncedStore, as name: String, _ lines: Received<String>) async {

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// The age of the journal's entries on a device whose clock is wrong at times.
-@Suite("The age of the journal's entries", .timeLimit(.minutes(2)))
+@Suite("The age of the journal's entries", .timeLimit(.minutes(5)))
 struct JournalAgeTests {
   private static let day: Int64 = 86_400_000
 

@@ -6,7 +6,7 @@ import BothyTesting
 import Testing
 
 /// The ways in which pending work ends, with one story for each. The journal has the verdict and the lost content.
-@Suite("Nothing pending ends without a trace", .timeLimit(.minutes(2)))
+@Suite("Nothing pending ends without a trace", .timeLimit(.minutes(5)))
 struct JournalExitTests {
   struct Exit: Sendable, CustomTestStringConvertible {
     var cause: JournalEntry.Cause

@@ -6,7 +6,7 @@ import BothyTesting
 import GRDB
 import Testing
 
-@Suite("Limits of the journal", .timeLimit(.minutes(2)))
+@Suite("Limits of the journal", .timeLimit(.minutes(5)))
 struct JournalKeepingTests {
   /// Lets an edit made here give way `count` times.
   private func lose(_ count: Int, _ pair: Pair, text: String = "mine") async throws {
@@ -152,7 +152,7 @@ struct JournalKeepingTests {
   }
 }
 
-@Suite("Callbacks that continue after a relaunch", .timeLimit(.minutes(2)))
+@Suite("Callbacks that continue after a relaunch", .timeLimit(.minutes(5)))
 struct ReportReaderTests {
   /// Sends reports to callbacks until `count` of these have completed, and returns the ids of synced and failed
   /// records.

@@ -5,7 +5,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Restoring lost content", .timeLimit(.minutes(2)))
+@Suite("Restoring lost content", .timeLimit(.minutes(5)))
 struct JournalRestoreTests {
   /// Returns a pair on which an edit made here has given way to `theirs`.
   private func lost(

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// The completeness and age of a result, for each container, however it was pulled.
-@Suite("Completeness", .timeLimit(.minutes(2)))
+@Suite("Completeness", .timeLimit(.minutes(5)))
 struct CompletenessTests {
   private let world: SimulatedWorld
   private let device: SimulatedDevice

@@ -6,7 +6,7 @@ import BothyTesting
 import Testing
 
 /// Complete snapshots of which a part does not arrive, over records that are here.
-@Suite("Incomplete snapshots", .faultsStrike, .timeLimit(.minutes(1)))
+@Suite("Incomplete snapshots", .faultsStrike, .timeLimit(.minutes(5)))
 struct IncompleteSnapshotTests {
   private let ids = (100..<130).map { "T\($0)" }
 

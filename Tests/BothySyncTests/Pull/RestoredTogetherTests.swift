@@ -6,7 +6,7 @@ import BothyTesting
 import Testing
 
 /// A server that was restored from a backup, with a pending transaction of the device.
-@Suite("A restored server and a pending transaction", .timeLimit(.minutes(2)))
+@Suite("A restored server and a pending transaction", .timeLimit(.minutes(5)))
 struct RestoredTogetherTests {
   private struct Parts {
     let folder: TemporaryFolder

@@ -6,7 +6,7 @@ import BothyTesting
 import Testing
 
 /// A server that is restored without a new epoch from a copy of the file, made while no server ran.
-@Suite("Restores of a cold copy", .timeLimit(.minutes(2)))
+@Suite("Restores of a cold copy", .timeLimit(.minutes(5)))
 struct ColdRestoreTests {
   private typealias Place = GivingBackTests.Place
 

@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Processes that end at every step of their storage: of a write, a push, a pull, and of applying a response.
-@Suite("The end of a process, anywhere", .timeLimit(.minutes(5)))
+@Suite("The end of a process, anywhere", .timeLimit(.minutes(15)))
 struct CrashScenario {
   /// The results that the story's completed writes promise.
   private struct Promises {

@@ -6,7 +6,7 @@ import BothyTesting
 import Testing
 
 /// What others deleted and wrote, when a device gives its records to a server.
-@Suite("Uploads to servers that have changed", .timeLimit(.minutes(2)))
+@Suite("Uploads to servers that have changed", .timeLimit(.minutes(5)))
 struct DeletedSinceTests {
   private typealias Place = GivingBackTests.Place
 

@@ -5,7 +5,7 @@ import BothyTestSupport
 import BothyTesting
 import Testing
 
-@Suite("Work given back and exported", .faultsStrike, .timeLimit(.minutes(2)))
+@Suite("Work given back and exported", .faultsStrike, .timeLimit(.minutes(5)))
 struct GivenBackAndExportedTests {
   @Test("Content given back counts once and isn't an edit, also after an export")
   func once() async throws {

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Counters of records that a device returns to a server which has them too.
-@Suite("Counts given back", .timeLimit(.minutes(2)))
+@Suite("Counts given back", .timeLimit(.minutes(5)))
 struct GivenBackCountsTests {
   private typealias Place = GivingBackTests.Place
 

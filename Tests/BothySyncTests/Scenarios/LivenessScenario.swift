@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Pending work is done without a further trigger, and no sooner than allowed.
-@Suite("Liveness", .faultsStrike, .timeLimit(.minutes(5)))
+@Suite("Liveness", .faultsStrike, .timeLimit(.minutes(15)))
 struct LivenessScenario {
   private func running(
     _ pair: Pair, _ clock: VirtualClock, _ body: (SimulatedDevice) async throws -> Void

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Counters on several devices, while the server's responses are lost.
-@Suite("Lost acknowledgements", .faultsStrike, .timeLimit(.minutes(5)))
+@Suite("Lost acknowledgements", .faultsStrike, .timeLimit(.minutes(15)))
 struct LostAcknowledgementTests {
   private static let counters = 50
 

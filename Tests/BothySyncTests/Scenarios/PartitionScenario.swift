@@ -8,7 +8,7 @@ import Testing
 /// Networks that are cut in either or both directions, and devices that stall.
 ///
 /// Each lasts for up to ten seconds, followed by three seconds of calm.
-@Suite("Network partitions", .timeLimit(.minutes(5)))
+@Suite("Network partitions", .timeLimit(.minutes(15)))
 struct PartitionScenario {
   static let seeds: [UInt64] = {
     let environment = ProcessInfo.processInfo.environment

@@ -6,7 +6,7 @@ import BothyTesting
 import Testing
 
 /// A server that begins a new history, and a device that has several scopes of it.
-@Suite("Several scopes of a restored server", .timeLimit(.minutes(2)))
+@Suite("Several scopes of a restored server", .timeLimit(.minutes(5)))
 struct RestoredScopesTests {
   private static let one = RecordID(type: "Memo", id: "1")
 

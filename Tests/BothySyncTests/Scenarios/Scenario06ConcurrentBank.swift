@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Transfers while writers, readers and syncs run concurrently on each device.
-@Suite("Concurrent bank transfers", .timeLimit(.minutes(5)))
+@Suite("Concurrent bank transfers", .timeLimit(.minutes(15)))
 struct Scenario06ConcurrentBank {
   /// The transfers of the writers, and the sums that readers saw.
   private final class Tally: Sendable {

@@ -6,7 +6,7 @@ import BothyTesting
 import Testing
 
 /// Requests without pages for a server whose history isn't the one that the file followed.
-@Suite("Another history and requests that pull nothing", .timeLimit(.minutes(2)))
+@Suite("Another history and requests that pull nothing", .timeLimit(.minutes(5)))
 struct UncomparedHistoryTests {
   /// A device whose server a test replaces by another one.
   private struct Case {

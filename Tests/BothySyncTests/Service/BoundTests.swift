@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// Limits of the cost of one request to a server.
-@Suite("Bounds of a request", .timeLimit(.minutes(5)))
+@Suite("Bounds of a request", .timeLimit(.minutes(15)))
 struct BoundTests {
   private let ann = Caller("ann")
 

@@ -5,7 +5,7 @@ import BothyTesting
 import Testing
 
 /// Values that raw clients write in a form other than that of Bothy's devices.
-@Suite("Values in other forms", .timeLimit(.minutes(1)))
+@Suite("Values in other forms", .timeLimit(.minutes(5)))
 struct CanonicalValueTests {
   private let schema = StoreSchema(types: [
     TypeSchema(

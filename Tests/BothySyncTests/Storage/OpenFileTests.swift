@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// Files that are opened in another way than they were created.
-@Suite("Files that are synced or missing", .timeLimit(.minutes(1)))
+@Suite("Files that are synced or missing", .timeLimit(.minutes(5)))
 struct OpenFileTests {
   private let schema = StoreSchema(types: [
     TypeSchema("Note", fields: [FieldSchema("title", .text)]),

@@ -6,7 +6,7 @@ import BothyTesting
 import Testing
 
 /// An app whose calls are made with a network and without one.
-@Suite("With and without a network", .timeLimit(.minutes(1)))
+@Suite("With and without a network", .timeLimit(.minutes(5)))
 struct OnlineAndOfflineTests {
   /// Returns the results of reads between an app's writes.
   private func walk(_ device: SimulatedDevice, _ policy: WritePolicy) async throws -> [[String]] {
