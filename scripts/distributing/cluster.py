@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import time
 
-from loading.servers import free_port
+from testing.ports import free_port
 
 BASE = "usr/lib/postgresql"
 

@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 
 from distributing.cluster import BASE, Broken
-from loading.servers import free_port
+from testing.ports import free_port
 
 
 def postgres_user():

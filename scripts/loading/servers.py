@@ -4,20 +4,15 @@ import base64
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
+from testing.ports import free_port
+
 SPACES = 1000
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class Server:

@@ -7,6 +7,8 @@ import random
 import signal
 import time
 
+from testing.ports import free_port
+
 from . import checks
 from .proxy import Proxy
 
@@ -116,7 +118,7 @@ class World:
         self.seconds, self.pause = options.seconds, options.pause
         self.skips = [word for step in options.skip for word in ("--skip", step)]
         self.cut_base, self.cuts = options.cut_base, 0
-        self.port, self.logs, self.notes = 0, [], []
+        self.port, self.logs, self.notes = free_port(), [], []
         os.makedirs(folder, exist_ok=True)
         self.schema = os.path.join(folder, "schema.json")
         with open(self.schema, "w") as file:

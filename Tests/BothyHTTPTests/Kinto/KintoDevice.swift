@@ -40,7 +40,7 @@ final class KintoDevice {
     self.time = time
     network = FaultyTransport(platformTransport(compression: false))
     var options = KintoOptions()
-    options.timeout = .seconds(20)
+    options.timeout = .seconds(100)
     remote = KintoRemote(
       url: try #require(RealKinto.url), space: space, transport: network, credentials: RealKinto.credentials,
       schema: StoreSchema(version: 1, Card.self), options: options, clock: SyncClock(now: time.reader()))
