@@ -36,6 +36,8 @@ public final class PostgresServerStorage: ServerStorage {
     public var replicaWait = Duration.milliseconds(100)
     /// The time between two looks at each replica.
     package var replicaLookInterval = Duration.seconds(1)
+    /// The longest time of a check.
+    package var checkTime = Duration.seconds(2)
     /// The most writes that share a commit.
     package var joinedWrites = 32
     /// The number of steps of the tables that the server knows, for tests of earlier servers.
@@ -60,6 +62,7 @@ public final class PostgresServerStorage: ServerStorage {
   private let searchPermits: AsyncSemaphore
   /// A connection for `check` alone.
   private let health: WorkerPool
+  private let checkTime: Duration
   /// The copies that answer reads; `nil` without any.
   private let copies: ReplicaSet?
   private let lanes: WriteQueues
@@ -106,6 +109,7 @@ public final class PostgresServerStorage: ServerStorage {
     searchers = WorkerPool(settings, limit: width)
     searchPermits = AsyncSemaphore(width: width, queue: 16 * width)
     health = WorkerPool(settings, limit: 1)
+    checkTime = configuration.checkTime
     news = NewsChannel(settings, pause: configuration.lookInterval)
     copies =
       configuration.replicas.isEmpty
@@ -131,7 +135,7 @@ public final class PostgresServerStorage: ServerStorage {
   }
 
   public func check() async throws {
-    try await health.run(CallTime(limit: .seconds(2), isRepeated: false)) {
+    try await health.run(CallTime(limit: checkTime, isRepeated: false)) {
       _ = try Self.read("", $0) { $0.head }
     }
   }

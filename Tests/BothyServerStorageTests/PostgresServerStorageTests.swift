@@ -20,11 +20,14 @@ enum RealPostgres {
   private static let isDistributed =
     ProcessInfo.processInfo.environment["BOTHY_POSTGRES_DISTRIBUTED"] != nil
 
-  /// Returns a configuration whose calls are repeated for as long as a busy machine may take.
+  /// Returns a configuration whose calls may take as long as a busy machine takes.
   static func configuration(
     _ schema: String = newSchema(), connections: Int = 4
   ) -> PostgresServerStorage.Configuration {
-    PostgresServerStorage.Configuration(schema: schema, connections: connections, patience: .seconds(100))
+    var configuration = PostgresServerStorage.Configuration(
+      schema: schema, connections: connections, patience: .seconds(100))
+    configuration.checkTime = .seconds(100)
+    return configuration
   }
 
   static func open(_ schema: String = newSchema(), connections: Int = 4) async throws -> PostgresServerStorage

@@ -28,8 +28,7 @@ enum RealStandby {
       _ schema: String, replica: String? = url,
       prepare: (inout PostgresServerStorage.Configuration) -> Void = { _ in }
     ) async throws -> (reader: Reader, report: String) {
-      var configuration = PostgresServerStorage.Configuration(
-        schema: schema, connections: 2, patience: .seconds(100))
+      var configuration = RealPostgres.configuration(schema, connections: 2)
       configuration.replicas = [replica ?? ""]
       configuration.replicaWait = .seconds(1)
       configuration.replicaLookInterval = .milliseconds(50)

@@ -11,10 +11,10 @@ enum PostgresUnderTest {
   /// Runs `body` with a storage in its own schema.
   static func with(_ body: (PostgresServerStorage) async throws -> Void) async throws {
     let schema = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
-    let storage = try await PostgresServerStorage.open(
-      url ?? "",
-      configuration: PostgresServerStorage.Configuration(
-        schema: schema, connections: 4, patience: .seconds(100)))
+    var configuration = PostgresServerStorage.Configuration(
+      schema: schema, connections: 4, patience: .seconds(100))
+    configuration.checkTime = .seconds(100)
+    let storage = try await PostgresServerStorage.open(url ?? "", configuration: configuration)
     defer { storage.close() }
     try await body(storage)
   }
