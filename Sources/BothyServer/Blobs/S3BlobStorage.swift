@@ -55,18 +55,20 @@ public final class S3BlobStorage: BlobFileStorage {
   /// - Parameters:
   ///   - pieceSize: the bytes that are read and written at a time.
   ///   - clock: the time of signatures, in milliseconds since 1970.
+  ///   - timer: the clock of time limits.
   ///   - sleep: waits between attempts.
   package init(
     _ bucket: S3Bucket, limits: BlobLimits = BlobLimits(), logger: Logger, pieceSize: Int,
     now: @escaping @Sendable () -> Int64,
     clock: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) },
+    timer: any Clock<Duration> = ContinuousClock(),
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
     send: @escaping @Sendable (OutboundRequest) async throws -> OutboundResponse
   ) {
     self.limits = limits
     self.logger = logger
     self.now = now
-    client = S3Client(bucket, logger: logger, clock: clock, sleep: sleep, send: send)
+    client = S3Client(bucket, logger: logger, clock: clock, timer: timer, sleep: sleep, send: send)
     keys = S3Keys(prefix: bucket.prefix)
     assembly = S3Assembly(client: client, pieceSize: pieceSize)
   }

@@ -42,6 +42,7 @@ final class S3Client: Sendable {
   private let credentials: Mutex<S3Credentials>
   private let logger: Logger
   private let clock: @Sendable () -> Int64
+  private let timer: any Clock<Duration>
   private let sleep: @Sendable (Duration) async throws -> Void
   private let send: Send
   private let backoff = Backoff(first: .milliseconds(200), limit: .seconds(5))
@@ -49,16 +50,18 @@ final class S3Client: Sendable {
 
   /// - Parameters:
   ///   - clock: the time of signatures, in milliseconds since 1970. A storage refuses one that is off by 15 minutes.
+  ///   - timer: the clock of time limits.
   ///   - sleep: waits between attempts.
   ///   - send: sends a request once. Throws without a response.
   init(
-    _ bucket: S3Bucket, logger: Logger, clock: @escaping @Sendable () -> Int64,
+    _ bucket: S3Bucket, logger: Logger, clock: @escaping @Sendable () -> Int64, timer: any Clock<Duration>,
     sleep: @escaping @Sendable (Duration) async throws -> Void, send: @escaping Send
   ) {
     self.bucket = bucket
     credentials = Mutex(bucket.credentials)
     self.logger = logger
     self.clock = clock
+    self.timer = timer
     self.sleep = sleep
     self.send = send
   }
@@ -213,8 +216,10 @@ final class S3Client: Sendable {
   }
 
   /// Sends a request until it is answered. The status of the response is 2xx, 404 for a missing object or 416.
-  private func perform(_ call: Call) async throws -> OutboundResponse {
-    let start = ContinuousClock.now
+  private func perform(_ call: Call) async throws -> OutboundResponse { try await perform(call, by: timer) }
+
+  private func perform(_ call: Call, by timer: some Clock<Duration>) async throws -> OutboundResponse {
+    let start = timer.now
     var failures = 0
     while true {
       try Task.checkCancellation()
@@ -227,7 +232,7 @@ final class S3Client: Sendable {
         try Task.checkCancellation()
         failures += 1
         let wait = max(demanded ?? .zero, backoff.delay(attempt: failures))
-        let left = call.timeLimits.total - (ContinuousClock.now - start)
+        let left = call.timeLimits.total - start.duration(to: timer.now)
         guard failures < call.timeLimits.attempts, wait < left else { throw unavailable(reason) }
         try await sleep(wait)
       }
@@ -240,7 +245,9 @@ final class S3Client: Sendable {
     let name = "\(call.method.rawValue) \(kind.isEmpty ? "list" : kind)"
     let response: OutboundResponse
     do {
-      response = try await within(request.timeout, orThrow: TimedOut()) { [send] in try await send(request) }
+      response = try await within(request.timeout, by: timer, orThrow: TimedOut()) { [send] in
+        try await send(request)
+      }
     } catch {
       return .later("\(name): \(error)", wait: nil)
     }

@@ -191,7 +191,9 @@ package final class WebhookSender: Sendable {
 
   /// Returns the response, or throws after the time limit. A receiver that sends its body slowly is thus given up too.
   private func response(to request: OutboundRequest) async throws -> OutboundResponse {
-    try await within(request.timeout, orThrow: TimedOut()) { [settings] in try await settings.send(request) }
+    try await within(request.timeout, by: settings.clock, orThrow: TimedOut()) { [settings] in
+      try await settings.send(request)
+    }
   }
 
   private func failed(

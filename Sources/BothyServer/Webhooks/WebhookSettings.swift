@@ -31,6 +31,8 @@ public struct WebhookSettings: Sendable {
   public var capacity = 1000
   /// The waits after failures: random times up to a minute.
   package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+  /// The clock that `timeout` is measured by.
+  package var clock: any Clock<Duration> = ContinuousClock()
   /// Sends a request once, without following redirects. Throws without a response.
   ///
   /// Up to `width` requests run at a time for each webhook. It must end soon after its task is cancelled.

@@ -84,7 +84,8 @@ struct SecretReloadTests {
       "s3://shelf", region: "eu-central-1", credentials: S3Credentials(id: "old", secret: "secret"))
     let sent = Locked<[[String: String]]>([])
     let storage = S3BlobStorage(
-      bucket, logger: LogUnderTest().logger(), pieceSize: 16, now: { 0 }, sleep: { _ in },
+      bucket, logger: LogUnderTest().logger(), pieceSize: 16, now: { 0 }, timer: VirtualClock(),
+      sleep: { _ in },
       send: { request in
         sent.change { $0.append(request.headers) }
         return OutboundResponse(status: 403)

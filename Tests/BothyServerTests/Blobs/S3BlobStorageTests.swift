@@ -205,7 +205,8 @@ struct S3BlobStorageTests {
         usesHostNames: hostNames)
       let sent = Locked("")
       let storage = S3BlobStorage(
-        bucket, logger: LogUnderTest().logger(), pieceSize: 16, now: { 0 }, sleep: { _ in },
+        bucket, logger: LogUnderTest().logger(), pieceSize: 16, now: { 0 }, timer: VirtualClock(),
+        sleep: { _ in },
         send: { request in
           sent.value = request.url
           return OutboundResponse(status: 403)

@@ -72,7 +72,7 @@ extension S3BlobStorage {
       credentials: S3Credentials(id: "id", secret: "secret"))
     return S3BlobStorage(
       bucket, limits: limits, logger: log.logger(), pieceSize: 16, now: time.reader(), clock: time.reader(),
-      sleep: { _ in }, send: fake.process(script))
+      timer: VirtualClock(), sleep: { _ in }, send: fake.process(script))
   }
 }
 

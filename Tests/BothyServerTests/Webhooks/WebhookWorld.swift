@@ -81,6 +81,7 @@ final class WebhookWorld: Sendable {
       return OutboundResponse(status: 204)
     }
     settings.random = { 0.5 }
+    settings.clock = VirtualClock()
     change(&settings)
     let time = time
     return WebhookSender(
