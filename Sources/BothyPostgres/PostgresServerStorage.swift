@@ -218,6 +218,9 @@ public final class PostgresServerStorage: ServerStorage {
     }
   }
 
+  /// Returns the number of writes to a space that wait for one of this process.
+  package func waitingWrites(in space: String) -> Int { lanes.count(in: space) }
+
   /// Commits the waiting writes of a space, and those that come until it has the space's lock. Then lets other spaces use the thread.
   private func goOn(_ space: String, _ worker: Worker) {
     let writes = lanes.take(from: space)

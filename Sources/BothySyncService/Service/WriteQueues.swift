@@ -21,6 +21,9 @@ package final class WriteQueues: Sendable {
     }
   }
 
+  /// Returns the number of writes that wait for a next transaction.
+  package func count(in lane: String) -> Int { waiting.withLock { $0[Array(lane.utf8)]?.count ?? 0 } }
+
   /// Returns the writes of the queue's next transaction. An empty result ends the queue's work. The caller calls again
   /// when they are done.
   package func take(from lane: String) -> [JoinedWrite] {
