@@ -13,18 +13,18 @@ struct AwaitedSaveTests {
     await pair.b.store.sync()
     var note = try #require(try pair.a.note())
     note.title = "mine"
-    let result = try await pair.a.store.save(note, policy: .local).result(within: .seconds(100))
+    let result = try await pair.a.store.save(note, policy: .local).result(within: .seconds(1000))
     #expect(result.origin == .merged)
     #expect(result.record?.title == "mine")
     #expect(result.record?.note == "theirs")
     if case .merged = result.verdict {} else { Issue.record("\(result.verdict)") }
     #expect(try pair.a.store.outboxEntries().isEmpty)
     let made = try await pair.a.store.save(Note(id: "T2", "new"), policy: .local).result(
-      within: .seconds(100))
+      within: .seconds(1000))
     if case .accepted = made.verdict {} else { Issue.record("\(made.verdict)") }
     #expect(made.origin == .remote)
     let gone = try await pair.a.store.delete(Note.self, id: "T2", policy: .local).result(
-      within: .seconds(100))
+      within: .seconds(1000))
     #expect(gone.record == nil)
     #expect(gone.origin == .remote)
     #expect(try await pair.isEven())
@@ -36,14 +36,14 @@ struct AwaitedSaveTests {
     pair.a.remote.isOffline = true
     let saved = try await pair.a.store.save(Note(id: "T1", "mine"), policy: .local)
     #expect(saved.state == .pending(.update))
-    let error = await #expect(throws: BothyError.self) { try await saved.result(within: .seconds(100)) }
+    let error = await #expect(throws: BothyError.self) { try await saved.result(within: .seconds(1000)) }
     #expect(error?.code == .unreachable)
     #expect(try await pair.a.store.fetch(Note.self, id: "T1", policy: .local)?.title == "mine")
     try pair.a.restart()
     #expect(try pair.a.title() == "mine")
     pair.a.remote.isOffline = false
     let receipt = try pair.a.store.receipt(for: .note())
-    if case .accepted = try await receipt.result(within: .seconds(100)).verdict {
+    if case .accepted = try await receipt.result(within: .seconds(1000)).verdict {
     } else {
       Issue.record("not accepted")
     }
@@ -54,7 +54,7 @@ struct AwaitedSaveTests {
   func refused() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     let result = try await pair.a.store.save(Note(id: "T1", "mine", note: "no"), policy: .local).result(
-      within: .seconds(100))
+      within: .seconds(1000))
     guard case .rejected(let reason) = result.verdict else {
       Issue.record("\(result.verdict)")
       return
@@ -65,7 +65,7 @@ struct AwaitedSaveTests {
     try other.b.retitle("theirs")
     await other.b.store.sync()
     let lost = try await other.a.store.save(Note(id: "T1", "mine"), policy: .local).result(
-      within: .seconds(100))
+      within: .seconds(1000))
     if case .replaced = lost.verdict {} else { Issue.record("\(lost.verdict)") }
     #expect(lost.record?.title == "theirs")
     #expect(lost.overwritten?.title == "mine")
@@ -93,7 +93,7 @@ struct AwaitedSaveTests {
     async let bulk = store.sync()
     await request.waitUntilSent()
     let result = try await pair.a.store.save(Note(id: "T1", "mine"), policy: .local).result(
-      within: .seconds(100))
+      within: .seconds(1000))
     if case .accepted = result.verdict {} else { Issue.record("\(result.verdict)") }
     #expect(try await pair.serverTitle() == "mine")
     request.release()
@@ -108,7 +108,7 @@ struct AwaitedSaveTests {
     await pair.b.store.sync()
     var note = try #require(try pair.a.note())
     (note.title, note.note) = ("mine", "kept")
-    let result = try await pair.a.store.save(note, policy: .local).result(within: .seconds(100))
+    let result = try await pair.a.store.save(note, policy: .local).result(within: .seconds(1000))
     #expect(result.record?.note == "kept")
     if result.record?.title == "theirs" {
       #expect(result.overwritten?.title == "mine")

@@ -46,7 +46,7 @@ struct CancelledSaveTests {
     note.title = "mine"
     let edited = note
     let result = await cancelling(pair, afterAnswer: afterAnswer, waits: false) {
-      try await $0.save(edited, policy: .local).result(within: .seconds(100))
+      try await $0.save(edited, policy: .local).result(within: .seconds(1000))
     }
     guard case .failure(let error as BothyError) = result else {
       Issue.record("\(result)")
@@ -128,7 +128,7 @@ struct CancelledSaveTests {
     note.title = "mine"
     let receipt = try await pair.a.store.save(note)
     let outcome = try await cancelling(pair, afterAnswer: false, waits: false) { _ in
-      try await receipt.outcome(within: .seconds(100))
+      try await receipt.outcome(within: .seconds(1000))
     }.get()
     #expect(outcome == .pending)
     #expect(try await pair.isEven())

@@ -19,7 +19,7 @@ struct OvertakingTests {
       for await _ in began {}
       let receipt = try await store.save(note, policy: .local)
       save.finish()
-      return try await receipt.result(within: .seconds(60))
+      return try await receipt.result(within: .seconds(1000))
     }
     pair.a.remote.setDuringExchange {
       guard calls.add() == 1 else { return }
@@ -56,7 +56,7 @@ struct OvertakingTests {
     (note.title, note.score) = ("mine", 1)
     (other.note, other.score) = ("awaited", 10)
     try await pair.a.store.save(note, options: .saving(.remoteThenLocal))
-    let result = try await pair.a.store.save(other, policy: .local).result(within: .seconds(60))
+    let result = try await pair.a.store.save(other, policy: .local).result(within: .seconds(1000))
     if case .accepted = result.verdict {} else { Issue.record("\(result.verdict)") }
     #expect(try await pair.server("T1") == ["title": "mine", "note": "awaited", "score": 11])
     #expect(try await pair.isEven())
@@ -99,7 +99,7 @@ struct OvertakingTests {
     let store = pair.a.store
     let online = Task { try await store.save(Note(id: "T1", "mine"), options: .saving(.remoteThenLocal)) }
     await request.waitUntilSent()
-    let result = try await store.save(Note(id: "T2", "other"), policy: .local).result(within: .seconds(60))
+    let result = try await store.save(Note(id: "T2", "other"), policy: .local).result(within: .seconds(1000))
     if case .accepted = result.verdict {} else { Issue.record("\(result.verdict)") }
     request.release()
     _ = try await online.value

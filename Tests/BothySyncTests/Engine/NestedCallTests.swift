@@ -29,7 +29,7 @@ struct NestedCallTests {
         #expect(await store.sync().pushed == 1)
         #expect(await store.sync(.pull, container: "Note").obstacle == nil)
         #expect(try await store.withSyncLock("Note") { 7 } == 7)
-        let saved = try await store.save(Note(id: "T2", "two"), policy: .local).result(within: .seconds(100))
+        let saved = try await store.save(Note(id: "T2", "two"), policy: .local).result(within: .seconds(1000))
         #expect(saved.origin == .remote)
         let known = try store.store.record(.note("T2"))?.version ?? ""
         let record = ServerRecord(
@@ -108,7 +108,7 @@ struct NestedCallTests {
       #expect(await store.sync().stop == .alreadyRunning)
       #expect(await store.sync(.pull, container: "trips").stop == .alreadyRunning)
       let saved = try await store.save(Note(id: "T2", "of the policy"), policy: .local).result(
-        within: .seconds(100))
+        within: .seconds(1000))
       #expect(saved.origin == .remote && saved.record?.title == "of the policy")
       for call in [
         { _ = try await store.follow([.everything]) }, { _ = try await store.maintenance.adoptServer() },
@@ -137,7 +137,7 @@ struct NestedCallTests {
           guard calls.add() == 1 else { return }
           #expect(await store.sync().obstacle == nil)
           let saved = try? await store.save(Note(id: "T2", "two"), policy: .local).result(
-            within: .seconds(100))
+            within: .seconds(1000))
           #expect(saved?.origin == .remote)
           calls.add()
         }))

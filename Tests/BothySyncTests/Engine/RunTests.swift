@@ -238,7 +238,7 @@ struct RunTests {
     try await until { a.store.status.phase == .waiting(attempt: 1) }
     a.remote.isOffline = false
     #expect(
-      try await a.store.save(Note(id: "T3", "three"), policy: .local).result(within: .seconds(100)).origin
+      try await a.store.save(Note(id: "T3", "three"), policy: .local).result(within: .seconds(1000)).origin
         == .remote)
     try await until { try a.store.outboxEntries().isEmpty }
     await running.stop()

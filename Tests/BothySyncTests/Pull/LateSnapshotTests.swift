@@ -22,7 +22,7 @@ struct LateSnapshotTests {
     let device = try pair.world.addDevice("c", schema: .notes)
     let store = device.store
     during(device) {
-      let result = try await store.save(Note(id: "T9", "mine"), policy: .local).result(within: .seconds(100))
+      let result = try await store.save(Note(id: "T9", "mine"), policy: .local).result(within: .seconds(1000))
       #expect(result.origin == .remote)
     }
     await store.sync()
@@ -36,7 +36,7 @@ struct LateSnapshotTests {
     let store = pair.a.store
     _ = try store.purge(container: "Note")
     during(pair.a) {
-      _ = try await store.save(Note(id: "T9", "mine"), policy: .local).result(within: .seconds(100))
+      _ = try await store.save(Note(id: "T9", "mine"), policy: .local).result(within: .seconds(1000))
     }
     await store.sync()
     #expect(try pair.a.note("T9")?.title == "mine")

@@ -20,6 +20,8 @@ struct Pair {
     world = try SimulatedWorld(rules: rules)
     var configuration = SyncOptions.quiet
     configuration.merging = MergePolicies(default: policy)
+    // A busy machine may take long for a policy.
+    if timeouts == nil { configuration.mergeTimeout = .seconds(1000) }
     configure(&configuration)
     a = try world.addDevice("a", schema: schema, configuration: configuration, skew: skew, timeouts: timeouts)
     b = try world.addDevice("b", schema: schema, configuration: configuration)

@@ -196,7 +196,7 @@ struct LaterMeetings {
       try transaction.update(Note.self, id: "T3") { $0.title = "second" }
     }
     let saved = try await pair.a.store.save(Note(id: "T3", "third"), policy: .local).result(
-      within: .seconds(100))
+      within: .seconds(1000))
     #expect(saved.origin == .remote && saved.record?.title == "third")
     #expect(try await pair.serverTitle("T3") == "third")
     #expect(try await pair.serverTitle("T2") == "second")
