@@ -30,6 +30,8 @@ private struct CountingRecorder: ChangeRecorder {
   ) throws {}
 
   func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws {}
+
+  func rename(container: String, to name: String, in database: Database) throws {}
 }
 
 @Suite(.timeLimit(.minutes(5)))

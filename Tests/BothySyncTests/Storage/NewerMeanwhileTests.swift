@@ -34,6 +34,8 @@ private struct NewerApp: ChangeRecorder {
   ) throws {}
 
   func rename(_ type: String, from old: NameMap, to new: NameMap, in database: Database) throws {}
+
+  func rename(container: String, to name: String, in database: Database) throws {}
 }
 
 /// A file that changes between the first look at it and the transaction that opens it.
