@@ -10,8 +10,8 @@ import Synchronization
 ///
 /// Places are replaced by those of a newer tile alone. As with the tiles of a region, a server that says that a tile is
 /// gone takes none away, and neither does a network that answers for several tiles with one content. A tile without
-/// places takes some away only if another tile shows that the server itself sent it. If no other tile has places, it
-/// does so when nothing has confirmed them for 30 days.
+/// places takes some away only if another tile shows that the server itself sent it, or if the server has confirmed no tile
+/// with places for 30 days.
 package struct TileLoading: Sendable {
   let places: PlaceStore
   let cache: ResourceCache
@@ -175,38 +175,44 @@ package struct TileLoading: Sendable {
   /// Compares other content of a stored tile with that of the other tiles of its group, which it waits for.
   ///
   /// Throws `BothyError` `.signInRequired` if several tiles have it. Content that alone takes all places of a tile away
-  /// needs a response of the server for another stored tile.
+  /// needs a response of the server for another stored tile, unless no tile with places was confirmed for long.
   private func compare(
     _ content: Data, _ features: [TileFeature], over digest: StoredDigest?, of tile: Tile,
     _ watch: ReplacementWatch
   ) async throws(BothyError) {
     guard let digest, PlaceTileRow.digest(content) != digest else { return }
+    if features.isEmpty, await isUnconfirmed() { return }
     let isKnown = try await watch.compare(content, over: digest, of: tile)
     if isKnown || !features.isEmpty { return }
     guard await mayBeEmpty(tile) else { throw Self.unknownSender }
   }
 
-  /// The time, in milliseconds, for which the only tile with places keeps them without a confirmation: 30 days.
-  private static let keptAlone: Int64 = 30 * 86_400_000
+  /// The time, in milliseconds, for which places stay without any confirmation although tiles without places come in
+  /// their stead: 30 days.
+  private static let keptLongest: Int64 = 30 * 86_400_000
+
+  /// Returns true if the server has confirmed no tile with places for so long that one without places is taken for its
+  /// own. The last tiles that it has emptied would wait for each other without end.
+  private func isUnconfirmed() async -> Bool {
+    let places = places
+    // Places that can't be read show nothing.
+    guard let time = try? await run({ try places.lastConfirmation() }) else { return false }
+    return time < cache.now - Self.keptLongest
+  }
 
   /// Returns true if content without features may become a tile: it has none now, or the server responds for another
-  /// stored tile with places. That response isn't stored. If there is none, the time since the last confirmation decides.
+  /// stored tile with places. That response isn't stored.
   private func mayBeEmpty(_ tile: Tile) async -> Bool {
     // An archive is checked as a whole.
     if source.container != nil { return true }
     let places = places
     let rows = try? await run {
-      (
-        isEmpty: try !places.hasFeatures(tile), other: try places.lastUsed(besides: tile),
-        confirmedAt: try places.tile(tile)?.validatedAt
-      )
+      (isEmpty: try !places.hasFeatures(tile), other: try places.lastUsed(besides: tile))
     }
     // Places that can't be read, and a tile that the source lacks, show nothing.
     guard let known = rows else { return false }
     if known.isEmpty { return true }
-    guard let other = known.other else {
-      return known.confirmedAt.map { $0 < cache.now - Self.keptAlone } ?? false
-    }
+    guard let other = known.other else { return false }
     guard let key = try? source.key(other.tile) else { return false }
     var fields = HTTPFields()
     (fields[.eTag], fields[.lastModified]) = (other.entityTag, other.lastModified)

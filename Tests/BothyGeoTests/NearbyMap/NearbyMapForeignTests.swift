@@ -128,6 +128,37 @@ struct NearbyMapForeignTests {
     await rig.atlas.close()
   }
 
+  @Test("The last tiles with places become empty together after 30 unconfirmed days", arguments: [29, 31])
+  func last(days: Int) async throws {
+    let rig = try await emptied()
+    rig.pass(.days(days - 8))
+    let report = try await rig.atlas.refresh()
+    let isOver = days > 30
+    #expect(report.loaded == (isOver ? rig.cover : []) && report.fromStale == (isOver ? [] : rig.cover))
+    #expect(try rig.places.counts() == (rig.cover.count, isOver ? 0 : rig.cover.count))
+    await rig.atlas.close()
+  }
+
+  @Test("A confirmation of one tile keeps the places of the others")
+  func kept() async throws {
+    let rig = try NearbyMapRig()
+    try await rig.atlas.update(rig.start)
+    await rig.atlas.close()
+    let tiles = rig.cover.sorted { $0.morton < $1.morton }
+    rig.pass(.days(31))
+    let first = narrow(rig)
+    let confirmed = try #require(try await first.update(tiles[0].bounds.center))
+    #expect(confirmed.unchanged == [tiles[0]])
+    await first.close()
+    rig.server.set(version: 2)
+    rig.server.set(body: Self.empty)
+    let second = narrow(rig)
+    let report = try #require(try await second.update(tiles[1].bounds.center))
+    #expect(report.fromStale == [tiles[1]] && isSignIn(report.failed[tiles[1]]))
+    #expect(try rig.places.counts() == (tiles.count, tiles.count))
+    await second.close()
+  }
+
   @Test("A tile without places replaces one if another of its group is confirmed")
   func group() async throws {
     let rig = try NearbyMapRig()
