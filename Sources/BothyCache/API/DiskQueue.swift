@@ -47,12 +47,17 @@ final class DiskQueue: Sendable {
   private static let mostWaiting = 1 << 20
 
   let store: any DiskCache.Store
+  /// The changes of the store, which other processes may make too, or `nil` for a store of an app's own.
+  let changes: ChangeCount?
   private let writing = DispatchQueue(label: "bothy.cache.write", qos: .utility)
   private let reading = (0..<2).map { DispatchQueue(label: "bothy.cache.read.\($0)", qos: .userInitiated) }
   private let copying = DispatchQueue(label: "bothy.cache.copy", qos: .utility)
   private let queue = Mutex(Queue())
 
-  init(_ store: any DiskCache.Store) { self.store = store }
+  init(_ store: any DiskCache.Store) {
+    self.store = store
+    changes = store.changes
+  }
 
   /// Runs work that reads.
   func read<Result: Sendable>(_ work: @escaping @Sendable (any DiskCache.Store) throws -> Result) async throws

@@ -51,21 +51,6 @@ extension ResourceCache {
     }
   }
 
-  /// Returns the response on disk to the request for a resource, or `nil` without one. Does not count as use.
-  ///
-  /// Memory may have an entry that another process has replaced on disk. Throws `BothyError` `.sourceConflict` for entries
-  /// of a source with another address.
-  package func onDisk(_ key: ResourceKey) async throws -> CacheEntry? {
-    guard let disk else { return nil }
-    let demand = try demand(key, ResourceCache.Options())
-    let (request, box) = (demand.requestFields, demand.box)
-    return try await disk.read { store in
-      let entry = try VariantSearch(key, for: request, in: store).answer?.stored.entry
-      try box.check(in: store)
-      return entry
-    }
-  }
-
   /// Returns the number of these resources that came with the app. Reads the metadata of each.
   package func bundledCount(_ keys: [ResourceKey]) async -> Int { await bundled.count(keys) }
 

@@ -86,6 +86,7 @@ extension ResourceCache {
   func readInMemory(
     _ key: ResourceKey, at now: Int64, if accepts: (_ stored: StoredEntry, _ exactly: Bool) -> Bool
   ) -> StoredEntry? {
+    forgetReplaced()
     let group = key.source.index
     if let stored = memory.read(key, now: now, group: group, if: { accepts($0, true) }) { return stored }
     let count = hasVariants.load(ordering: .relaxed) ? ResourceKey.variantCount : 1
@@ -102,6 +103,17 @@ extension ResourceCache {
     }
     guard let newest else { return nil }
     return memory.read(newest.place, now: now, group: group, if: { accepts($0, false) })
+  }
+
+  /// Empties memory if another process has replaced or removed entries on the disk.
+  ///
+  /// Look-ups that have read an entry before put it into memory no more. Costs a look at one number without a change.
+  private func forgetReplaced() {
+    guard let changes = disk?.changes, let number = changes.changed else { return }
+    replacements.removeAll(nil)
+    noteEvicted(memory.evict(to: 0))
+    decoded.trim(to: 0)
+    changes.note(number)
   }
 
   /// Looks in memory, on disk and in the bundle. An entry from a slow place is copied into memory.

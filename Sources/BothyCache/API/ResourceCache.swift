@@ -6,8 +6,8 @@ internal import Synchronization
 ///
 /// A read looks in memory, on disk and in the bundle, and requests the resource from the network last. An entry from a
 /// slower place is copied into the faster ones. A stale entry is never returned as fresh. A good entry isn't lost
-/// because its replacement failed. Everything here may be deleted at any time, so data that must stay belongs in a
-/// `LocalStore`.
+/// because its replacement failed. An entry that another process replaces or removes on disk isn't returned from memory.
+/// Everything here may be deleted at any time, so data that must stay belongs in a `LocalStore`.
 ///
 /// ```swift
 /// let cache = try ResourceCache(sources: [tiles], disk: .folder(folder), loader: .system)

@@ -123,17 +123,10 @@ extension OfflineRegions {
     return found[0]
   }
 
-  /// Returns a tile from the disk, else from memory or the app, or `nil`. The data is empty if the server reported that
-  /// the tile doesn't exist.
-  ///
-  /// Another process may have replaced the tile since this one has it in memory.
+  /// Returns a stored tile, or `nil`. The data is empty if the server reported that the tile doesn't exist.
   private func stored(_ tile: Tile, _ source: SourceID) async throws -> (data: Data, fields: HTTPFields)? {
-    let key = tile.key(in: source)
-    if let entry = try await cache.onDisk(key) {
-      return (AnswerKind.isNegative(entry.metadata.status) ? Data() : entry.body, entry.metadata.fields)
-    }
     do {
-      let resource = try await cache.value(key, policy: .local)
+      let resource = try await cache.value(tile.key(in: source), policy: .local)
       return (resource.bytes ?? Data(), resource.fields)
     } catch {
       if error.code == .notCached { return nil }

@@ -37,6 +37,24 @@ struct RegionGenerationTests {
     #expect(try await rig.cache.pins().count == region.tiles)
   }
 
+  @Test("Another process reads the new tiles once they have replaced the old ones", arguments: [true, false])
+  func beside(isFresh: Bool) async throws {
+    let rig = try RegionRig()
+    let region = try await rig.loaded()
+    let other = try rig.beside()
+    #expect(try await other.bodies(region) == RegionRig.all(1, region))
+    try rig.raise(region, to: 2)
+    #expect(try await rig.regions.refresh(region.id).state == .complete)
+    if !isFresh { rig.pass(.days(8)) }
+    other.cache.suspendNetwork()
+    for tile in try region.plan.tiles() {
+      let key = try other.source.key(tile)
+      #expect(other.cache.peek(key) == nil)
+      let body = try await other.cache.value(key, priority: .visible).bytes
+      #expect(body == RegionServer.tile("\(tile) v2"))
+    }
+  }
+
   @Test("A tile that a reader has renewed since stays")
   func renewed() async throws {
     var rig = try RegionRig()

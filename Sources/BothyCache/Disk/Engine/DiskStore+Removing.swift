@@ -32,12 +32,17 @@ extension DiskStore {
   package func remove(_ keys: [ResourceKey]) throws {
     try lock.writing {
       for part in keys.parts(of: 512) {
-        try write { transaction in
+        let removed = try write { transaction in
+          var removed = 0
           for key in part {
             let row = try transaction.row(sources.source(key.source).number(of: key))
-            if let row, row.name == key.name { try transaction.delete(row) }
+            guard let row, row.name == key.name else { continue }
+            try transaction.delete(row)
+            removed += 1
           }
+          return removed
         }
+        if removed > 0 { changes.announce() }
       }
     }
   }
@@ -67,6 +72,7 @@ extension DiskStore {
           // An entry that goes may leave its body to one of the next.
           for number in numbers { try transaction.row(number).map { try transaction.delete($0) } }
         }
+        changes.announce()
       }
     }
   }

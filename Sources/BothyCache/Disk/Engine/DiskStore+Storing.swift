@@ -119,6 +119,8 @@ extension DiskStore {
 
   private func store(_ entries: ArraySlice<Prepared>, _ report: inout DiskCache.Report) throws {
     var outcome = Outcome()
+    // Files of entries' own follow the commit.
+    defer { if outcome.replaces { changes.announce() } }
     let bytes = entries.reduce(0) { $0 + $1.bytes }
     do {
       outcome = try put(entries, bytes)

@@ -32,6 +32,8 @@ package final class DiskStore: DiskCache.Store {
   let files: EntryFolder
   let lock: FolderLock
   let use: StoreUse
+  /// The replacements and removals of entries by all processes.
+  let changes: ChangeCount
   let options: DiskCache.Options
   let layout: Layout
   let indexPath: String
@@ -93,6 +95,7 @@ package final class DiskStore: DiskCache.Store {
     let lock = try FolderLock(lockPath, timeout: options.busyTimeout)
     self.lock = lock
     use = try lock.writing { StoreUse(indexPath + "-use", log: indexPath + "-wal") }
+    changes = try lock.writing { ChangeCount(lockPath) }
     try lock.writing {
       _ = files.removeUnfinished()
       try reopen(nil)

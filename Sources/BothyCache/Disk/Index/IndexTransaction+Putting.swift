@@ -13,6 +13,8 @@ struct Outcome {
   /// Entries that are counted, whose own files must be written now.
   var inFiles: [DiskStore.Prepared] = []
   var inSmallerFiles: [DiskStore.Prepared] = []
+  /// True if an entry has other bytes than before.
+  var replaces = false
   /// True if files are noted that nothing may name after the commit.
   var leavesFiles = false
 }
@@ -51,7 +53,9 @@ extension IndexTransaction {
       (entry: $0.entry, isPinned: $0.isPinned, rank: nextRank(replacing: $0.old?.rank))
     }
     for (entry, isPinned, rank) in ranked.sorted(by: { $0.entry.number < $1.entry.number }) {
-      try put(entry, row(entry.number), isPinned, rank, &outcome)
+      let old = try row(entry.number)
+      try put(entry, old, isPinned, rank, &outcome)
+      if old != nil, !outcome.unchanged.contains(entry.key) { outcome.replaces = true }
     }
     // Other entries may share the bytes of a replaced one, which count for them now.
     outcome.evicted += try makeRoom(bytes: 0, count: 0, keeping: kept)
