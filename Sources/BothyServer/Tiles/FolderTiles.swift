@@ -8,6 +8,7 @@ import Foundation
 /// address can lead out of the folder.
 struct FolderTiles: ServedTiles {
   let path: String
+  let surveys: FolderSurveys
 
   /// Returns the possible files of a tile, in the order in which they are tried.
   private func names(of tile: Tile) -> [String] {
@@ -38,14 +39,18 @@ struct FolderTiles: ServedTiles {
   }
 
   func summary() async throws -> TileSummary? {
-    var survey = Survey()
-    for name in Self.contents(path) {
-      if let zoom = Self.number(name), Tile.zooms.contains(zoom) {
-        visit(zoom: zoom, &survey)
-      } else {
-        survey.note(name: name)
+    let top = contents(of: path) { Tile(filePath: $0) }
+    var survey = TileSurvey()
+    for zoom in top.numbers where Tile.zooms.contains(zoom) {
+      for x in contents(of: "\(path)/\(zoom)", { _ in nil }).numbers {
+        let column = contents(of: "\(path)/\(zoom)/\(x)") { name in
+          // Other numbers aren't a tile's file.
+          Self.number(Self.parts(name).stem).flatMap { y in try? Tile(x: x, y: y, zoom: zoom) }
+        }
+        survey.add(column.survey)
       }
     }
+    survey.add(top.survey)
     guard let zooms = survey.zooms, let format = survey.format else { return nil }
     let notes = notes()
     return TileSummary(
@@ -66,17 +71,18 @@ struct FolderTiles: ServedTiles {
     return [:]
   }
 
-  /// Surveys the files of `zoom/column/row.ending`.
-  private func visit(zoom: Int, _ survey: inout Survey) {
-    for column in Self.contents("\(path)/\(zoom)") {
-      guard let x = Self.number(column) else { continue }
-      for file in Self.contents("\(path)/\(zoom)/\(column)") {
-        let parts = Self.parts(file)
-        guard let y = Self.number(parts.stem), let format = parts.format,
-          let tile = try? Tile(x: x, y: y, zoom: zoom)  // other numbers aren't a tile's file
-        else { continue }
-        survey.note(tile, format)
+  /// Returns the contents of a folder, whose files are tiles if `tile` says so.
+  private func contents(of path: String, _ tile: (String) -> Tile?) -> FolderContents {
+    surveys.contents(of: path) { names in
+      var found = FolderContents()
+      for name in names {
+        if let number = Self.number(name) {
+          found.numbers.append(number)
+        } else if let format = Self.parts(name).format, let tile = tile(name) {
+          found.survey.add(TileSurvey(tile, format))
+        }
       }
+      return found
     }
   }
 
@@ -94,36 +100,5 @@ struct FolderTiles: ServedTiles {
   static func number(_ text: some StringProtocol) -> Int? {
     guard let number = Int(text), String(number) == text, number >= 0 else { return nil }
     return number
-  }
-
-  /// The facts that the names of all files yield together.
-  private struct Survey {
-    private(set) var format: TileFormat?
-    private(set) var zooms: ZoomRange?
-    /// The bounds of the tiles of the highest zoom. Tiles of lower zooms reach beyond the content.
-    private(set) var bounds = TileArchiveInfo.wholeMap
-
-    mutating func note(_ tile: Tile, _ format: TileFormat) {
-      self.format = self.format ?? format
-      let box = tile.bounds
-      guard let known = zooms else {
-        bounds = box
-        zooms = try? ZoomRange(tile.zoom, tile.zoom)  // a tile's zoom is valid
-        return
-      }
-      if tile.zoom > known.highest {
-        bounds = box
-      } else if tile.zoom == known.highest {
-        bounds = GeoBox(
-          west: min(bounds.west, box.west), south: min(bounds.south, box.south),
-          east: max(bounds.east, box.east), north: max(bounds.north, box.north))
-      }
-      zooms = try? ZoomRange(min(known.lowest, tile.zoom), max(known.highest, tile.zoom))  // both are valid
-    }
-
-    /// Adds a file whose name alone identifies its tile.
-    mutating func note(name: String) {
-      if let format = FolderTiles.parts(name).format, let tile = Tile(filePath: name) { note(tile, format) }
-    }
   }
 }

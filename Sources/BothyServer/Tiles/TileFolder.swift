@@ -4,8 +4,8 @@ import Synchronization
 
 /// The sources of tiles in a folder: archives, named by their files, and folders of tiles.
 ///
-/// The folder is read at each request, so added, replaced and deleted files count at once. An archive stays open as
-/// long as its file is unchanged.
+/// Added, replaced and deleted files count at once. An archive stays open as long as its file is unchanged, and a folder
+/// is listed again after its files changed.
 public final class TileFolder: Sendable {
   /// The folder's absolute path, without `.` and `..`.
   public let folder: String
@@ -18,6 +18,7 @@ public final class TileFolder: Sendable {
   /// Archives that can't be opened, with the error. They aren't tried again as long as their files are unchanged.
   private let setAside = Mutex<[String: (stamp: FileVersion, error: BothyError)]>([:])
   let tags = ETagCache()
+  private let surveys = FolderSurveys()
 
   /// The extensions of archives. Of two archives with the same name the first counts.
   private static let endings = ["pmtiles", "mbtiles"]
@@ -79,9 +80,9 @@ public final class TileFolder: Sendable {
     var isFolder: ObjCBool = false
     let path = "\(folder)/\(id)"
     if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
-      return FolderTiles(path: path)
+      return FolderTiles(path: path, surveys: surveys)
     }
-    return id == ownName ? FolderTiles(path: folder) : nil
+    return id == ownName ? FolderTiles(path: folder, surveys: surveys) : nil
   }
 
   /// Returns the PMTiles file of a source, for reading in parts, or `nil` if the source isn't one.

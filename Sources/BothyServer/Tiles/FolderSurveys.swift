@@ -1,0 +1,97 @@
+import BothyGeo
+import Foundation
+import Synchronization
+
+/// The facts that the names in a folder yield: its numbered subfolders, and its tiles together.
+struct FolderContents: Sendable {
+  var numbers: [Int] = []
+  var survey = TileSurvey()
+}
+
+/// Remembers the contents of folders as long as the folders are unchanged.
+///
+/// A folder of a million tiles has thousands of columns. Each of them is listed once. Later requests cost a system call
+/// for each column, until files are added or removed there.
+final class FolderSurveys: Sendable {
+  private struct Known {
+    var stamp: FolderStamp
+    var contents: FolderContents
+  }
+
+  private let known = Mutex<[String: Known]>([:])
+  private let limit: Int
+
+  init(limit: Int = 100_000) { self.limit = limit }
+
+  /// Returns the contents of a folder. `read` makes them from the sorted names there, unless they are known.
+  func contents(of path: String, _ read: ([String]) -> FolderContents) -> FolderContents {
+    let stamp = FolderStamp(path: path)
+    if let stamp, let found = known.withLock({ $0[path] }), found.stamp == stamp { return found.contents }
+    let contents = read(FolderTiles.contents(path))
+    if let stamp, stamp.isSettled {
+      known.withLock { known in
+        // A full table is cleared, because an entry costs no more than a listing of its folder.
+        if known.count >= limit { known.removeAll(keepingCapacity: true) }
+        known[path] = Known(stamp: stamp, contents: contents)
+      }
+    }
+    return contents
+  }
+}
+
+/// The identity of one state of a folder: its file number, and the time of the last change of its names.
+private struct FolderStamp: Equatable, Sendable {
+  private let node: UInt64
+  private let seconds: Int
+  private let nanoseconds: Int
+
+  /// Returns `nil` if nothing has this path.
+  init?(path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    node = UInt64(status.st_ino)
+    #if canImport(Darwin)
+      let time = status.st_mtimespec
+    #else
+      let time = status.st_mtim
+    #endif
+    (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec))
+  }
+
+  /// True if a later change has another time. File systems round times to two seconds at most.
+  var isSettled: Bool { Double(seconds) + 3 < Date().timeIntervalSince1970 }
+}
+
+/// The facts that the names of several tiles yield together.
+struct TileSurvey: Sendable {
+  private(set) var format: TileFormat?
+  private(set) var zooms: ZoomRange?
+  /// The bounds of the tiles of the highest zoom. Tiles of lower zooms reach beyond the content.
+  private(set) var bounds = TileArchiveInfo.wholeMap
+
+  init() {}
+
+  init(_ tile: Tile, _ format: TileFormat) {
+    self.format = format
+    bounds = tile.bounds
+    zooms = try? ZoomRange(tile.zoom, tile.zoom)  // a tile's zoom is valid
+  }
+
+  mutating func add(_ other: TileSurvey) {
+    guard let added = other.zooms else { return }
+    format = format ?? other.format
+    guard let known = zooms else {
+      (zooms, bounds) = (added, other.bounds)
+      return
+    }
+    if added.highest > known.highest {
+      bounds = other.bounds
+    } else if added.highest == known.highest {
+      bounds = GeoBox(
+        west: min(bounds.west, other.bounds.west), south: min(bounds.south, other.bounds.south),
+        east: max(bounds.east, other.bounds.east), north: max(bounds.north, other.bounds.north))
+    }
+    // Both are valid.
+    zooms = try? ZoomRange(min(known.lowest, added.lowest), max(known.highest, added.highest))
+  }
+}
