@@ -10,7 +10,7 @@ internal import Synchronization
 /// Everything here may be deleted at any time, so data that must stay belongs in a `LocalStore`.
 ///
 /// ```swift
-/// let cache = try ResourceCache(sources: [tiles], disk: .folder(folder), loader: .system)
+/// let cache = try ResourceCache(sources: [tiles], disk: .sqliteFile(in: folder), loader: .system)
 /// let key = try tiles.key(zoom: 16, x: 10472, y: 22982)
 /// if let now = cache.peek(key) { draw(now) }
 /// let answer = try await cache.value(key)

@@ -10,24 +10,25 @@ struct CacheStoreOptions: ParsableArguments {
     help: ArgumentHelp("The folder that keeps the copies.", valueName: "dir"), completion: .directory)
   var folder = "./bothy-cache"
   @Flag(
-    name: .customLong("database"),
-    help: "Keep the copies of a new folder in one database, in which tiles take less room than in files.")
-  var inDatabase = false
+    name: .customLong("files"),
+    help: "Keep each copy of a new folder in a file of its own, which other programs can open.")
+  var inFiles = false
 
   /// Creates the options for a folder that exists.
   static func existing(_ folder: String) -> CacheStoreOptions {
     var options = CacheStoreOptions()
-    (options.folder, options.inDatabase) = (folder, false)
+    (options.folder, options.inFiles) = (folder, false)
     return options
   }
 
-  /// The place of the copies: as the folder has them already, or in a new one as the options say.
+  /// The place of the copies: as the folder has them already. In a new one they are in a database, as in those of apps.
+  /// There equal tiles are stored once, and small ones take no block of the disk each.
   private var tier: DiskCache {
     let place = URL(filePath: folder)
-    let isNew = !has("index.sqlite") && !has("tiledb")
     // The lock of a database stays if the database itself is lost.
     let isDatabase = has("cache.sqlite") || has("cache.sqlite-lock")
-    return isDatabase || isNew && inDatabase ? .sqliteFile(in: place) : .folder(place)
+    let isOfFiles = has("index.sqlite") || has("tiledb") || inFiles
+    return isOfFiles && !isDatabase ? .folder(place) : .sqliteFile(in: place)
   }
 
   /// True if the folder has an index of copies.
