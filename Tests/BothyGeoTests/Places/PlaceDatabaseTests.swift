@@ -139,6 +139,26 @@ struct PlaceDatabaseTests {
     #expect(try places.entrances(ofBuilding: -10) == [6, 7] && places.entrances(ofBuilding: -20) == [])
   }
 
+  /// Promises: T-15
+  @Test("A place has its names, address and numbers in a later launch")
+  func details() throws {
+    let properties = #"""
+      {"amenity": "cafe", "name": "Alpha", "name:de": "Alfa", "addr:housenumber": "7", "addr:street": "Main", "phone": "1",
+       "ref": "A4", "junction": "circular"}
+      """#
+    let table = CategoryTable(version: 1, [.place: ["cafe"]])
+    var places = try PlaceStore(path: path, categories: table)
+    let text = TileDocument.feature("amenity", "cafe", ids: "[1, 2]", properties: properties)
+    try places.replace(version(text, at: 5))
+    try places.close()
+    places = try PlaceStore(path: path, categories: table)
+    let place = try #require(try places.features(FeatureKey(.poi, "1")).first)
+    #expect(place.name == "Alpha" && place.name(in: "de") == "Alfa" && place.localizedNames == ["de": "Alfa"])
+    #expect(place.addressLine == "7 Main" && place.streetName == "Main" && place.phone == "1")
+    #expect(place.reference == "A4" && place.isRoundabout && place.category == .place)
+    #expect(place.ids == [1, 2] && place.type == "amenity" && place.value == "cafe")
+  }
+
   /// Promises: T-43, B-8
   @Test("Another table recomputes the categories, at once or at start, without a download")
   func categories() throws {

@@ -230,4 +230,18 @@ struct StyleClosureTests {
     let far = GeoBox(west: 100, south: 0, east: 101, north: 1)
     #expect(light.attributions(in: far, zoom: 8) == ["Protomaps © OpenStreetMap"])
   }
+
+  /// Promises: R-42
+  @Test("Attributions of a region's map are there in a later launch without a network")
+  func attributionsOffline() async throws {
+    let rig = try StyleRig()
+    let known = try await rig.style("bright").attributions(in: RegionRig.oslo, zoom: 8)
+    _ = try await rig.loaded("bright")
+    let later = try await rig.reopened()
+    later.cache.suspendNetwork()
+    let texts = try await later.style("bright").attributions(in: RegionRig.oslo, zoom: 8)
+    // A TileJSON document of a server states it.
+    #expect(texts == known && texts.contains("© OpenMapTiles © OpenStreetMap"))
+    #expect(later.server.requests.isEmpty)
+  }
 }
