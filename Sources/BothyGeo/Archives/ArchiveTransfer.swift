@@ -26,7 +26,8 @@ extension TileArchive {
   /// - Parameters:
   ///   - area: the area to copy, or `nil` for all of it. Of a remote archive, only that area is read, with few requests.
   ///   - zooms: the zooms to copy, or `nil` for all.
-  /// - Returns: the number of stored tiles, and those that were left: too large for the store, or without room in it.
+  /// - Returns: the number of stored tiles, and those that were left: too large for the store, without room in it, or
+  ///   evicted for later ones.
   ///
   /// Runs a transaction of the store for about every 4 MB of tiles. Throws the errors of the archive and of the store.
   /// Tiles that were stored before the error stay.
@@ -36,15 +37,25 @@ extension TileArchive {
   ) async throws -> (written: Int, left: [Tile]) {
     let freshness = FreshnessMetadata(lifetime: Int64(freshFor / .milliseconds(1)), origin: .rule)
     let info = info
-    var report = ArchiveTransferReport()
+    var left: [Tile] = []
     var batch: [(key: ResourceKey, entry: CacheEntry)] = []
     var packed: [ResourceKey: Data] = [:]
     var (tiles, bytes): ([Tile], Int) = ([], 0)
     let disk = store as? DiskStore
+    /// The numbers of the tiles of the archive that the store has.
+    var held: Set<Int64> = []
     func flush() throws {
-      let refused = try (disk?.store(batch, packed: packed) ?? store.store(batch)).refused
-      report.written += batch.count - refused.count
-      report.left += tiles.filter { refused[$0.key(in: source)] != nil }
+      let done = try disk?.store(batch, packed: packed) ?? store.store(batch)
+      for tile in tiles {
+        if done.refused[tile.key(in: source)] == nil {
+          held.insert(tile.rowNumber)
+        } else {
+          left.append(tile)
+        }
+      }
+      for key in done.evicted where key.source == source {
+        if let tile = Tile(key.base), held.remove(tile.rowNumber) != nil { left.append(tile) }
+      }
       batch.removeAll(keepingCapacity: true)
       packed.removeAll(keepingCapacity: true)
       tiles.removeAll(keepingCapacity: true)
@@ -66,6 +77,6 @@ extension TileArchive {
       if bytes > 4 << 20 || batch.count >= 1000 { try flush() }
     }
     try flush()
-    return (report.written, report.left)
+    return (held.count, left)
   }
 }

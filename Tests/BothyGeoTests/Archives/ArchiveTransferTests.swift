@@ -103,6 +103,29 @@ struct ArchiveTransferTests {
     try store.close()
   }
 
+  @Test("Tiles that give way to later ones of the archive count as left", arguments: [true, false])
+  func evicted(inPages: Bool) async throws {
+    let scratch = try TemporaryFolder()
+    let writer = try MBTilesWriter(path: scratch.file("in.mbtiles"))
+    let all = try (UInt64(0)..<85).map { try Tile(hilbertID: $0) }
+    for (place, tile) in all.enumerated() {
+      try writer.add(tile, Data([0x89, 0x50, 0x4E, 0x47, UInt8(place)]))
+    }
+    try writer.finish(TileArchiveInfo(container: .mbtiles, name: "Huts", tileFormat: "png"))
+    let options = DiskCache.Options(limits: DiskCache.Limits(count: 20))
+    let store =
+      inPages
+      ? try DiskStore(path: scratch.file("cache.sqlite"), options: options)
+      : try DiskStore(folder: scratch.file("cache"), options: options)
+    let report = try await MBTiles(path: scratch.file("in.mbtiles")).copy(
+      into: store, as: "huts", at: Timestamp(milliseconds: 1_700_000_000_000))
+    var kept: Set<Tile> = []
+    try store.forEach("huts") { key, _, _ in if let tile = Tile(key) { kept.insert(tile) } }
+    #expect(report.written == kept.count && (1...20).contains(kept.count))
+    #expect(report.left.count == all.count - kept.count && Set(report.left) == Set(all).subtracting(kept))
+    try store.close()
+  }
+
   @Test("A copy into pages takes the room of the archive's packed tiles", arguments: [true, false])
   func packed(_ isPacked: Bool) async throws {
     let scratch = try TemporaryFolder()

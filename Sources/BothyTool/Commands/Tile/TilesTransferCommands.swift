@@ -19,11 +19,12 @@ struct TilesImportCommand: AsyncParsableCommand {
       only they are asked for. A source can also be an archive itself, without a
       copy: `bothy source add`.
 
-      In a folder that was begun with --database, tiles take about the room that they
-      have in the archive. In files each takes whole blocks of the disk, unpacked.
+      Tiles take about the room that they have in the archive. In a folder that was
+      begun with --files each takes whole blocks of the disk, unpacked. Tiles beyond
+      the cache's limits are left out, and the output counts them.
 
       Example:  bothy source add osm 'https://tiles.example.org/{z}/{x}/{y}.png'
-                bothy tiles import hills.mbtiles osm --fresh-for 30d --database
+                bothy tiles import hills.mbtiles osm --fresh-for 30d
       """)
 
   @Argument(help: "An MBTiles or PMTiles file, or the address of a PMTiles file.", completion: .file())
