@@ -46,8 +46,8 @@ package final class RegisteredSource: Sendable {
   package let source: ResourceSource
   /// The number of the source. See `ResourceSource.identity`.
   let identity: UInt64
-  /// True if the entries under the id were found to be those of this source.
-  private let isChecked = Atomic(false)
+  /// The number of changes at which the entries under the id were those of this source, plus one, or 0.
+  private let checkedAt = Atomic<UInt64>(0)
 
   init(_ source: ResourceSource) {
     self.source = source
@@ -60,9 +60,10 @@ package final class RegisteredSource: Sendable {
   /// Throws `BothyError.sourceConflict` if a store has entries of another source under the id.
   ///
   /// Another process or an earlier launch may have stored them. Once they are known to be those of this source, nothing
-  /// is read.
+  /// is read until entries are replaced or removed.
   func check(in store: any DiskCache.Store) throws(BothyError) {
-    guard let own = storedIdentity, !isChecked.load(ordering: .relaxed) else { return }
+    let number = (store.changes?.number ?? 0) &+ 1
+    guard let own = storedIdentity, checkedAt.load(ordering: .relaxed) != number else { return }
     // A store that can't be read fails the look-up itself. Entries of earlier versions have no identity.
     guard let found = (try? store.identities(source.id))?[source.id], let noted = found else { return }
     guard noted == own else {
@@ -71,7 +72,7 @@ package final class RegisteredSource: Sendable {
         "The entries under the id \"\(source.id)\" are those of a source with another address, other ignored query "
           + "items or other names of secrets. Give this one an id of its own, or remove them by `removeAll`.")
     }
-    isChecked.store(true, ordering: .relaxed)
+    checkedAt.store(number, ordering: .relaxed)
   }
 }
 

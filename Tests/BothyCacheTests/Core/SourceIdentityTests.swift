@@ -137,6 +137,28 @@ struct SourceIdentityTests {
     try await first.close()
   }
 
+  /// Promises: R-11, B-31
+  @Test(
+    "A process notices that another source has taken its id", arguments: StoreKind.allCases, [true, false])
+  func taken(_ kind: StoreKind, byEviction: Bool) async throws {
+    let (old, new) = (try source(), try source("new.example"))
+    let (first, second) = (try cache(old, kind), try cache(new, kind))
+    let (mine, other) = (try old.key(zoom: 3, x: 1, y: 2), try new.key(zoom: 3, x: 1, y: 2))
+    _ = try await first.value(mine)
+    first.releaseMemory()
+    #expect(try await first.value(mine).origin == .disk)
+    if byEviction {
+      try await second.setDiskLimits(DiskCache.Limits(count: 0))
+      try await second.setDiskLimits(DiskCache.Limits())
+    } else {
+      try await second.removeAll("tiles")
+    }
+    #expect(try await second.value(other).notStored == nil)
+    await expectConflict(first, old)
+    try await first.close()
+    try await second.close()
+  }
+
   @Test("Identities survive a damaged index", arguments: StoreKind.allCases)
   func salvaged(_ kind: StoreKind) async throws {
     try await launch(try source(), kind)

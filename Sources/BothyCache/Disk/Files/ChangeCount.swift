@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The number of replacements and removals in a store, which all processes that use it have in memory.
+/// The number of replacements and removals of entries and identities in a store, which all processes that use it have in memory.
 ///
 /// It is in the file of the store's lock. Each store maps that file, so that a look at the number takes no system call. It
 /// is written by one, because a write to mapped memory ends the process if the disk is full. Without the number, as in a
@@ -37,7 +37,8 @@ final class ChangeCount: Sendable {
     return place == MAP_FAILED ? 0 : UInt(bitPattern: place)
   }
 
-  private var number: UInt64 {
+  /// The number now, or 0 without one.
+  var number: UInt64 {
     UnsafeRawPointer(bitPattern: address)?.load(as: UInt64.self) ?? 0
   }
 

@@ -25,6 +25,7 @@ extension IndexTransaction {
     if let known {
       if known.identity == identity { return true }
       if known.count > 0 { return false }
+      replacesIdentity = true
     }
     try put(identity, of: source)
     return true

@@ -13,7 +13,7 @@ struct Outcome {
   /// Entries that are counted, whose own files must be written now.
   var inFiles: [DiskStore.Prepared] = []
   var inSmallerFiles: [DiskStore.Prepared] = []
-  /// True if an entry has other bytes than before.
+  /// True if an entry has other bytes than before, or an id belongs to another source.
   var replaces = false
   /// True if files are noted that nothing may name after the commit.
   var leavesFiles = false
@@ -69,6 +69,7 @@ extension IndexTransaction {
       try files.write(files.path(entry.key, entry.source), entry.body, entry.tail)
     }
     outcome.leavesFiles = leavesFiles
+    if replacesIdentity { outcome.replaces = true }
     return outcome
   }
 

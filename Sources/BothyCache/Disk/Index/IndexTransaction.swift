@@ -33,6 +33,8 @@ final class IndexTransaction {
   var leavesFiles = false
   /// True for sources whose entries may be stored, of those that were looked up.
   var admitted: [SourceID: Bool] = [:]
+  /// True if a source without entries has lost its id to another one.
+  var replacesIdentity = false
   private var changes: [Int64: ResourceCache.Totals] = [:]
   private var numbers: [SourceID: Int64] = [:]
   private var ids: [Int64: SourceID] = [:]
