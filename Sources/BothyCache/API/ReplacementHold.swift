@@ -4,8 +4,8 @@ internal import Synchronization
 /// New versions of tiles that came over plain HTTP, until the content of another tile differs from them.
 ///
 /// A network that wants a sign-in can answer each request over plain HTTP with the same content. So one new version
-/// alone replaces nothing behind a reader, and nothing that is pinned. A version is held until a later one is stored or
-/// the network changes.
+/// alone replaces nothing behind a reader, and nothing that is pinned. A version is held until a later one is stored,
+/// also by another process, or the network changes.
 final class ReplacementHold: Sendable {
   struct Held: Sendable {
     var key: ResourceKey
@@ -71,6 +71,7 @@ extension ResourceCache {
   func keepConfirmed(
     _ key: ResourceKey, _ entry: CacheEntry, _ ticket: InvalidationTracker.Ticket
   ) async -> FetchOutcome {
+    forgetReplaced()
     let confirmed = hold.offer(key, entry, at: clock.wall())
     var outcome: FetchOutcome?
     for one in confirmed {

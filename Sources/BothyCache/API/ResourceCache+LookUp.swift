@@ -105,12 +105,14 @@ extension ResourceCache {
     return memory.read(newest.place, now: now, group: group, if: { accepts($0, false) })
   }
 
-  /// Empties memory if another process has replaced or removed entries on the disk.
+  /// Empties memory if another process has replaced or removed entries on the disk, and forgets versions that wait for
+  /// other tiles, as older ones.
   ///
   /// Look-ups that have read an entry before put it into memory no more. Costs a look at one number without a change.
-  private func forgetReplaced() {
+  func forgetReplaced() {
     guard let changes = disk?.changes, let number = changes.changed else { return }
     replacements.removeAll(nil)
+    hold.forget(nil)
     noteEvicted(memory.evict(to: 0))
     decoded.trim(to: 0)
     changes.note(number)

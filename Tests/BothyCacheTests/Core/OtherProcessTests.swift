@@ -11,52 +11,79 @@ struct OtherProcessTests {
   private let folder: TemporaryFolder
   private let time = VirtualTime()
   private let version = Locked(1)
-  private let source: ResourceSource
 
-  init() throws {
-    folder = try TemporaryFolder()
-    source = try CacheRig.source("tiles")
+  init() throws { folder = try TemporaryFolder() }
+
+  private func source(_ scheme: String = "https") throws -> ResourceSource {
+    try ResourceSource(
+      "tiles", template: "\(scheme)://tiles.example/{z}/{x}/{y}", freshness: .fixed(.days(7)),
+      userAgent: "Tests/1 (tests.example)", content: ContentExpectation())
   }
 
-  /// Returns a cache on the folder, as each process has one.
-  private func open(_ kind: StoreKind) throws -> ResourceCache {
+  /// Returns a cache on the folder, as each process has one. Its server sends the address and the version of a tile.
+  private func open(_ source: ResourceSource, _ kind: StoreKind) throws -> ResourceCache {
     let (store, version) = (try kind.open(folder), version)
     return try ResourceCache(
       sources: [source], disk: DiskCache { _ in store },
-      loader: ScriptedLoader { _ in .init(200, "version \(version.value)") },
+      loader: ScriptedLoader { .init(200, "\($0.url) v\(version.value)") },
       clock: LoadClock(VirtualClock(), wall: time.reader()))
   }
 
-  private func tile(_ x: Int) throws -> ResourceKey { try source.key(zoom: 16, x: x, y: 2) }
+  /// Returns the version of a read tile.
+  private func number(_ resource: CachedResource?) -> Int? {
+    text(resource)?.split(separator: "v").last.flatMap { Int($0) }
+  }
 
   @Test("An entry that another process replaces is read from the disk again", arguments: StoreKind.allCases)
   func replaced(_ kind: StoreKind) async throws {
-    let (mine, other) = (try open(kind), try open(kind))
-    let (a, b, c) = (try tile(1), try tile(2), try tile(3))
-    for key in [a, b] {
+    let source = try source()
+    let (mine, other) = (try open(source, kind), try open(source, kind))
+    let keys = try (0..<3).map { try source.key(zoom: 4, x: $0, y: 1) }
+    for key in keys.prefix(2) {
       _ = try await mine.value(key)
-      #expect(text(try await other.value(key)) == "version 1")
+      #expect(try await number(other.value(key)) == 1)
     }
-    _ = try await mine.value(c)
-    #expect(other.peek(a) != nil && other.peek(b) != nil, "a new entry changes none of these")
+    _ = try await mine.value(keys[2])
+    #expect(keys.prefix(2).allSatisfy { other.peek($0) != nil }, "a new entry changes none of these")
     version.value = 2
-    _ = try await mine.value(a, policy: .remote)
-    #expect(text(mine.peek(a)) == "version 2" && mine.peek(b) != nil, "its own memory has the new entry")
-    #expect(other.peek(a) == nil)
-    #expect(text(try await other.value(a, policy: .local)) == "version 2")
-    #expect(text(try await other.value(b, policy: .local)) == "version 1")
-    #expect(text(other.peek(a)) == "version 2")
+    _ = try await mine.value(keys[0], policy: .remote)
+    #expect(number(mine.peek(keys[0])) == 2 && mine.peek(keys[1]) != nil, "its own memory stays")
+    #expect(other.peek(keys[0]) == nil)
+    #expect(try await number(other.value(keys[0], policy: .local)) == 2)
+    #expect(try await number(other.value(keys[1], policy: .local)) == 1)
+    #expect(number(other.peek(keys[0])) == 2)
   }
 
-  @Test("An entry that another process removes leaves memory", arguments: StoreKind.allCases, [true, false])
+  @Test(
+    "An entry that another process removes leaves memory", arguments: StoreKind.allCases, [true, false])
   func removed(_ kind: StoreKind, isAll: Bool) async throws {
-    let (mine, other) = (try open(kind), try open(kind))
-    let key = try tile(1)
+    let source = try source()
+    let (mine, other) = (try open(source, kind), try open(source, kind))
+    let key = try source.key(zoom: 4, x: 1, y: 1)
     _ = try await mine.value(key)
-    #expect(text(try await other.value(key)) == "version 1")
-    try await isAll ? mine.removeAll() : mine.remove(key)
+    #expect(try await number(other.value(key)) == 1)
+    if isAll { try await mine.removeAll() } else { try await mine.remove(key) }
     #expect(other.peek(key) == nil)
     let error = await #expect(throws: BothyError.self) { try await other.value(key, policy: .local) }
     #expect(error?.code == .notCached)
+  }
+
+  @Test(
+    "A version that waits for another tile gives way to that of another process",
+    arguments: StoreKind.allCases)
+  func waiting(_ kind: StoreKind) async throws {
+    let source = try source("http")
+    let (mine, other) = (try open(source, kind), try open(source, kind))
+    let keys = try (0..<2).map { try source.key(zoom: 4, x: $0, y: 1) }
+    for key in keys { _ = try await mine.value(key) }
+    try await mine.pin(keys, by: "region")
+    version.value = 2
+    #expect(try await other.value(keys[0], policy: .remote).notStored == .unconfirmed)
+    version.value = 3
+    var options = ResourceCache.Options(policy: .remote)
+    options.admits = { _ in true }
+    #expect(try await mine.value(keys[0], options).notStored == nil)
+    #expect(try await other.value(keys[1], policy: .remote).notStored == .unconfirmed)
+    #expect(try await number(other.value(keys[0], policy: .local)) == 3)
   }
 }
