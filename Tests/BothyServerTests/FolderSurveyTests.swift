@@ -62,4 +62,28 @@ struct FolderSurveyTests {
       #expect(try await read() == two)
     }
   }
+
+  @Test("Archives beyond those that stay open are listed without opening them again")
+  func archives() async throws {
+    let folder = try TileFolderUnderTest()
+    let names = (10..<76).map { "hills\($0)" }
+    for name in names {
+      try folder.mbtiles(name, [Tile(x: 0, y: 0, zoom: 1): Data([0x89, 0x50, 0x4E, 0x47])], format: "png")
+      try folder.touch(name + ".mbtiles", at: past)
+    }
+    var server = try ServerUnderTest()
+    server.configuration.tiles = try TileFolder(folder: folder.path)
+    try await server.run { call in
+      let list = try await call(.get, "/tiles").json()
+      #expect(list["sources"]?.arrayValue?.compactMap { $0["id"]?.stringValue } == names)
+      for name in names {
+        // The file is another one and looks the same.
+        let file = try FileHandle(forWritingTo: URL(filePath: "\(folder.path)/\(name).mbtiles"))
+        try file.write(contentsOf: Data(count: 100))
+        try file.close()
+        try folder.touch(name + ".mbtiles", at: past)
+      }
+      #expect(try await call(.get, "/tiles").json() == list)
+    }
+  }
 }

@@ -81,7 +81,7 @@ extension ServerServices {
 
   private func tileJSON(_ call: ServerContext) async throws -> ServerResponse {
     let id = call.names["source"] ?? ""
-    guard let tiles, let summary = try await tiles.source(id)?.summary() else {
+    guard let tiles, let summary = try await tiles.summary(of: id) else {
       throw HTTPFailure.noSource(id)
     }
     let address = "\(call.origin)/tiles/\(Self.encoded(id))"

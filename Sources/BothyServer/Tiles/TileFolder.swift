@@ -4,8 +4,8 @@ import Synchronization
 
 /// The sources of tiles in a folder: archives, named by their files, and folders of tiles.
 ///
-/// Added, replaced and deleted files count at once. An archive stays open as long as its file is unchanged, and a folder
-/// is listed again after its files changed.
+/// Added, replaced and deleted files count at once. An archive is opened again after its file changed, and a
+/// folder is listed again after its files changed.
 public final class TileFolder: Sendable {
   /// The folder's absolute path, without `.` and `..`.
   public let folder: String
@@ -17,12 +17,15 @@ public final class TileFolder: Sendable {
   private let opened = Mutex<[String: ArchivedTiles]>([:])
   /// Archives that can't be opened, with the error. They aren't tried again as long as their files are unchanged.
   private let setAside = Mutex<[String: (stamp: FileVersion, error: BothyError)]>([:])
+  /// The descriptions of archives, which may be more than those that are open.
+  private let described = Mutex<[String: (stamp: FileVersion, summary: TileSummary?)]>([:])
   let tags = ETagCache()
   private let surveys = FolderSurveys()
 
   /// The extensions of archives. Of two archives with the same name the first counts.
   private static let endings = ["pmtiles", "mbtiles"]
   private static let openLimit = 64
+  private static let describedLimit = 10_000
 
   /// Opens a folder, without a look at its files.
   ///
@@ -68,9 +71,24 @@ public final class TileFolder: Sendable {
     var found: [(id: String, summary: TileSummary)] = []
     for id in ids() {
       // `problems` reports such archives, and so does the log when the source itself is requested.
-      if let summary = try? await source(id)?.summary() { found.append((id, summary)) }
+      if let summary = try? await summary(of: id) { found.append((id, summary)) }
     }
     return found
+  }
+
+  /// Returns the description of a source, or `nil` if it has no tiles or doesn't exist. Opens an archive only if its file
+  /// has changed. Throws like `source(_:)`.
+  func summary(of id: String) async throws -> TileSummary? {
+    guard Self.isName(id), let path = archive(id), let stamp = Self.stamp(path) else {
+      return try await source(id)?.summary()
+    }
+    if let known = described.withLock({ $0[path] }), known.stamp == stamp { return known.summary }
+    let summary = try await open(path)?.summary()
+    described.withLock { described in
+      if described.count >= Self.describedLimit { described.removeAll() }
+      described[path] = (stamp, summary)
+    }
+    return summary
   }
 
   /// Returns the source of a name, or `nil` if it doesn't exist. Throws `BothyError` for an archive that can't be opened.
