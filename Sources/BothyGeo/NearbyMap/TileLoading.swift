@@ -9,9 +9,9 @@ import Synchronization
 /// thread.
 ///
 /// Places are replaced by those of a newer tile alone. As with the tiles of a region, a server that says that a tile is
-/// gone takes none away, and neither does a network that answers for several tiles with one content. A tile without
-/// places takes some away only if another tile shows that the server itself sent it, or if the server has confirmed no tile
-/// with places for 30 days.
+/// gone takes none away, and neither does a network that answers for several tiles with one content. Tiles without places
+/// take some away only if another tile shows that the server itself sent them, or if the server has confirmed no tile with
+/// places for 30 days.
 package struct TileLoading: Sendable {
   let places: PlaceStore
   let cache: ResourceCache
@@ -174,16 +174,19 @@ package struct TileLoading: Sendable {
 
   /// Compares other content of a stored tile with that of the other tiles of its group, which it waits for.
   ///
-  /// Throws `BothyError` `.signInRequired` if several tiles have it. Content that alone takes all places of a tile away
-  /// needs a response of the server for another stored tile, unless no tile with places was confirmed for long.
+  /// Throws `BothyError` `.signInRequired` if several tiles have it. Content that takes all places of a tile away needs a
+  /// response of the server for another stored tile. Several tiles may have that, as those without places are equal.
   private func compare(
     _ content: Data, _ features: [TileFeature], over digest: StoredDigest?, of tile: Tile,
     _ watch: ReplacementWatch
   ) async throws(BothyError) {
     guard let digest, PlaceTileRow.digest(content) != digest else { return }
-    if features.isEmpty, await isUnconfirmed() { return }
-    let isKnown = try await watch.compare(content, over: digest, of: tile)
-    if isKnown || !features.isEmpty { return }
+    do throws(BothyError) {
+      let isKnown = try await watch.compare(content, over: digest, of: tile)
+      if isKnown || !features.isEmpty { return }
+    } catch {
+      if !features.isEmpty { throw error }
+    }
     guard await mayBeEmpty(tile) else { throw Self.unknownSender }
   }
 
@@ -191,27 +194,26 @@ package struct TileLoading: Sendable {
   /// their stead: 30 days.
   private static let keptLongest: Int64 = 30 * 86_400_000
 
-  /// Returns true if the server has confirmed no tile with places for so long that one without places is taken for its
-  /// own. The last tiles that it has emptied would wait for each other without end.
-  private func isUnconfirmed() async -> Bool {
-    let places = places
-    // Places that can't be read show nothing.
-    guard let time = try? await run({ try places.lastConfirmation() }) else { return false }
-    return time < cache.now - Self.keptLongest
-  }
-
   /// Returns true if content without features may become a tile: it has none now, or the server responds for another
   /// stored tile with places. That response isn't stored.
+  ///
+  /// The other tile is the one that the server confirmed last, as tiles that it has emptied are confirmed no more. If it
+  /// has confirmed none for long, the last ones may become empty, which would otherwise wait for each other.
   private func mayBeEmpty(_ tile: Tile) async -> Bool {
     // An archive is checked as a whole.
     if source.container != nil { return true }
     let places = places
     let rows = try? await run {
-      (isEmpty: try !places.hasFeatures(tile), other: try places.lastUsed(besides: tile))
+      (
+        isEmpty: try !places.hasFeatures(tile), other: try places.lastConfirmed(besides: tile),
+        confirmedAt: try places.tile(tile)?.validatedAt
+      )
     }
     // Places that can't be read, and a tile that the source lacks, show nothing.
-    guard let known = rows else { return false }
+    guard let known = rows, let confirmedAt = known.confirmedAt else { return false }
     if known.isEmpty { return true }
+    let last = max(confirmedAt, known.other?.validatedAt ?? .min)
+    if last < cache.now - Self.keptLongest { return true }
     guard let other = known.other else { return false }
     guard let key = try? source.key(other.tile) else { return false }
     var fields = HTTPFields()

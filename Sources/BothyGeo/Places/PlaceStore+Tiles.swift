@@ -122,28 +122,16 @@ extension PlaceStore {
     }
   }
 
-  /// Returns the time at which the server last confirmed a tile with features, in milliseconds since 1970, or `nil` if
-  /// there is no such tile.
-  func lastConfirmation() throws(BothyError) -> Int64? {
+  /// Returns the tile with features that the server confirmed last, besides a tile and of its zoom, or `nil` if there is
+  /// none. Reads a row of each tile.
+  func lastConfirmed(besides tile: Tile) throws(BothyError) -> PlaceTile? {
     try read { database in
       let statement = try PreparedStatement(
         """
-        SELECT validated_at FROM tile WHERE EXISTS (SELECT 1 FROM version WHERE version.tile = tile.morton)
-        ORDER BY validated_at DESC LIMIT 1
-        """, in: database)
-      defer { statement.reset() }
-      return try statement.step() ? statement.int(at: 0) : nil
-    }
-  }
-
-  /// Returns the tile with features that was used last, besides a tile and of its zoom, or `nil` if there is none.
-  func lastUsed(besides tile: Tile) throws(BothyError) -> PlaceTile? {
-    try read { database in
-      let statement = try PreparedStatement(
-        """
-        SELECT morton FROM tile_use
-        WHERE morton <> ?1 AND morton >= ?2 AND morton < 2 * ?2 AND EXISTS (SELECT 1 FROM version WHERE tile = morton)
-        ORDER BY used_at DESC, morton DESC LIMIT 1
+        SELECT morton FROM tile
+        WHERE morton <> ?1 AND morton >= ?2 AND morton < 2 * ?2
+          AND EXISTS (SELECT 1 FROM version WHERE version.tile = tile.morton)
+        ORDER BY validated_at DESC, morton DESC LIMIT 1
         """, in: database)
       statement.bind(tile.rowNumber, at: 1)
       // The lowest number of the zoom.

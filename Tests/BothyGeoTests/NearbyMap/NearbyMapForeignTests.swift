@@ -173,6 +173,22 @@ struct NearbyMapForeignTests {
     await rig.atlas.close()
   }
 
+  @Test("Two tiles become empty together if the server knows the others")
+  func several() async throws {
+    let rig = try NearbyMapRig()
+    try await rig.atlas.update(rig.start)
+    // Each of these is the other one's witness until further tiles are confirmed.
+    let emptied = Set(rig.cover.sorted { $0.morton < $1.morton }.suffix(2))
+    for tile in emptied { rig.server.set(body: Self.empty, of: tile) }
+    rig.pass(.days(8))
+    let first = try await rig.atlas.refresh()
+    #expect(first.unchanged == rig.cover.subtracting(emptied))
+    let second = try await rig.atlas.refresh()
+    #expect(first.loaded.union(second.loaded) == emptied && second.failed.isEmpty)
+    #expect(try rig.places.counts() == (rig.cover.count, rig.cover.count - 2))
+    await rig.atlas.close()
+  }
+
   @Test("One content that another reader has stored takes no places away")
   func storedContent() async throws {
     let rig = try await emptied()
