@@ -11,6 +11,9 @@ struct NearbyMapForeignTests {
   /// A tile that is valid and has no places.
   private static let empty = #"{"type": "FeatureCollection", "features": []}"#
 
+  /// A tile that has one place and is the same for each address.
+  private static let cafe = TileDocument.tile(TileDocument.feature("amenity", "cafe"))
+
   /// Returns a rig that has the tiles around its start, all of them old, and whose server sends the empty tile for each.
   private func emptied() async throws -> NearbyMapRig {
     let rig = try NearbyMapRig()
@@ -49,6 +52,16 @@ struct NearbyMapForeignTests {
     await rig.atlas.close()
   }
 
+  @Test("One tile with a place replaces none of several tiles")
+  func equal() async throws {
+    let rig = try await emptied()
+    rig.server.set(body: Self.cafe)
+    let report = try await rig.atlas.refresh()
+    #expect(report.fromStale == rig.cover && report.failed.values.allSatisfy { isSignIn($0) })
+    #expect(try rig.names() == ["Version 1"])
+    await rig.atlas.close()
+  }
+
   /// Returns another map of the rig that covers one tile at a time, as in another launch of the app.
   private func narrow(_ rig: NearbyMapRig) -> NearbyMap {
     NearbyMap(
@@ -59,7 +72,7 @@ struct NearbyMapForeignTests {
   @Test("Tiles that are refreshed one by one are compared with the one before", arguments: [false, true])
   func oneByOne(isEmpty: Bool) async throws {
     let rig = try await emptied()
-    if !isEmpty { rig.server.set(body: TileDocument.tile(TileDocument.feature("amenity", "cafe"))) }
+    if !isEmpty { rig.server.set(body: Self.cafe) }
     await rig.atlas.close()
     let map = narrow(rig)
     var failed: [Tile: any Error] = [:]
@@ -203,8 +216,10 @@ struct NearbyMapForeignTests {
     await rig.atlas.close()
   }
 
-  @Test("After the server has confirmed a tile, another one may become empty")
-  func confirmed() async throws {
+  @Test(
+    "After the server has confirmed a tile, another one may have equal content", arguments: [true, false])
+  func confirmed(isEmpty: Bool) async throws {
+    let content = isEmpty ? Self.empty : Self.cafe
     let rig = try NearbyMapRig()
     try await rig.atlas.update(rig.start)
     await rig.atlas.close()
@@ -213,7 +228,7 @@ struct NearbyMapForeignTests {
     let tiles = rig.cover.sorted { $0.morton < $1.morton }
     for (place, tile) in tiles.prefix(3).enumerated() {
       rig.pass(.seconds(60))
-      if place != 1 { rig.server.set(body: Self.empty, of: tile) }
+      if place != 1 { rig.server.set(body: content, of: tile) }
       let report = try #require(try await map.update(tile.bounds.center))
       #expect(report.failed.isEmpty && report.unchanged.count == (place == 1 ? 1 : 0))
     }
