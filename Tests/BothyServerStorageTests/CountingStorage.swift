@@ -137,6 +137,9 @@ private struct CountingSnapshot: ServerSnapshot {
     try base.holders(of: values, marked: mark)
   }
   func lists(of user: String) throws -> Set<String> { try base.lists(of: user) }
+  func listCounts(of users: [String], ownedBy owner: String?, limit: Int) throws -> [Int] {
+    try base.listCounts(of: users, ownedBy: owner, limit: limit)
+  }
   func members(of list: String) throws -> Set<String> { try base.members(of: list) }
   func records(sharedWith list: String, limit: Int) throws -> [RecordID] {
     try base.records(sharedWith: list, limit: limit)

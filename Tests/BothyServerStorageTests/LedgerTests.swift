@@ -88,6 +88,20 @@ struct SQLiteServerStorageTests {
     try second.close()
   }
 
+  @Test("A file of an older server gets the owners of lists that name users")
+  func listOwners() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/ledger.sqlite"
+    let first = try SQLiteServerStorage(at: path)
+    try await ServerStorageConformance.leaveListWithoutOwner(in: first)
+    #expect(try await ServerStorageConformance.listsOfBob(first) == 0)
+    try first.close()
+    try Self.setVersion(8, of: path)
+    let second = try SQLiteServerStorage(at: path)
+    #expect(try await ServerStorageConformance.listsOfBob(second) == 1)
+    try second.close()
+  }
+
   /// Sets the number that SQLite keeps for `PRAGMA user_version`, in the bytes 60 to 63 of a file.
   static func setVersion(_ version: UInt8, of path: String) throws {
     let file = try FileHandle(forUpdating: URL(filePath: path))

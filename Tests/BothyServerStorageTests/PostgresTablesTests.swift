@@ -150,6 +150,23 @@ struct PostgresTablesTests {
     #expect(try await ServerStorageConformance.sharedRows(storage) == [.note("a")])
   }
 
+  @Test("Tables of an older form get the owners of lists that name users")
+  func listOwners() async throws {
+    let known = try #require(StorageTables.steps.firstIndex { $0.sql.contains("member_owner") })
+    #expect(StorageTables.steps[known].isAdditive)
+    try await PostgresServerStorage.open(url, configuration: configuration(known: known)).close()
+    try sql("INSERT INTO \(schema).space (space, epoch, head, floor) VALUES ('s', 'e', 1, 0)")
+    try sql(
+      """
+      INSERT INTO \(schema).record
+      VALUES ('s', 1, 'bothy_list', 'L', 'bothy_list', 1, 'ann', FALSE, TRUE, '{}', NULL, 1)
+      """)
+    try sql("INSERT INTO \(schema).member VALUES ('s', 'bob', 'L')")
+    let storage = try await PostgresServerStorage.open(url, configuration: configuration())
+    defer { storage.close() }
+    #expect(try await ServerStorageConformance.listsOfBob(storage) == 1)
+  }
+
   @Test("Servers that start while another migrates find each step done once")
   func together() async throws {
     try await PostgresServerStorage.open(url, configuration: configuration(known: 2)).close()

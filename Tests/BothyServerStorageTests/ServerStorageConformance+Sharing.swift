@@ -40,9 +40,9 @@ extension ServerStorageConformance {
     },
     Check("Members and shared records are found by list, and lists by member") { storage in
       try await storage.write(space: "s") { storage in
-        try storage.setMembers(["bob", "cid"], of: "L1")
-        try storage.setMembers(["bob"], of: "L2")
-        try storage.setMembers(["cid", "dan"], of: "L1")
+        try storage.setMembers(["bob", "cid"], of: "L1", ownedBy: "ann")
+        try storage.setMembers(["bob"], of: "L2", ownedBy: "ann")
+        try storage.setMembers(["cid", "dan"], of: "L1", ownedBy: "ann")
         try storage.setLists(["L1", "L2"], of: .note("a"))
         try storage.setLists(["L1"], of: .note("b"))
         try storage.setLists(["L2"], of: .note("a"))

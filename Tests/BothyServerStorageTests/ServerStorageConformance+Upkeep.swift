@@ -12,7 +12,7 @@ extension ServerStorageConformance {
       for space in ["s", "t"] {
         try await storage.write(space: space) { storage in
           try storage.put([entry(1, "a"), entry(2, "b", in: "x"), entry(3, "c", isDeleted: true)])
-          try storage.setMembers(["ann", "bob"], of: "L1")
+          try storage.setMembers(["ann", "bob"], of: "L1", ownedBy: "ann")
           try storage.remember([Outcome(operation: "o", .waiting(on: "x"))], device: "d", at: 0)
         }
         try await upkeep.acknowledge(space: space, device: "d", scope: "all", position: 2, at: 10)

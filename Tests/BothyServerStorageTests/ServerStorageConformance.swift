@@ -24,7 +24,7 @@ struct ServerStorageConformance: Sendable {
     recordChecks + sharingChecks + transactionChecks + historyChecks + upkeepChecks + uniqueChecks
     + decisionChecks + visibilityChecks + entryChecks + indexChecks + queryChecks + permissionChecks
     + sightChecks
-    + secretChecks + sharingRowChecks
+    + secretChecks + sharingRowChecks + listChecks
 
   private static let recordChecks: [Check] = [
     Check("A new space is empty, and writing to it gives it an epoch") { storage in
@@ -61,7 +61,7 @@ struct ServerStorageConformance: Sendable {
       let members = Set((1...70).map { "user\($0)" })
       let found = try await storage.write(space: "s") { storage in
         try storage.put(entries)
-        try storage.setMembers(members, of: "L")
+        try storage.setMembers(members, of: "L", ownedBy: "ann")
         try storage.remember(
           (1...90).map { Outcome(operation: "o\($0)", .waiting(on: "x")) }, device: "d", at: 0)
         return (

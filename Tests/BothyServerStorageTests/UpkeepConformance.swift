@@ -44,7 +44,7 @@ struct UpkeepConformance: Sendable {
       try await put(
         storage, "s", record(1, "1"), record(2, "2"), record(3, "3", owner: "cid", isDeleted: true),
         record(4, "4", owner: nil))
-      try await storage.write(space: "s") { try $0.setMembers(["ann", "bob"], of: "L") }
+      try await storage.write(space: "s") { try $0.setMembers(["ann", "bob"], of: "L", ownedBy: "ann") }
       #expect(
         try await storage.users(of: "s") == [
           UserStatistics(user: "ann", records: 2, lists: 1),
@@ -54,7 +54,7 @@ struct UpkeepConformance: Sendable {
     Check("A space that is removed leaves nothing, and the others as they were") { storage in
       for space in ["s", "t"] {
         try await put(storage, space, record(1, "1"))
-        try await storage.write(space: space) { try $0.setMembers(["ann"], of: "L") }
+        try await storage.write(space: space) { try $0.setMembers(["ann"], of: "L", ownedBy: "ann") }
         try await storage.acknowledge(space: space, device: "d", scope: "x", position: 1, at: 10)
         try await storage.turn(space, at: 10)
       }

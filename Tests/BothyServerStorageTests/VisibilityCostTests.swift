@@ -62,7 +62,7 @@ struct VisibilityCostTests {
       }
       try await storage.write(space: "s") { try $0.put(entries) }
     }
-    try await storage.write(space: "s") { try $0.setMembers(["bob"], of: "L") }
+    try await storage.write(space: "s") { try $0.setMembers(["bob"], of: "L", ownedBy: "ann") }
     _ = storage.steps.take()
     return (service, storage)
   }

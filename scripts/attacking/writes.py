@@ -315,6 +315,24 @@ def emptied_lists(site):
     site.flood(1, body, timeout=30)
 
 
+# --lists refuses more; each request of the named one reads the others.
+@attack("lists that name one user", before="all read for each request", memory=96, latency=BUSY, same=IN_LINE)
+def naming_lists(site):
+    """Lists of a neighbour's name, each shared with a record, as many as are taken: at most an eighth of --lists."""
+    taken = []
+
+    def body(caller, _):
+        ids = [site.name("list") for _ in range(40)]
+        status, answer = caller.sync("arena", [
+            site.insert({"name": "x", "members": ["bob"]}, type="bothy_list", record=name) for name in ids])
+        if status == 200:
+            taken.extend(ids)
+            caller.sync("arena", [site.insert({}, type="Diary", sharing={"add": {"lists": [name]}}) for name in ids])
+        if status not in (200, 413, 503, 0) or len(taken) > 125:
+            raise Broken(f"{len(taken)} lists of one owner name a neighbour, and {status} {answer}")
+    site.flood(4, body, timeout=20)
+
+
 @attack("references that lead nowhere", memory=96, latency=BUSY, same=IN_LINE)
 def references(site):
     """A thousand records that refer to missing, to hidden and to each other's records."""

@@ -5,6 +5,16 @@ import BothySyncService
 extension PostgresTransaction {
   func lists(of user: String) throws -> Set<String> { try texts(StorageSQL.lists, user) }
 
+  func listCounts(of users: [String], ownedBy owner: String?, limit: Int) throws -> [Int] {
+    guard !users.isEmpty else { return [] }
+    var select = statement(owner == nil ? StorageSQL.listCounts : StorageSQL.ownListCounts)
+    select.bind(users)
+    select.bind(Int64(limit))
+    if let owner { select.bind(owner) }
+    let rows = try read(select)
+    return (0..<rows.count).map { Int(rows.int($0, 0)) }
+  }
+
   func members(of list: String) throws -> Set<String> { try texts(StorageSQL.members, list) }
 
   private func texts(_ sql: String, _ argument: String) throws -> Set<String> {
@@ -35,13 +45,14 @@ extension PostgresTransaction {
     }
   }
 
-  func setMembers(_ members: Set<String>, of list: String) throws {
+  func setMembers(_ members: Set<String>, of list: String, ownedBy owner: String?) throws {
     var delete = statement(StorageSQL.clearMembers)
     delete.bind(list)
     write(delete)
     guard !members.isEmpty else { return }
     write(StorageSQL.addMembers, members.sorted()) {
       $0.bind(list)
+      $0.bind(owner)
     } bind: {
       $0.bind($1)
     }

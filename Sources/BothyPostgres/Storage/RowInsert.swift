@@ -88,7 +88,8 @@ extension StorageSQL {
     into: "unique_value", ["type", "field", "value", "id"],
     onConflict: "(space, type, field, value, id) DO NOTHING")
   static let addMembers = RowInsert(
-    into: "member", common: ["list"], ["principal"], onConflict: "(space, principal, list) DO NOTHING")
+    into: "member", common: ["list", "owner"], ["principal"],
+    onConflict: "(space, principal, list) DO NOTHING")
   static let addLists = RowInsert(
     into: "shared", common: ["type", "id"], ["list"], onConflict: "(space, list, type, id) DO NOTHING")
   static let putNotices = RowInsert(

@@ -126,6 +126,20 @@ enum StorageSQL {
     "UPDATE unique_mark SET position = $4 WHERE space = $1 AND mark = $2 AND position = $3"
 
   static let lists = "SELECT list FROM member WHERE space = $1 AND principal = $2"
+  /// The numbers of lists that name the users `$2`, each counted up to `$3`.
+  static let listCounts = countLists(where: "")
+  /// Those of the lists of the owner `$4`.
+  static let ownListCounts = countLists(where: "AND owner = $4")
+
+  private static func countLists(where condition: String) -> String {
+    """
+    SELECT found.total FROM unnest($2::text[]) WITH ORDINALITY AS wanted(name, place) CROSS JOIN LATERAL (
+      SELECT count(*) AS total FROM (
+        SELECT 1 FROM member WHERE space = $1 AND principal = wanted.name \(condition) LIMIT $3) AS named) AS found
+    ORDER BY wanted.place
+    """
+  }
+
   static let members = "SELECT principal FROM member WHERE space = $1 AND list = $2"
   static let sharedRecords = "SELECT type, id FROM shared WHERE space = $1 AND list = $2 LIMIT $3"
   static let notices = """
@@ -196,8 +210,8 @@ enum StorageSQL {
   static let all: [String] =
     [
       state, lockedState, newSpace, moveHead, spaces, heads, records, cutHistory, outcomes, forget, lists,
-      members, sharedRecords, notices, clearMembers, clearLists, sign, signature, clearSignatures, startEpoch,
-      raiseFloor, hasUncommon, marked, acknowledge,
+      listCounts, ownListCounts, members, sharedRecords, notices, clearMembers, clearLists, sign, signature,
+      clearSignatures, startEpoch, raiseFloor, hasUncommon, marked, acknowledge,
       progressCount, acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark,
       moveUniqueMark, forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, users, historyAfter,
       formerlyVisible,

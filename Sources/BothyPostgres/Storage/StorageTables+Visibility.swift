@@ -45,6 +45,16 @@ extension StorageTables {
       WHERE record.space = shared.space AND record.type = shared.type AND record.id = shared.id);
     """)
 
+  /// The step that adds the owner of the list to each member, by which the lists of one owner are counted. Members that
+  /// older servers add count for no owner.
+  static let listOwners = Step.additive(
+    """
+    ALTER TABLE member ADD COLUMN owner text COLLATE "C";
+    CREATE INDEX member_owner ON member (space, principal, owner);
+    UPDATE member SET owner = record.owner FROM record
+      WHERE record.space = member.space AND record.type = 'bothy_list' AND record.id = member.list;
+    """)
+
   /// No name in an audience has a zero character, which `jsonb` refuses.
   private static let isShared = #"sharing IS NOT NULL AND strpos(sharing, '\u0000') = 0"#
   private static func names(_ member: String) -> String {

@@ -128,5 +128,6 @@ package enum StorageTables {
       CREATE INDEX record_tombstone ON record (space, position) WHERE deleted;
       CREATE INDEX notice_position ON notice (space, position);
       """),
+    listOwners,
   ]
 }

@@ -28,6 +28,7 @@ struct LimitUse: Sendable {
     LimitUse(limit: "operations", refusals: ["tooManyOperations"]),
     LimitUse(limit: "pulls", refusals: ["tooManyPulls"]),
     LimitUse(limit: "sharing-rows", refusals: ["tooManyReaders"]),
+    LimitUse(limit: "lists", refusals: ["tooManyReaders"]),
     LimitUse(limit: "answer-megabytes", refusals: ["answerTooLarge"]),
     LimitUse(limit: "query-time", refusals: ["tooExpensive"]),
     LimitUse(limit: "scan-time", refusals: ["tooExpensive"]),

@@ -55,6 +55,11 @@ public struct AccessRules: Sendable {
   /// in its request may lose any members, and a record any one list. Beyond it the request is refused with
   /// `SyncServiceError` `tooManyReaders`.
   public var sharingRowLimit = 50_000
+  /// The most lists of a space that name one user or group, an eighth of them of one owner. Each request of the user reads
+  /// them.
+  ///
+  /// Beyond it the request is refused with `SyncServiceError` `tooManyReaders`. Lists from before stay as they are.
+  package var listLimit = 1000
   /// The most scopes that one request pulls from.
   ///
   /// A request with more is refused with `SyncServiceError` `tooManyPulls`.

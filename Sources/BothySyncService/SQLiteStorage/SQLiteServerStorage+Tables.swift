@@ -17,7 +17,7 @@ extension SQLiteServerStorage {
     Step(version: 2, run: createMissing), Step(version: 3, run: addVisibility),
     Step(version: 4, run: addFieldIndexes), Step(version: 5, run: addFormerlyVisible),
     Step(version: 6, run: addDeletedIndex), Step(version: 7, run: forgetStrayShares),
-    Step(version: 8, run: addUpkeepIndexes),
+    Step(version: 8, run: addUpkeepIndexes), Step(version: 9, run: addListOwners),
   ]
 
   /// The version of the files of this server, stored as `PRAGMA user_version`.

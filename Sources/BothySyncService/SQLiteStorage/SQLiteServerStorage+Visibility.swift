@@ -45,6 +45,20 @@ extension SQLiteServerStorage {
         """)
   }
 
+  /// Adds the owner of the list to each member, by which the lists of one owner are counted. Costs a look-up for each row.
+  static func addListOwners(to database: Database) throws {
+    if try !database.columns(in: "member").contains(where: { $0.name == "owner" }) {
+      try database.execute(sql: "ALTER TABLE member ADD COLUMN owner TEXT")
+    }
+    try database.execute(
+      sql: """
+        CREATE INDEX IF NOT EXISTS member_owner ON member (space, principal, owner);
+        UPDATE member SET owner = (
+          SELECT record.owner FROM record
+          WHERE record.space = member.space AND record.type = 'bothy_list' AND record.id = member.list);
+        """)
+  }
+
   /// The statement that fills `audience`. A wide audience has one row.
   private static let audiences = """
     INSERT OR IGNORE INTO audience

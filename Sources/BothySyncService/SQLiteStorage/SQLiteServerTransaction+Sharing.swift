@@ -6,6 +6,23 @@ extension SQLiteServerTransaction {
     try texts("SELECT list FROM member WHERE space = ? AND principal = ?", user)
   }
 
+  func listCounts(of users: [String], ownedBy owner: String?, limit: Int) throws -> [Int] {
+    let condition = owner == nil ? "" : "AND owner = ?4"
+    let count = try PreparedStatement(
+      """
+      SELECT count(*) FROM (
+        SELECT 1 FROM member WHERE space = ?1 AND principal = ?2 \(condition) LIMIT ?3)
+      """, in: database)
+    return try users.map { user in
+      count.bind(space, at: 1)
+      count.bind(user, at: 2)
+      count.bind(Int64(limit), at: 3)
+      if let owner { count.bind(owner, at: 4) }
+      defer { count.reset() }
+      return try count.step() ? Int(count.int(at: 0)) : 0
+    }
+  }
+
   func members(of list: String) throws -> Set<String> {
     try texts("SELECT principal FROM member WHERE space = ? AND list = ?", list)
   }
@@ -55,9 +72,9 @@ extension SQLiteServerTransaction {
     return found
   }
 
-  func setMembers(_ members: Set<String>, of list: String) throws {
+  func setMembers(_ members: Set<String>, of list: String, ownedBy owner: String?) throws {
     try run("DELETE FROM member WHERE space = ? AND list = ?", list)
-    for member in members { try run("INSERT INTO member VALUES (?, ?, ?)", member, list) }
+    for member in members { try run("INSERT INTO member VALUES (?, ?, ?, ?)", member, list, owner) }
   }
 
   func setLists(_ lists: Set<String>, of record: RecordID) throws {
@@ -81,7 +98,7 @@ extension SQLiteServerTransaction {
   }
 
   /// Runs a statement whose first parameter is the space.
-  private func run(_ sql: String, _ arguments: String...) throws {
+  private func run(_ sql: String, _ arguments: String?...) throws {
     let statement = try PreparedStatement(sql, in: database)
     statement.bind(space, at: 1)
     for (index, argument) in arguments.enumerated() { statement.bind(argument, at: Int32(index + 2)) }

@@ -79,6 +79,11 @@ public protocol ServerSnapshot {
 
   /// Returns the ids of the lists that a user is a member of.
   func lists(of user: String) throws -> Set<String>
+  /// Returns the number of lists that each of the users is a member of, in the order of the names, counted up to `limit`.
+  /// Reads no more rows than it counts.
+  ///
+  /// - Parameter owner: counts the lists of this owner alone; `nil` counts those of all owners.
+  func listCounts(of users: [String], ownedBy owner: String?, limit: Int) throws -> [Int]
   /// Returns the members of a list, by name, as `setMembers` stored them. Returns none for a missing list.
   func members(of list: String) throws -> Set<String>
   /// Returns at most `limit` of the records that are shared with a list, in any order.

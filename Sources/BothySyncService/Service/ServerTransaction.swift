@@ -28,8 +28,8 @@ public protocol ServerTransaction: ServerSnapshot {
   func note(_ new: [FieldEntry], forgetting gone: [FieldEntry]) throws
   /// Sets the indexes of the space's fields.
   func setFieldIndexes(_ state: FieldIndexState) throws
-  /// Replaces the members of a list. An empty set forgets it.
-  func setMembers(_ members: Set<String>, of list: String) throws
+  /// Replaces the members of a list. An empty set forgets it. Lists without an owner count for no owner.
+  func setMembers(_ members: Set<String>, of list: String, ownedBy owner: String?) throws
   /// Sets the lists that a record is shared with.
   func setLists(_ lists: Set<String>, of record: RecordID) throws
   /// Stores notices at their positions, each in place of an earlier one for its user and record, and moves `head`.

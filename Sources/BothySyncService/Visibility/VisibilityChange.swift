@@ -16,7 +16,9 @@ struct VisibilityChange {
   private let limit: Int
   /// True if one record changes, so that the smallest part of what it takes away isn't counted.
   private let isSingle: Bool
-  private var members: [(list: String, names: Set<String>)] = []
+  private var members: [(list: String, owner: String?, names: Set<String>)] = []
+  /// How many more lists name a user, of all owners and of each.
+  private var named = ListGains()
   private var lists: [(record: RecordID, lists: Set<String>)] = []
   /// The notices of several changes. They may concern one pair for two reasons.
   private var notices: Set<Pair> = []
@@ -67,11 +69,13 @@ struct VisibilityChange {
         }
       }
     }
+    // Imports have no limits.
+    if limit < .max { try named.check(atMost: rules.listLimit, in: storage) }
   }
 
   /// Stores the effect. Call it after the records are stored. The notices get the positions after the storage's head.
   func store(in storage: any ServerTransaction) throws {
-    for (list, names) in members { try storage.setMembers(names, of: list) }
+    for (list, owner, names) in members { try storage.setMembers(names, of: list, ownedBy: owner) }
     for (record, lists) in lists { try storage.setLists(lists, of: record) }
     try storage.put(removals)
     var position = storage.head
@@ -117,7 +121,8 @@ struct VisibilityChange {
     guard old != new else { return }
     let (added, gone) = (new.subtracting(old), old.subtracting(new))
     if !isSingle { try spend(added.count + gone.count) }
-    members.append((after.id.id, new))
+    members.append((after.id.id, after.owner, new))
+    named.add(added, gone, of: after.owner)
     guard !rules.typesHidingUnshared.isEmpty else { return }
     let shared = try storage.records(sharedWith: after.id.id, limit: limit.addingClamped(1))
     let hidden = shared.filter { rules.hidesUnshared($0.type) }

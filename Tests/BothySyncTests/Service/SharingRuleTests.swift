@@ -90,7 +90,7 @@ struct SharingRuleTests {
     try await push("ann", list(["bob"], id: composed))
     try await push("ann", insert("T2", sharing: Audience(users: [composed], lists: [composed])))
     // The list is from a server without this rule.
-    try await service.storage.write(space: "s") { try $0.setMembers(["mal"], of: decomposed) }
+    try await service.storage.write(space: "s") { try $0.setMembers(["mal"], of: decomposed, ownedBy: "ann") }
     for (name, expected) in [(composed, ["T1", "T2"]), (decomposed, []), ("bob", ["T2"]), ("mal", [])] {
       #expect(try await live(pull(name)).filter { $0 != composed } == expected)
       let found = try await service.query(space: "s", user: Caller(name), AnyQuery("Note"))

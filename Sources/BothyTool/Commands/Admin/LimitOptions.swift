@@ -112,6 +112,7 @@ struct AnswerLimitOptions: LimitOptions {
 /// The limits of the stored data, and of the connections to the database.
 struct StorageLimitOptions: LimitOptions {
   @Option(limit: .recordSize) var recordSize: String?
+  @Option(limit: .lists) var lists: String?
   @Option(limit: .blobSize) var blobSize: String?
   @Option(limit: .blobQuota) var blobQuota: String?
   @Option(limit: .history) var history: String?
@@ -122,7 +123,8 @@ struct StorageLimitOptions: LimitOptions {
 
   var given: [(limit: ServerLimit, text: String?)] {
     [
-      (.recordSize, recordSize), (.blobSize, blobSize), (.blobQuota, blobQuota), (.history, history),
+      (.recordSize, recordSize), (.lists, lists), (.blobSize, blobSize), (.blobQuota, blobQuota),
+      (.history, history),
       (.minimumSchemaVersion, minimumSchemaVersion), (.readers, readers),
       (.databaseConnections, databaseConnections), (.databasePatience, databasePatience),
     ]
