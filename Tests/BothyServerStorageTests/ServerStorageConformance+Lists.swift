@@ -61,6 +61,70 @@ extension ServerStorageConformance {
     try await storage.write(space: "s") { try $0.setMembers(["bob"], of: "L", ownedBy: nil) }
   }
 
+  private static let members = StoreSchema(types: [
+    TypeSchema(
+      "Task", fields: [FieldSchema("project", .text)],
+      permissions: Permissions().where(
+        read: "EXISTS(Member WHERE project = record.project AND user = principal.name)")),
+    TypeSchema(
+      "Member", fields: [FieldSchema("project", .text), FieldSchema("user", .text, indexed: true)]),
+  ])
+
+  private static func member(
+    _ id: String, _ user: String, base: String? = nil
+  ) -> BothySync.SyncOperation {
+    SyncOperation(
+      id: "\(id)-\(user)-\(base ?? "")", kind: base == nil ? .insert : .update,
+      record: RecordID(type: "Member", id: id), base: base,
+      fields: ["project": .string(id), "user": .string(user)])
+  }
+
+  /// Sends changes of memberships, of which three may name a user. Returns the versions of what was applied, or no
+  /// versions if the request is refused.
+  private static func versions(
+    of operations: [BothySync.SyncOperation], in storage: any ServerStorage, limit: Int = 3
+  ) async throws -> [String] {
+    var rules = AccessRules(schema: members)
+    rules.membershipLimit = limit
+    let service = SyncService(storage: storage, rules: rules, now: { 1000 })
+    do {
+      let request = SyncRequest(device: "d", operations: operations)
+      return try await service.sync(space: "s", user: Caller("ann"), request).outcomes.compactMap {
+        if case .applied(let version, _, _) = $0.verdict { version } else { nil }
+      }
+    } catch let error as SyncServiceError where error.code == .tooManyReaders {
+      #expect(error.message.contains("3 records of one type (--memberships)"))
+      return []
+    }
+  }
+
+  static let membershipChecks: [Check] = [
+    Check("Memberships that name a user are limited, and deleted ones make room") { storage in
+      let four = ["m1", "m2", "m3", "m4"].map { member($0, "bob") }
+      #expect(try await versions(of: four, in: storage).isEmpty)
+      let made = try await versions(of: Array(four.prefix(3)), in: storage)
+      #expect(made.count == 3)
+      #expect(try await versions(of: [four[3]], in: storage).isEmpty)
+      let other = try await versions(of: [member("m5", "cid")], in: storage)
+      #expect(try await versions(of: [member("m5", "bob", base: other.first)], in: storage).isEmpty)
+      let gone = SyncOperation(
+        id: "gone", kind: .delete, record: RecordID(type: "Member", id: "m1"), base: made[0])
+      #expect(try await versions(of: [gone], in: storage).count == 1)
+      #expect(try await versions(of: [four[3]], in: storage).count == 1)
+    },
+    Check("Memberships beyond the limit stay, and change except for their user") { storage in
+      let five = (1...5).map { member("m\($0)", "bob") }
+      let made = try await versions(of: five, in: storage, limit: 1000)
+      #expect(made.count == 5)
+      var moved = member("m1", "bob", base: made[0])
+      moved.fields["project"] = "other"
+      #expect(try await versions(of: [moved], in: storage).count == 1)
+      let away = try await versions(of: [member("m2", "cid", base: made[1])], in: storage)
+      #expect(away.count == 1)
+      #expect(try await versions(of: [member("m2", "bob", base: away[0])], in: storage).isEmpty)
+    },
+  ]
+
   static let listChecks: [Check] = [
     Check("Lists that name a user are counted by their owner and up to a limit") { storage in
       try await storage.write(space: "s") { storage in

@@ -160,7 +160,7 @@ extension ServerLimit {
 
 extension ServerLimit {
   static let recordLimits = [
-    recordSize, lists, blobSize, blobQuota, history, minimumSchemaVersion,
+    recordSize, lists, memberships, blobSize, blobQuota, history, minimumSchemaVersion,
     fixed("value-depth", .records, JSONReader.maximumValueDepth, "Levels of nested values in a field."),
     fixed("audience", .records, FixedLimits.audience, "Users and lists that a record is shared with."),
     fixed("list-members", .records, UserList.memberLimit, "Members of a list."),
@@ -188,6 +188,10 @@ extension ServerLimit {
   package static let lists = count(
     "lists", .records, 100...100_000, \.rules.listLimit,
     "Lists of a space that name one user or group, an eighth of them of one owner. Requests that name it in more are answered 413. Lists from before stay."
+  )
+  package static let memberships = count(
+    "memberships", .records, 100...100_000, \.rules.membershipLimit,
+    "Records of a type that name one user or group, by which conditions of permissions know members. Requests that add more are answered 413. Records from before stay."
   )
   package static let blobSize = blobs(
     "blob-size", 1 << 20...1 << 40, "The bytes of one blob.", read: \.largest, write: { $0.largest = $1 })

@@ -29,6 +29,7 @@ struct LimitUse: Sendable {
     LimitUse(limit: "pulls", refusals: ["tooManyPulls"]),
     LimitUse(limit: "sharing-rows", refusals: ["tooManyReaders"]),
     LimitUse(limit: "lists", refusals: ["tooManyReaders"]),
+    LimitUse(limit: "memberships", refusals: ["tooManyReaders"]),
     LimitUse(limit: "answer-megabytes", refusals: ["answerTooLarge"]),
     LimitUse(limit: "query-time", refusals: ["tooExpensive"]),
     LimitUse(limit: "scan-time", refusals: ["tooExpensive"]),

@@ -60,6 +60,11 @@ public struct AccessRules: Sendable {
   ///
   /// Beyond it the request is refused with `SyncServiceError` `tooManyReaders`. Lists from before stay as they are.
   package var listLimit = 1000
+  /// The most records of a type that make one user or group a member, for the conditions of the schema's permissions. Each
+  /// request of the user reads them.
+  ///
+  /// Beyond it the request is refused like one with too many lists.
+  package var membershipLimit = 1000
   /// The most scopes that one request pulls from.
   ///
   /// A request with more is refused with `SyncServiceError` `tooManyPulls`.

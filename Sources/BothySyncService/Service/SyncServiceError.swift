@@ -20,9 +20,9 @@ public struct SyncServiceError: Error, Sendable, Hashable, CustomStringConvertib
     /// Pull the others in further requests.
     case tooManyPulls
     /// The request changes who sees what in more rows than `AccessRules.sharingRowLimit`, or names a user in too many
-    /// lists. Status 413.
+    /// lists or memberships. Status 413.
     ///
-    /// Change fewer records or members at a time. For lists, take the user out of others.
+    /// Change fewer records or members at a time, or take the user out of other lists.
     case tooManyReaders
     /// The stamps or containers of the scope have more bytes than `AccessRules.answerSize`. Status 413.
     ///

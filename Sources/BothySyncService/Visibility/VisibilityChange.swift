@@ -70,7 +70,9 @@ struct VisibilityChange {
       }
     }
     // Imports have no limits.
-    if limit < .max { try named.check(atMost: rules.listLimit, in: storage) }
+    guard limit < .max else { return }
+    try named.check(atMost: rules.listLimit, in: storage)
+    try MembershipGains(of: changes, rules).check(atMost: rules.membershipLimit, in: storage)
   }
 
   /// Stores the effect. Call it after the records are stored. The notices get the positions after the storage's head.

@@ -113,6 +113,7 @@ struct AnswerLimitOptions: LimitOptions {
 struct StorageLimitOptions: LimitOptions {
   @Option(limit: .recordSize) var recordSize: String?
   @Option(limit: .lists) var lists: String?
+  @Option(limit: .memberships) var memberships: String?
   @Option(limit: .blobSize) var blobSize: String?
   @Option(limit: .blobQuota) var blobQuota: String?
   @Option(limit: .history) var history: String?
@@ -123,10 +124,10 @@ struct StorageLimitOptions: LimitOptions {
 
   var given: [(limit: ServerLimit, text: String?)] {
     [
-      (.recordSize, recordSize), (.lists, lists), (.blobSize, blobSize), (.blobQuota, blobQuota),
-      (.history, history),
-      (.minimumSchemaVersion, minimumSchemaVersion), (.readers, readers),
-      (.databaseConnections, databaseConnections), (.databasePatience, databasePatience),
+      (.recordSize, recordSize), (.lists, lists), (.memberships, memberships), (.blobSize, blobSize),
+      (.blobQuota, blobQuota), (.history, history), (.minimumSchemaVersion, minimumSchemaVersion),
+      (.readers, readers), (.databaseConnections, databaseConnections),
+      (.databasePatience, databasePatience),
     ]
   }
 
