@@ -25,6 +25,7 @@ package final class WebhookSender: Sendable {
   private struct State: Sendable {
     var schedule: WebhookSchedule
     var search: WebhookSearch
+    var first: FirstDeliveries
   }
 
   package init(
@@ -36,7 +37,10 @@ package final class WebhookSender: Sendable {
     backoff = Backoff(random: settings.random)
     let schedule = WebhookSchedule(width: settings.width, capacity: settings.capacity, backoff: backoff)
     let interval = Int64(settings.lookInterval / .milliseconds(1))
-    state = Mutex(State(schedule: schedule, search: WebhookSearch(interval: interval, at: now())))
+    state = Mutex(
+      State(
+        schedule: schedule, search: WebhookSearch(interval: interval, at: now()),
+        first: FirstDeliveries(capacity: settings.capacity)))
   }
 
   /// Notes that a space has news. Costs a lock, and never waits.
@@ -134,8 +138,9 @@ package final class WebhookSender: Sendable {
       let time = now()
       return .waits(until: found.isHeld(at: time) ? found.heldUntil : time + settings.lease)
     }
+    let began = state.withLock { $0.first.end(of: found.head, after: progress.position) }
     let page = try await service.delivery(
-      space: space, after: progress.position, limit: settings.changes, bytes: settings.bytes)
+      space: space, after: progress.position, limit: settings.changes, bytes: settings.bytes, began: began)
     let delivery = WebhookDelivery(settings.keys.present(hook), space: space, page)
     var done = progress
     done.position = FeedPosition(epoch: page.epoch, position: page.upTo)
@@ -154,6 +159,7 @@ package final class WebhookSender: Sendable {
       done, of: hook.name, in: space, by: settings.holder, until: end)
     // Another process has it, or an operator has placed the webhook elsewhere: the next attempt finds out.
     guard isNoted, !page.more else { return .more(isSuccess: !delivery.isEmpty) }
+    state.withLock { $0.first.finished(space) }
     return .done(isSuccess: !delivery.isEmpty)
   }
 

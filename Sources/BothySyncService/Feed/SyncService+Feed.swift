@@ -46,8 +46,11 @@ extension SyncService {
 
   /// Returns the page that a webhook delivers next. If the history isn't the one of `position`, the page is a reset
   /// without changes, and ends at the head.
+  ///
+  /// - Parameter began: the head at the delivery of the start, or `nil` if that is unknown. Deletions up to there are of
+  ///   records that the receiver never had.
   package func delivery(
-    space: String, after position: FeedPosition, limit: Int, bytes: Int
+    space: String, after position: FeedPosition, limit: Int, bytes: Int, began: Int64? = nil
   ) async throws -> FeedPage {
     try await storage.read(space: space) { storage in
       guard try Self.continues(position.epoch, position.position, storage) else {
@@ -58,7 +61,7 @@ extension SyncService {
       }
       let start = position.position
       var page = try Self.page(after: start, limit: max(1, limit), bytes: max(1, bytes), began: nil, storage)
-      page.isIncomplete = start > 0 && start < storage.floor
+      page.isIncomplete = start > 0 && max(start, began ?? 0) < storage.floor
       return page
     }
   }

@@ -225,6 +225,31 @@ struct WebhookSenderTests {
     #expect(last.isIncomplete && last.changes.map(\.position) == [2] && last.changes[0].version == 0)
   }
 
+  @Test("A new webhook isn't told of deletions forgotten before its first delivery")
+  func compactionBefore() async throws {
+    let world = try WebhookWorld()
+    for id in ["a", "b", "c"] { try await world.write(id) }
+    try await world.write("a", base: 1, delete: true)
+    try await world.base.compact(space: "s", upTo: 4)
+    let sender = try world.sender { $0.changes = 1 }
+    try await world.finish(sender)
+    #expect(world.positions().last == 4 && world.taken.value.count > 1)
+    #expect(world.taken.value.allSatisfy { !$0.isIncomplete })
+  }
+
+  @Test("A first delivery in parts is told of deletions forgotten meanwhile")
+  func compactionMeanwhile() async throws {
+    let world = try WebhookWorld()
+    for id in ["a", "b", "c"] { try await world.write(id) }
+    let sender = try world.sender { $0.changes = 1 }
+    while world.taken.value.isEmpty { guard await sender.step() else { break } }
+    try await world.write("a", base: 1, delete: true)
+    try await world.base.compact(space: "s", upTo: 4)
+    try await world.finish(sender)
+    #expect(world.positions() == [1, 2, 3, 4])
+    #expect(world.taken.value.map(\.isIncomplete) == [false, true, true, true])
+  }
+
   /// Promises: A-21
   @Test("A webhook of other types is notified of forgotten deletions too")
   func compactionOfOthers() async throws {
