@@ -20,7 +20,7 @@ enum UserName {
   /// Returns false for a name with the prefix of groups. A user with such a name could pose as any group.
   static func isValid(_ name: String) -> Bool {
     (1...512).contains(name.utf8.count) && name.isNormalName
-      && !name.utf8.contains(0) && !name.hasPrefix(Caller.groupPrefix)
+      && !name.utf8.contains(0) && !name.utf8.starts(with: Caller.groupPrefix.utf8)
   }
 
   static func isValidGroup(_ name: String) -> Bool {

@@ -97,7 +97,7 @@ struct JWTVerifier: Sendable {
     while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
       let name = String(rest[rest.index(after: open)..<close])
       guard let part = claim(name, in: claims)?.stringValue, (1...512).contains(part.utf8.count),
-        !part.contains(where: { "*/".contains($0) }), part.utf8.allSatisfy({ $0 >= 0x20 })
+        !part.unicodeScalars.contains(where: { $0 == "*" || $0 == "/" }), part.utf8.allSatisfy({ $0 >= 0x20 })
       else { return nil }
       space.append(contentsOf: rest[..<open])
       space.append(part)
@@ -111,10 +111,11 @@ struct JWTVerifier: Sendable {
   /// True if a claim can't be taken for a longer or shorter one beside the next claim of the template. Otherwise two
   /// pairs of claims would make the name of one space.
   private static func ends(_ part: String, before rest: Substring) -> Bool {
-    guard let open = rest.firstIndex(of: "{"), rest[open...].contains("}"), let mark = rest.first else {
-      return true
-    }
-    return mark != "{" && !part.contains(mark)
+    guard let open = rest.firstIndex(of: "{"), rest[open...].contains("}"),
+      let mark = rest.unicodeScalars.first
+    else { return true }
+    // With a mark that combines, "-" isn't the character that it begins.
+    return mark != "{" && !part.unicodeScalars.contains(mark)
   }
 
   /// Returns the claim of this name, or the one that its parts lead to through objects.

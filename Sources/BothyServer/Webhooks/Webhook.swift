@@ -64,17 +64,20 @@ public struct Webhook: Sendable, Hashable {
   }
 }
 
-/// A pattern of names, where `*` means any text.
+/// A pattern of names, where `*` means any text. Compares byte by byte, like storages.
 struct SpacePattern: Sendable, Hashable {
-  private let parts: [String]
+  private let parts: [[UInt8]]
 
   init(_ text: String) {
-    parts = text.split(separator: "*", omittingEmptySubsequences: false).map(String.init)
+    parts = text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map { Array($0) }
   }
 
-  func matches(_ name: String) -> Bool {
+  func matches(_ text: String) -> Bool {
+    let name = Array(text.utf8)
     guard parts.count > 1, let first = parts.first, let last = parts.last else { return parts == [name] }
-    guard name.hasPrefix(first), name.dropFirst(first.count).hasSuffix(last) else { return false }
+    guard name.starts(with: first), name.count >= first.count + last.count,
+      name.suffix(last.count).elementsEqual(last)
+    else { return false }
     var rest = name.dropFirst(first.count).dropLast(last.count)
     for part in parts.dropFirst().dropLast() where !part.isEmpty {
       guard let found = rest.firstRange(of: part) else { return false }

@@ -93,7 +93,9 @@ struct JWTAlgorithmTests {
     let cases: [(template: String, sub: String, space: String, status: Int)] = [
       ("{sub}-{sub}", "a", "a-a", 200), ("{sub}-{sub}", "a-b", "a-b-a-b", 401),
       ("{sub}{sub}", "a", "aa", 401), ("{sub}/{sub}", "a-b", "a-b%2Fa-b", 200),
-      ("{sub}-x", "a-b", "a-b-x", 200),
+      ("{sub}-x", "a-b", "a-b-x", 200), ("{sub}-x", "a-\u{308}b", "a-%CC%88b-x", 200),
+      ("{sub}-{sub}", "a-\u{308}b", "a-%CC%88b-a-%CC%88b", 401),
+      ("x-{sub}", "a/\u{308}b", "x-a%2F%CC%88b", 401),
     ]
     for entry in cases {
       var rules = JWTRules()

@@ -153,6 +153,7 @@ struct JWTTests {
     let none = try await issuer.es256(Claims(spaces: ["hut"]))
     let wrong = [
       try await issuer.es256(Claims(sub: "group:staff", realm: realm)),
+      try await issuer.es256(Claims(sub: "group:\u{308}staff", realm: realm)),
       try await issuer.es256(Claims(sub: "", realm: realm)),
       try await issuer.es256(Claims(sub: nil, realm: realm)),
       try await issuer.es256(Claims(realm: ["roles": [""], "spaces": ["hut"]])),
