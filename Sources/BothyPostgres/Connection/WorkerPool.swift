@@ -23,7 +23,7 @@ final class WorkerPool: @unchecked Sendable {
     condition.lock()
     defer { condition.unlock() }
     jobs.append(job)
-    if idle == 0 && started < limit {
+    if WorkerDemand.startsThread(waiting: jobs.count, idle: idle, started: started, limit: limit) {
       started += 1
       let thread = Thread { [self] in work() }
       thread.name = "bothy postgres"
