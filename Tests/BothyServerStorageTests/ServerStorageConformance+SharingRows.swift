@@ -8,7 +8,8 @@ extension ServerStorageConformance {
   private static let schema = StoreSchema(types: [
     TypeSchema(
       "Private", fields: [FieldSchema("title", .text)],
-      permissions: Permissions(read: .shared, update: .shared, delete: .owner))
+      permissions: Permissions(read: .shared, update: .shared, delete: .owner)),
+    TypeSchema("Open", fields: [FieldSchema("title", .text)]),
   ])
   private static let records = (1...5).map { RecordID(type: "Private", id: "r\($0)") }
 
@@ -205,6 +206,14 @@ extension ServerStorageConformance {
       let two = ["M", "N"].map { list(names(11), id: $0) }
       try await expectRefusal(storage, two)
       #expect(try await change(storage, two, limit: 22).count == 2)
+    },
+    Check("Lists that change together count the records of open types once for each list") { storage in
+      let made = try await change(storage, ["M", "N"].map { list([], id: $0) })
+      let open = (1...5).map { insert(RecordID(type: "Open", id: "o\($0)"), .lists("M", "N")) }
+      #expect(try await change(storage, open).count == 5)
+      let both = zip(["M", "N"], made).map { list(["m1"], base: $1, id: $0) }
+      try await expectRefusal(storage, both, limit: 11)
+      #expect(try await change(storage, both, limit: 12).count == 2)
     },
     Check("The id of a forgotten list stays taken while records are shared with it") { storage in
       let versions = try await share(storage)

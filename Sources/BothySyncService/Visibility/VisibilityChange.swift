@@ -5,7 +5,8 @@ import BothyStore
 ///
 /// Its rows are counted, one for each record and user concerned. A record whose audience changes concerns each user that
 /// the audience gains or loses, and each member of a list that it gains or loses. A member that a list gains or loses is
-/// concerned by each record shared with the list, and by the list itself.
+/// concerned by each record shared with the list, and by the list itself. Records of types that hide nothing count once
+/// for a list, because they are read.
 ///
 /// A change that nothing smaller could make isn't refused, because access could never be taken away then. So a list that
 /// changes alone may lose any members. If that concerns more pairs than the limit, each lost member gets a single notice
@@ -128,6 +129,7 @@ struct VisibilityChange {
     guard !rules.typesHidingUnshared.isEmpty else { return }
     let shared = try storage.records(sharedWith: after.id.id, limit: limit.addingClamped(1))
     let hidden = shared.filter { rules.hidesUnshared($0.type) }
+    if !isSingle { try spend(shared.count - hidden.count) }
     // A storage that found more than the limit may have left some out.
     let isCut = shared.count > limit
     if isSingle, !gone.isEmpty, isCut || gone.count * hidden.count > limit {
