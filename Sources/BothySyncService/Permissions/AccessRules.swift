@@ -126,8 +126,9 @@ public struct AccessRules: Sendable {
   package var fewHiddenChanges = 64
   /// The number of records whose unique values one transaction notes, if many are missing. Tests set it to less.
   package var uniqueStep = 20_000
-  /// The most hidden changes and moves that the pages of one answer read. A little more may be read, because each read
-  /// has several. The rest follows with the next request. Tests set it to less.
+  /// The most hidden changes and moves that the pages of one answer read. Each 4096 bytes of a hidden change count as one
+  /// more. A little more may be read, because each read has several. The rest follows with the next request. Tests set it
+  /// to less.
   package var hiddenRowLimit = 20_000
 
   /// Makes rules, by default without a schema.

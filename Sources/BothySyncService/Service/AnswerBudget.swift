@@ -17,8 +17,13 @@ struct PageBudget {
   /// True if the answer has no more room.
   var isSpent: Bool { isBegun && (changes == 0 || bytes == 0 || hidden == 0) }
 
-  /// Takes off a hidden row that was read.
-  mutating func spendHidden() { if hidden > 0 { hidden -= 1 } }
+  /// The bytes that count as one hidden row more.
+  private static let hiddenBytes = 4096
+
+  /// Takes off a hidden row that was read, and those that its bytes count as.
+  mutating func spendHidden(bytes: Int = 0) {
+    hidden = max(0, hidden.subtractingClamped((bytes / Self.hiddenBytes).addingClamped(1)))
+  }
 
   mutating func spend(_ page: SyncResponse.Page) {
     isBegun = true

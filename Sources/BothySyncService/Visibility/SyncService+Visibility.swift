@@ -89,7 +89,7 @@ extension SyncService {
         if let former = note.former, rules.showed(former, of: note.id.type, to: viewer) {
           seen.append(note)
         } else {
-          budget.spendHidden()
+          budget.spendHidden(bytes: note.former?.utf8.count ?? 0)
         }
         if seen.count == limit { return (seen, nil) }
       }

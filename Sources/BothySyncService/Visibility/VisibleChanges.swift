@@ -33,7 +33,7 @@ extension SyncService {
         position = entry.position
         size += entry.record.weight
         guard rules.shows(entry.record, to: viewer) else {
-          budget.spendHidden()
+          budget.spendHidden(bytes: entry.record.weight)
           if viewer.user.name == nil, reported.contains(position),
             rules.conditions[.read, entry.record.id.type] != nil
           {

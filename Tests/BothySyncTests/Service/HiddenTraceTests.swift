@@ -141,6 +141,26 @@ struct HiddenTraceTests {
     #expect(after.outOfScope == [RecordID(type: "Open", id: "o")] && after.changes.isEmpty && !after.more)
   }
 
+  @Test("Large hidden changes end a page sooner, and its cursor continues after them")
+  func largeHiddenChanges() async throws {
+    var service = service
+    // A record of 40 KB counts as ten rows. Three are read at a time.
+    (service.rules.hiddenRowLimit, service.rules.answerSize) = (50, 100_000)
+    for number in 0..<20 {
+      var large = insert("Private", "p\(number)")
+      large.fields["text"] = .string(String(repeating: "x", count: 40_000))
+      try await push(ann, large)
+    }
+    try await push(ann, insert("Open", "o"))
+    var pages: [SyncResponse.Page] = []
+    repeat {
+      let request = SyncRequest(device: "m", pulls: [.init(.everything, cursor: pages.last?.cursor)])
+      pages += try await service.sync(space: "s", user: mal, request).pages
+    } while pages.last?.more ?? false && pages.count < 9
+    #expect(pages.map(\.more) == [true, true, true, false])
+    #expect(pages.map { $0.changes.map(\.id.id) } == [[], [], [], ["o"]])
+  }
+
   @Test("Hidden moves end a page at their limit, and its cursor continues after them")
   func hiddenMoves() async throws {
     var service = service
