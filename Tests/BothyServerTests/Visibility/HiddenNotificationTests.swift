@@ -3,6 +3,7 @@ import BothyStore
 import BothySync
 import BothySyncService
 import BothyTestSupport
+import BothyTesting
 import HTTPTypes
 import Testing
 
@@ -93,5 +94,69 @@ struct HiddenNotificationTests {
     #expect(!again.contains("news"), "nothing visible has changed since: \(again)")
     let late = try await stream(world, lastSeen: "0") {}
     #expect(ids(late) == [id])
+  }
+
+  @Test("The streams of a user look for news in the slots of its pulls")
+  func slots() async throws {
+    let storage = HeldReads(base: try SQLiteServerStorage())
+    let permissions = Permissions(read: .owner)
+    let schema = StoreSchema(types: [
+      TypeSchema("Secret", fields: [FieldSchema("title", .text)], permissions: permissions)
+    ])
+    let (issuer, clock) = (IssuerUnderTest(), ClockUnderTest())
+    var limits = ServerConfiguration.Limits(notificationInterval: .zero)
+    limits.principalConcurrency = 1
+    var server = try ServerUnderTest(rules: AccessRules(schema: schema), limits: limits, storage: storage)
+    server.configuration.access = try await issuer.access(JWTRules(leeway: .zero))
+    server.configuration.now = { clock.now }
+    clock.now = 1000
+    let token = try await issuer.hs256(.init(sub: "bob", exp: 50))
+    let notifications = server.configuration.notifications
+    try await server.run { call async throws in
+      @Sendable func stream() async throws -> Int {
+        try await call.with(token: token)(.get, "/v1/spaces/hut/events").status
+      }
+      async let first = stream()
+      async let second = stream()
+      async let third = stream()
+      // Each reads once before it is open, and looks at its beginning.
+      while storage.done.value < 6 { await Task.yield() }
+      let gate = Latch()
+      storage.gate.value = gate
+      notifications.publish(space: "hut")
+      let waiting = #"bothy_requests_waiting{kind="pull"} 2"#
+      while storage.begun.value < 9, try await !call(.get, "/metrics").text.contains(waiting) {}
+      while storage.begun.value < 7 { await Task.yield() }
+      #expect(storage.begun.value == 7, "one of them looks, and the others wait")
+      storage.gate.value = nil
+      gate.open()
+      while storage.done.value < 9 { await Task.yield() }
+      clock.now = 50_000
+      notifications.publish(space: "hut")
+      #expect(try await [first, second, third] == [200, 200, 200])
+    }
+  }
+}
+
+/// A storage whose reads wait at a gate if it has one.
+private struct HeldReads: ServerStorage {
+  let base: SQLiteServerStorage
+  let begun = Locked(0)
+  let done = Locked(0)
+  let gate = Locked<Latch?>(nil)
+
+  var identity: String { base.identity }
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
+  ) async throws -> Result { try await base.write(space: space, body) }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result {
+    begun.change { $0 += 1 }
+    defer { done.change { $0 += 1 } }
+    if let gate = gate.value { await gate.pass() }
+    return try await base.read(space: space, body)
   }
 }
