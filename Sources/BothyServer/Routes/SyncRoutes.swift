@@ -49,12 +49,15 @@ extension ServerServices {
     return .json(response.encoded())
   }
 
-  /// Records the progress of the device now and then. A failure doesn't matter to the device.
+  /// Records the progress of the device now and then, in a slot of pushes, as it waits for other writes. A failure
+  /// doesn't matter to the device.
   private func acknowledge(_ request: SyncRequest, _ call: ServerContext) async {
     guard request.pulls.contains(where: { $0.cursor != nil }),
       acknowledgements.isDue(space: call.space, device: DeviceName(request.device, of: call.user), at: now())
     else { return }
     do {
+      // A pull that waited for a write in its own slot would hold up the pulls of others.
+      try await call.turn?.move(to: .push)
       if try await service.acknowledge(space: call.space, user: call.user, request) { return }
       acknowledgements.forget(space: call.space, device: DeviceName(request.device, of: call.user))
     } catch {
