@@ -69,13 +69,15 @@ struct QueryTurnsTests {
     }
   }
 
-  @Test("A pull that notes the progress of its device holds up no other pull")
+  @Test("Reads that end with a write of their own hold up no other pull")
   func acknowledgements() async throws {
     let folder = try TileFolderUnderTest()
     let storage = try SQLiteServerStorage(at: folder.path + "/ledger.sqlite")
     var limits = ServerConfiguration.Limits()
     limits.concurrency = 1
-    try await ServerUnderTest(limits: limits, storage: storage).run { call async throws in
+    var server = try ServerUnderTest(limits: limits, storage: storage)
+    server.configuration.blobs = FolderBlobStorage(at: folder.path + "/blobs", now: { 1000 })
+    try await server.run { call async throws in
       let pushed = try await call(.post, "/v1/spaces/hut/sync", Self.push).json()
       let cursor = try #require(pushed["pages"]?.arrayValue?.first?["cursor"]?.stringValue)
       let started = AsyncStream.makeStream(of: Void.self)
@@ -87,12 +89,14 @@ struct QueryTurnsTests {
       for await _ in started.stream { break }
       let pull = #"{"device":"e","pulls":[{"container":"","children":true,"cursor":"\#(cursor)"}]}"#
       async let first = call(.post, "/v1/spaces/hut/sync", pull)
-      let waits = #"bothy_requests_running{kind="push"} 1"#
+      async let second = call(.get, "/v1/spaces/hut/blobs/" + String(repeating: "0", count: 64))
+      let waits = #"bothy_requests_running{kind="push"} 2"#
       while try await !call(.get, "/metrics").text.contains(waits) { await Task.yield() }
       #expect(try await call(.post, "/v1/spaces/hut/sync", Self.pull).status == 200)
       gate.signal()
       try await writes
       #expect(try await first.status == 200)
+      #expect(try await second.status == 404)
     }
     #expect(try await storage.acknowledged(space: "hut", since: 0) == 1)
     try storage.close()

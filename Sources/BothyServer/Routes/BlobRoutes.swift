@@ -61,7 +61,11 @@ extension ServerServices {
     switch holding {
     case .whole(let found): size = found
     case .part(let received):
-      if call.method == .get { try await service.wantBlob(space: call.space, name) }
+      if call.method == .get {
+        // The request for the blob is a write, which waits for others.
+        try await call.turn?.move(to: .push)
+        try await service.wantBlob(space: call.space, name)
+      }
       var problem = HTTPFailure.notFound
       problem.headers[.uploadOffset] = String(received)
       throw problem
