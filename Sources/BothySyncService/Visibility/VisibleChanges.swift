@@ -89,10 +89,20 @@ extension SyncService {
   ) throws -> (found: [RecordRemoval], end: Int64?) {
     var visible: [RecordRemoval] = []
     var position = start
-    let wanted = max(limit, 64)
+    // Their records are read before the budget is looked at.
+    let wanted = min(max(limit, 64), 512)
     while true {
       let found = try storage.departures(after: position, upTo: last, from: scope, limit: wanted)
-      let shown = try visibleIDs(among: found.map(\.id), to: viewer, in: storage)
+      var shown: Set<RecordID> = []
+      var hiddenBytes = 0
+      try storage.forEachRecord(of: found.map(\.id)) { id, entry in
+        if rules.shows(entry?.record, id, to: viewer) {
+          shown.insert(id)
+        } else {
+          hiddenBytes = hiddenBytes.addingClamped(entry?.record.weight ?? 0)
+        }
+      }
+      if hiddenBytes > 0 { budget.spendHidden(bytes: hiddenBytes) }
       for departure in found {
         position = departure.position
         if shown.contains(departure.id) {

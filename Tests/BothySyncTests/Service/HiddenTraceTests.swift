@@ -195,6 +195,31 @@ struct HiddenTraceTests {
     #expect(left == [[], [RecordID(type: "Open", id: "box")], [], [RecordID(type: "Open", id: "chest")]])
   }
 
+  @Test("Large hidden moves end a page sooner, and its cursor continues after them")
+  func largeHiddenMoves() async throws {
+    var service = service
+    service.rules.hiddenRowLimit = 500
+    let box = SyncScope(container: "box")
+    for number in 0..<100 {
+      var large = insert("Private", "p\(number)", in: "box")
+      large.fields["text"] = .string(String(repeating: "x", count: 40_000))
+      try await push(ann, large)
+    }
+    try await push(ann, insert("Open", "o", in: "box"))
+    var cursor = try await pull(box).cursor
+    for number in 0..<100 { try await move(RecordID(type: "Private", id: "p\(number)")) }
+    try await move(RecordID(type: "Open", id: "o"))
+    var left: [[RecordID]] = []
+    var isOpen = true
+    while isOpen, left.count < 9 {
+      let request = SyncRequest(device: "m", pulls: [.init(box, cursor: cursor)], limit: 1)
+      let page = try #require(try await service.sync(space: "s", user: mal, request).pages.first)
+      left.append(page.outOfScope)
+      (cursor, isOpen) = (page.cursor, page.more)
+    }
+    #expect(left == [[], [RecordID(type: "Open", id: "o")]])
+  }
+
   private func move(_ record: RecordID) async throws {
     let found = try #require(try await service.record(space: "s", user: ann, record))
     try await push(
