@@ -64,6 +64,15 @@ final class RequestTurns: Sendable {
       kind.withLock { $0 = new }
     }
 
+    /// Changes the kind of the request if a slot of `new` is free now. Otherwise returns false and changes nothing.
+    func moveNow(to new: RequestKind) -> Bool {
+      if kind.withLock({ $0 }) == new { return true }
+      guard turns.turns(new).beginNow(user) else { return false }
+      end()
+      kind.withLock { $0 = new }
+      return true
+    }
+
     fileprivate func end() {
       let old = kind.withLock { kind in
         defer { kind = nil }

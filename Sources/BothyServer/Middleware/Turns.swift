@@ -88,7 +88,16 @@ final class Turns: Sendable {
     }
   }
 
-  /// Frees a slot that `begin` took for the user.
+  /// Takes a slot if one is free for the user now, and returns true then. `end` frees it.
+  func beginNow(_ user: String) -> Bool {
+    state.withLock { state in
+      guard state.running < width, state.atWork[user] ?? 0 < share else { return false }
+      state.start(user)
+      return true
+    }
+  }
+
+  /// Frees a slot that `begin` or `beginNow` took for the user.
   func end(_ user: String) {
     let next = state.withLock { state -> Waiter? in
       state.running -= 1

@@ -63,7 +63,7 @@ extension ServerServices {
     case .part(let received):
       if call.method == .get {
         // The request for the blob is a write, which waits for others.
-        try await call.turn?.move(to: .push)
+        _ = call.turn?.moveNow(to: .push)
         try await service.wantBlob(space: call.space, name)
       }
       var problem = HTTPFailure.notFound

@@ -55,9 +55,12 @@ extension ServerServices {
     guard request.pulls.contains(where: { $0.cursor != nil }),
       acknowledgements.isDue(space: call.space, device: DeviceName(request.device, of: call.user), at: now())
     else { return }
+    // A pull that waits for a write in its own slot holds up those of others. If no other is free, the next pull does it.
+    guard call.turn?.moveNow(to: .push) ?? true else {
+      return acknowledgements.forget(
+        space: call.space, device: DeviceName(request.device, of: call.user))
+    }
     do {
-      // A pull that waited for a write in its own slot would hold up the pulls of others.
-      try await call.turn?.move(to: .push)
       if try await service.acknowledge(space: call.space, user: call.user, request) { return }
       acknowledgements.forget(space: call.space, device: DeviceName(request.device, of: call.user))
     } catch {
