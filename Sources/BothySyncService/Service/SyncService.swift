@@ -227,7 +227,7 @@ public struct SyncService: Sendable {
       (found.entries.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
     var position = positions.count > limit ? positions[limit - 1] : storage.head
     if let readEnd { position = min(position, readEnd) }
-    if let last = try end(of: notices, after: start, storage, bytes: budget.bytes) {
+    if let last = try end(of: notices, storage, bytes: budget.bytes) {
       position = min(position, last)
     }
     let more = position < storage.head

@@ -38,16 +38,17 @@ extension SyncService {
     }
   }
 
-  /// Returns the position at which a page ends so that the records of notices fit in `bytes`, or `nil` if all fit.
+  /// Returns the position at which a page ends so that the records that it reads for notices fit in `bytes`, or `nil` if
+  /// all fit. Those that the page doesn't bring count too.
   func end(
-    of notices: [VisibilityNotice], after start: Int64, _ storage: any ServerSnapshot, bytes: Int
+    of notices: [VisibilityNotice], _ storage: any ServerSnapshot, bytes: Int
   ) throws -> Int64? {
     var left = bytes
     for first in stride(from: 0, to: notices.count, by: 16) {
       let some = notices[first..<min(first + 16, notices.count)]
       let records = try storage.records(some.map(\.record))
       for notice in some {
-        guard let entry = records[notice.record], entry.position <= start else { continue }
+        guard let entry = records[notice.record] else { continue }
         left -= entry.record.weight
         if left <= 0 { return notice.position }
       }

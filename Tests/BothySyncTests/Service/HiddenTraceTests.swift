@@ -220,6 +220,37 @@ struct HiddenTraceTests {
     #expect(left == [[], [RecordID(type: "Open", id: "o")]])
   }
 
+  @Test("A page reads few large records for notices, also if they changed since")
+  func largeNotices() async throws {
+    var service = service
+    service.rules.answerSize = 100_000
+    let ids = (10..<30).map { "p\($0)" }
+    for id in ids {
+      var large = insert("Private", id, sharing: .users("mal"))
+      large.fields["text"] = .string(String(repeating: "x", count: 40_000))
+      try await push(ann, large)
+    }
+    var cursor = try await pull().cursor
+    for id in ids {
+      let record = RecordID(type: "Private", id: id)
+      let found = try #require(try await service.record(space: "s", user: ann, record))
+      let change = Change(
+        id: "o", kind: .update, record: record, base: found.version,
+        sharing: SharingChange(remove: .users("mal")))
+      try await push(ann, change)
+    }
+    var left: [[String]] = []
+    var isOpen = true
+    while isOpen, left.count < 30 {
+      let request = SyncRequest(device: "m", pulls: [.init(.everything, cursor: cursor)])
+      let page = try #require(try await service.sync(space: "s", user: mal, request).pages.first)
+      left.append(page.outOfScope.map(\.id))
+      (cursor, isOpen) = (page.cursor, page.more)
+    }
+    #expect(left.map(\.count) == [3, 3, 3, 3, 3, 3, 2])
+    #expect(left.flatMap(\.self) == ids)
+  }
+
   private func move(_ record: RecordID) async throws {
     let found = try #require(try await service.record(space: "s", user: ann, record))
     try await push(
