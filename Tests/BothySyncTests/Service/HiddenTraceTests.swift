@@ -145,7 +145,8 @@ struct HiddenTraceTests {
   func largeHiddenChanges() async throws {
     var service = service
     // A record of 40 KB counts as ten rows. Three are read at a time.
-    (service.rules.hiddenRowLimit, service.rules.answerSize) = (50, 100_000)
+    service.rules.hiddenRowLimit = 50
+    service.rules.answerSize = 100_000
     for number in 0..<20 {
       var large = insert("Private", "p\(number)")
       large.fields["text"] = .string(String(repeating: "x", count: 40_000))
