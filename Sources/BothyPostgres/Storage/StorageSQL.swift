@@ -131,11 +131,13 @@ enum StorageSQL {
   /// Those of the lists of the owner `$4`.
   static let ownListCounts = countLists(where: "AND owner = $4")
 
+  /// The order is that of an index. Without one PostgreSQL may read the whole table for a few rows of any order.
   private static func countLists(where condition: String) -> String {
     """
     SELECT found.total FROM unnest($2::text[]) WITH ORDINALITY AS wanted(name, place) CROSS JOIN LATERAL (
       SELECT count(*) AS total FROM (
-        SELECT 1 FROM member WHERE space = $1 AND principal = wanted.name \(condition) LIMIT $3) AS named) AS found
+        SELECT 1 FROM member WHERE space = $1 AND principal = wanted.name \(condition) ORDER BY list LIMIT $3
+      ) AS named) AS found
     ORDER BY wanted.place
     """
   }

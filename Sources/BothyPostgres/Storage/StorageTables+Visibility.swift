@@ -50,7 +50,7 @@ extension StorageTables {
   static let listOwners = Step.additive(
     """
     ALTER TABLE member ADD COLUMN owner text COLLATE "C";
-    CREATE INDEX member_owner ON member (space, principal, owner);
+    CREATE INDEX member_owner ON member (space, principal, owner, list);
     UPDATE member SET owner = record.owner FROM record
       WHERE record.space = member.space AND record.type = 'bothy_list' AND record.id = member.list;
     """)
