@@ -136,7 +136,7 @@ private struct CountingSnapshot: ServerSnapshot {
   func holders(of values: [UniqueFieldValue], marked mark: String) throws -> UniqueHolders {
     try base.holders(of: values, marked: mark)
   }
-  func lists(of user: String) throws -> Set<String> { try base.lists(of: user) }
+  func lists(of users: [String]) throws -> Set<String> { try base.lists(of: users) }
   func listCounts(of users: [String], ownedBy owner: String?, limit: Int) throws -> [Int] {
     try base.listCounts(of: users, ownedBy: owner, limit: limit)
   }
@@ -144,7 +144,7 @@ private struct CountingSnapshot: ServerSnapshot {
   func records(sharedWith list: String, limit: Int) throws -> [RecordID] {
     try base.records(sharedWith: list, limit: limit)
   }
-  func notices(for user: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
-    try base.notices(for: user, after: position, limit: limit)
+  func notices(for users: [String], after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
+    try base.notices(for: users, after: position, limit: limit)
   }
 }

@@ -191,7 +191,7 @@ extension ServerStorageConformance {
       #expect(kept.count == 1)
       #expect(try await send([list("L2", ["cid"], base: versions[1])], to: storage).count == 1)
       #expect(try await listsOfBob(storage) == 4)
-      #expect(try await storage.read(space: "s") { try $0.lists(of: "bob").count } == 4)
+      #expect(try await storage.read(space: "s") { try $0.lists(of: ["bob"]).count } == 4)
       try await expectTooMany([list("L6", ["bob"])], in: storage)
     },
     Check("Lists of an export are restored, however many name a user") { storage in

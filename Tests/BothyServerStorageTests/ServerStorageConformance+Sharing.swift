@@ -48,8 +48,10 @@ extension ServerStorageConformance {
         try storage.setLists(["L2"], of: .note("a"))
       }
       let found = try await storage.read(space: "s") { storage in
-        let lists = try ["bob", "cid", "dan"].map { try storage.lists(of: $0) }
+        let lists = try ["bob", "cid", "dan"].map { try storage.lists(of: [$0]) }
         let shared = try ["L1", "L2"].map { try storage.records(sharedWith: $0, limit: 9) }
+        #expect(try storage.lists(of: ["dan", "bob", "eve"]) == ["L1", "L2"])
+        #expect(try storage.lists(of: []).isEmpty)
         return (lists, try storage.members(of: "L1"), shared)
       }
       #expect(found.0 == [["L2"], ["L1"], ["L1"]])
@@ -66,11 +68,22 @@ extension ServerStorageConformance {
       }
       let found = try await storage.read(space: "s") { storage in
         let bounds: [(Int64, Int?)] = [(0, 9), (0, 1), (2, nil)]
-        return (storage.head, try bounds.map { try storage.notices(for: "bob", after: $0.0, limit: $0.1) })
+        return (storage.head, try bounds.map { try storage.notices(for: ["bob"], after: $0.0, limit: $0.1) })
       }
       let (last, next) = (notice(4, "bob", "a"), notice(2, "bob", "b"))
       #expect(found.0 == 4)
       #expect(found.1 == [[next, last], [next], [last]])
+      let other = notice(3, "cid", "a")
+      let cases: [(limit: Int?, expected: [VisibilityNotice])] = [
+        (2, [next, other]), (nil, [next, other, last]),
+      ]
+      for (limit, expected) in cases {
+        let both = try await storage.read(space: "s") {
+          try $0.notices(for: ["cid", "bob"], after: 1, limit: limit)
+        }
+        #expect(both == expected)
+      }
+      #expect(try await storage.read(space: "s") { try $0.notices(for: [], after: 0, limit: nil).isEmpty })
     },
     Check("A record or notice at an earlier position does not move the head back") { storage in
       let heads = try await storage.write(space: "s") { storage in

@@ -79,7 +79,7 @@ extension ServerStorageConformance {
   }
 
   private static func notices(of name: String, _ storage: any ServerStorage) async throws -> [RecordID] {
-    try await storage.read(space: "s") { try $0.notices(for: name, after: 0, limit: nil).map(\.record) }
+    try await storage.read(space: "s") { try $0.notices(for: [name], after: 0, limit: nil).map(\.record) }
   }
 
   /// Returns the page of a pull of everything.
@@ -95,7 +95,7 @@ extension ServerStorageConformance {
   /// Returns the number of notices of each name.
   private static func notices(_ storage: any ServerStorage, _ names: [String]) async throws -> [Int] {
     try await storage.read(space: "s") { storage in
-      try names.map { try storage.notices(for: $0, after: 0, limit: nil).count }
+      try names.map { try storage.notices(for: [$0], after: 0, limit: nil).count }
     }
   }
 
@@ -155,7 +155,7 @@ extension ServerStorageConformance {
         id: "delete", kind: .delete, record: UserList.recordID("L"), base: version)
       #expect(try await change(storage, [delete]).count == 1)
       let reported = try await storage.read(space: "s") { storage in
-        try members.map { try storage.notices(for: $0, after: 0, limit: nil) }
+        try members.map { try storage.notices(for: [$0], after: 0, limit: nil) }
       }
       #expect(reported.allSatisfy { $0.map(\.record) == [VisibilityNotice.everyShared] })
       #expect(Set(reported.joined().map(\.position)).count == 80)
@@ -190,7 +190,7 @@ extension ServerStorageConformance {
     Check("A record alone in its request is unshared from a list of any number of rows") { storage in
       let versions = try await share(storage)
       #expect(try await change(storage, [unshare(0, versions)], limit: 4).count == 1)
-      let reported = try await storage.read(space: "s") { try $0.notices(for: "m5", after: 0, limit: nil) }
+      let reported = try await storage.read(space: "s") { try $0.notices(for: ["m5"], after: 0, limit: nil) }
       #expect(reported.map(\.record) == [records[0]])
     },
     Check("A record that gains a list counts a row for each member") { storage in
@@ -246,7 +246,7 @@ extension ServerStorageConformance {
       let members = (1...6).map { "m\($0)" }
       #expect(try await change(storage, [leaving, list(members, base: versions[0])], limit: 99).count == 2)
       let reported = try await storage.read(space: "s") { storage in
-        try ["m1", "m6"].map { Set(try storage.notices(for: $0, after: 0, limit: nil).map(\.record)) }
+        try ["m1", "m6"].map { Set(try storage.notices(for: [$0], after: 0, limit: nil).map(\.record)) }
       }
       #expect(reported == [[records[0]], Set(records.dropFirst())])
     },

@@ -183,7 +183,7 @@ extension ServerStorageConformance {
         (
           storage.floor, try storage.changes(after: 0, in: .everything, limit: 9).map(\.record.id.id),
           try storage.departures(after: 0, upTo: 9, from: SyncScope(container: "x"), limit: 9).count,
-          try storage.notices(for: "bob", after: 0, limit: nil).count
+          try storage.notices(for: ["bob"], after: 0, limit: nil).count
         )
       }
       #expect(found == (4, ["a", "c", "d"], 0, 0))

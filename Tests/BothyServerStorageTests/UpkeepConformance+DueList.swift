@@ -157,7 +157,7 @@ extension UpkeepConformance {
         try storage.put(notices)
       }
       @Sendable func left() async throws -> Int {
-        try await storage.read(space: "s") { try $0.notices(for: "u", after: 0, limit: nil).count }
+        try await storage.read(space: "s") { try $0.notices(for: ["u"], after: 0, limit: nil).count }
       }
       try await storage.turn("s", at: start)
       var turn = MaintenanceTurn(time: start + 95 * day, terms: RetentionPolicy())

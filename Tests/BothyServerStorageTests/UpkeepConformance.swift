@@ -61,7 +61,7 @@ struct UpkeepConformance: Sendable {
       try await storage.remove(space: "s")
       #expect(try await storage.spaces() == ["t"])
       #expect(try await storage.read(space: "s") { $0.head } == 0)
-      #expect(try await storage.read(space: "s") { try $0.lists(of: "ann").isEmpty })
+      #expect(try await storage.read(space: "s") { try $0.lists(of: ["ann"]).isEmpty })
       #expect(try await storage.acknowledged(space: "s", since: 0) == nil)
       #expect(try await storage.position(of: "s", markedBefore: 100) == 0)
       #expect(try await storage.acknowledged(space: "t", since: 0) == 1)

@@ -3,7 +3,12 @@ import BothySyncService
 
 /// Lists, the records that are shared with them, and notices.
 extension PostgresTransaction {
-  func lists(of user: String) throws -> Set<String> { try texts(StorageSQL.lists, user) }
+  func lists(of users: [String]) throws -> Set<String> {
+    guard !users.isEmpty else { return [] }
+    var select = statement(StorageSQL.lists)
+    select.bind(users)
+    return texts(try read(select))
+  }
 
   func listCounts(of users: [String], ownedBy owner: String?, limit: Int) throws -> [Int] {
     guard !users.isEmpty else { return [] }
@@ -15,13 +20,14 @@ extension PostgresTransaction {
     return (0..<rows.count).map { Int(rows.int($0, 0)) }
   }
 
-  func members(of list: String) throws -> Set<String> { try texts(StorageSQL.members, list) }
+  func members(of list: String) throws -> Set<String> {
+    var select = statement(StorageSQL.members)
+    select.bind(list)
+    return texts(try read(select))
+  }
 
-  private func texts(_ sql: String, _ argument: String) throws -> Set<String> {
-    var select = statement(sql)
-    select.bind(argument)
-    let rows = try read(select)
-    return Set((0..<rows.count).compactMap { rows.text($0, 0) })
+  private func texts(_ rows: PostgresResult) -> Set<String> {
+    Set((0..<rows.count).compactMap { rows.text($0, 0) })
   }
 
   func records(sharedWith list: String, limit: Int) throws -> [RecordID] {
@@ -32,15 +38,16 @@ extension PostgresTransaction {
     return (0..<rows.count).map { RecordID(type: rows.text($0, 0) ?? "", id: rows.text($0, 1) ?? "") }
   }
 
-  func notices(for user: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
+  func notices(for users: [String], after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
+    guard !users.isEmpty else { return [] }
     var select = statement(StorageSQL.notices)
-    select.bind(user)
+    select.bind(users)
     select.bind(position)
     select.bind(limit.map { Int64($0) })
     let rows = try read(select)
     return (0..<rows.count).map { row in
       VisibilityNotice(
-        position: rows.int(row, 0), user: user,
+        position: rows.int(row, 0), user: rows.text(row, 3) ?? "",
         record: RecordID(type: rows.text(row, 1) ?? "", id: rows.text(row, 2) ?? ""))
     }
   }

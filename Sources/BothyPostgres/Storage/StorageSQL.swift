@@ -125,7 +125,10 @@ enum StorageSQL {
   static let moveUniqueMark =
     "UPDATE unique_mark SET position = $4 WHERE space = $1 AND mark = $2 AND position = $3"
 
-  static let lists = "SELECT list FROM member WHERE space = $1 AND principal = $2"
+  static let lists = """
+    SELECT DISTINCT member.list FROM unnest($2::text[]) AS wanted(name)
+    JOIN member ON member.space = $1 AND member.principal = wanted.name
+    """
   /// The numbers of lists that name the users `$2`, each counted up to `$3`.
   static let listCounts = countLists(where: "")
   /// Those of the lists of the owner `$4`.
@@ -145,8 +148,11 @@ enum StorageSQL {
   static let members = "SELECT principal FROM member WHERE space = $1 AND list = $2"
   static let sharedRecords = "SELECT type, id FROM shared WHERE space = $1 AND list = $2 LIMIT $3"
   static let notices = """
-    SELECT position, type, id FROM notice WHERE space = $1 AND principal = $2 AND position > $3
-    ORDER BY position LIMIT $4
+    SELECT found.position, found.type, found.id, wanted.name FROM unnest($2::text[]) AS wanted(name)
+    CROSS JOIN LATERAL (
+      SELECT position, type, id FROM notice WHERE space = $1 AND principal = wanted.name AND position > $3
+      ORDER BY position LIMIT $4) AS found
+    ORDER BY found.position LIMIT $4
     """
   static let clearMembers = "DELETE FROM member WHERE space = $1 AND list = $2"
   static let clearLists = "DELETE FROM shared WHERE space = $1 AND type = $2 AND id = $3"

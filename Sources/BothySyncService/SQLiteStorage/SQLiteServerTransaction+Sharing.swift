@@ -2,8 +2,10 @@ import BothyStore
 
 /// Lists, the records that are shared with them, and notices.
 extension SQLiteServerTransaction {
-  func lists(of user: String) throws -> Set<String> {
-    try texts("SELECT list FROM member WHERE space = ? AND principal = ?", user)
+  func lists(of users: [String]) throws -> Set<String> {
+    try users.reduce(into: []) { lists, user in
+      lists.formUnion(try texts("SELECT list FROM member WHERE space = ? AND principal = ?", user))
+    }
   }
 
   func listCounts(of users: [String], ownedBy owner: String?, limit: Int) throws -> [Int] {
@@ -51,7 +53,12 @@ extension SQLiteServerTransaction {
     return found
   }
 
-  func notices(for user: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
+  func notices(for users: [String], after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
+    let found = try users.flatMap { try notices(for: $0, after: position, limit: limit) }
+    return Array(found.sorted { $0.position < $1.position }.prefix(limit ?? .max))
+  }
+
+  private func notices(for user: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
     let select = try PreparedStatement(
       """
       SELECT position, type, id FROM notice WHERE space = ? AND principal = ? AND position > ?

@@ -77,8 +77,8 @@ public protocol ServerSnapshot {
   /// Returns the number of entries of each range, counted up to `limit`.
   func entryCounts(in ranges: [FieldEntryRange], limit: Int) throws -> [Int]
 
-  /// Returns the ids of the lists that a user is a member of.
-  func lists(of user: String) throws -> Set<String>
+  /// Returns the ids of the lists that any of the users is a member of. Costs one round trip.
+  func lists(of users: [String]) throws -> Set<String>
   /// Returns the number of lists that each of the users is a member of, in the order of the names, counted up to `limit`.
   /// Reads no more rows than it counts.
   ///
@@ -88,8 +88,9 @@ public protocol ServerSnapshot {
   func members(of list: String) throws -> Set<String>
   /// Returns at most `limit` of the records that are shared with a list, in any order.
   func records(sharedWith list: String, limit: Int) throws -> [RecordID]
-  /// Returns at most `limit` notices for a user after `position`, in position order; `nil` returns all.
-  func notices(for user: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice]
+  /// Returns at most `limit` notices for any of the users after `position`, in position order; `nil` returns all. Costs
+  /// one round trip.
+  func notices(for users: [String], after position: Int64, limit: Int?) throws -> [VisibilityNotice]
 }
 
 extension ServerSnapshot {

@@ -175,9 +175,7 @@ extension SyncService {
   /// Returns the viewer for a user. Its lists and memberships are read only if a rule depends on them.
   func viewer(_ user: Caller, in storage: any ServerSnapshot) throws -> Viewer {
     var viewer = Viewer(user: user)
-    if rules.usesSharing {
-      for name in user.names { viewer.lists.formUnion(try storage.lists(of: name)) }
-    }
+    if rules.usesSharing { viewer.lists = try storage.lists(of: user.names) }
     viewer.memberships = try Memberships(of: user, rules, in: storage)
     return viewer
   }

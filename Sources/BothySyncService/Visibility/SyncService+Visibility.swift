@@ -2,16 +2,12 @@ import BothyStore
 
 /// The records that left a scope or became visible without a change of their own.
 extension SyncService {
-  /// Returns the first `limit` notices for the user and its groups, in position order.
-  ///
-  /// Several may be about one record. The later one doesn't replace the earlier one, because each name's notices are cut
-  /// at the limit: only up to the end of the shortest of them nothing is left out.
+  /// Returns the first `limit` notices for the user and its groups, in position order. Several may be about one record.
   func notices(
     for user: Caller, after position: Int64, _ storage: any ServerSnapshot, limit: Int
   ) throws -> [VisibilityNotice] {
     guard rules.usesSharing else { return [] }
-    let found = try user.names.flatMap { try storage.notices(for: $0, after: position, limit: limit) }
-    return Array(found.sorted { $0.position < $1.position }.prefix(limit))
+    return try storage.notices(for: user.names, after: position, limit: limit)
   }
 
   /// Adds the records of notices to a page. A record that changed since comes by its own position instead. One whose

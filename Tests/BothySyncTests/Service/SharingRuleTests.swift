@@ -252,7 +252,7 @@ struct SharingRuleTests {
     #expect(after.outOfScope.isEmpty && after.changes.isEmpty && !after.reset)
     try await push("ann", list(["cid", "dan"], base: joined))
     let notices = try await service.storage.read(space: "s") {
-      try $0.notices(for: "dan", after: 0, limit: nil)
+      try $0.notices(for: ["dan"], after: 0, limit: nil)
     }
     #expect(notices.isEmpty)
   }
