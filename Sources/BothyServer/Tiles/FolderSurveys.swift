@@ -41,25 +41,19 @@ final class FolderSurveys: Sendable {
 
 /// The identity of one state of a folder: its file number, and the time of the last change of its names.
 private struct FolderStamp: Equatable, Sendable {
-  private let node: UInt64
-  private let seconds: Int
-  private let nanoseconds: Int
+  private let node: Int
+  private let changed: Date
 
   /// Returns `nil` if nothing has this path.
   init?(path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
-    node = UInt64(status.st_ino)
-    #if canImport(Darwin)
-      let time = status.st_mtimespec
-    #else
-      let time = status.st_mtim
-    #endif
-    (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec))
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+      let node = attributes[.systemFileNumber] as? Int, let changed = attributes[.modificationDate] as? Date
+    else { return nil }
+    (self.node, self.changed) = (node, changed)
   }
 
   /// True if a later change has another time. File systems round times to two seconds at most.
-  var isSettled: Bool { Double(seconds) + 3 < Date().timeIntervalSince1970 }
+  var isSettled: Bool { changed.timeIntervalSince1970 + 3 < Date().timeIntervalSince1970 }
 }
 
 /// The facts that the names of several tiles yield together.
