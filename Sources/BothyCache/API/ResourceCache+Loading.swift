@@ -43,7 +43,9 @@ extension ResourceCache {
   func requestOutcome(_ demand: Demand) async throws(BothyError) -> FetchOutcome {
     if state.withLock({ $0.isClosed }) { throw .closed(demand.key) }
     guard let fetcher else {
-      throw BothyError(.offline, "The cache has no network to load \(demand.key) from.")
+      throw BothyError(
+        .offline,
+        "The cache has no network to load \(demand.key) from. Open it with a loader, such as `.system`.")
     }
     let key = demand.key
     let name = CoalescingKey(demand)

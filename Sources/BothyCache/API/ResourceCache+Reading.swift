@@ -122,12 +122,12 @@ extension ResourceCache {
       ignoresStored: ignoresStored)
     switch plan {
     case .serve(let reason):
-      guard let found else { throw nothing(demand.key, .notCached, failure) }
+      guard let found else { throw nothing(demand, .notCached, failure) }
       return Reading(resource: serve(demand.key, found, reason))
     case .serveAndRefresh:
-      guard let found else { throw nothing(demand.key, .notCached, failure) }
+      guard let found else { throw nothing(demand, .notCached, failure) }
       return Reading(resource: serve(demand.key, found, .refreshing), refresh: refresh(demand))
-    case .fail(let code): throw nothing(demand.key, code, failure)
+    case .fail(let code): throw nothing(demand, code, failure)
     case .request(let isConditional, let mayFallBack):
       var demand = demand
       demand.isConditional = isConditional
@@ -188,13 +188,24 @@ extension ResourceCache {
     return found.resource(key, reason)
   }
 
-  private func nothing(_ key: ResourceKey, _ code: BothyError.Code, _ failure: (any Error)?) -> BothyError {
+  private func nothing(_ demand: Demand, _ code: BothyError.Code, _ failure: (any Error)?) -> BothyError {
+    let key = demand.key
     if let failure {
       return BothyError(.storage, "The cache's disk failed while it looked for \(key): \(failure)")
     }
-    if code == .notCached { return BothyError(code, "\(key) is not in the cache.") }
-    let why = isNetworkSuspended ? "The cache's network is suspended" : "The cache has no network"
-    return BothyError(code, "\(why), and nothing that may be used is stored of \(key).")
+    if code == .notCached {
+      return BothyError(code, "\(key) is not in the cache. Read it under another policy to download it.")
+    }
+    return BothyError(code, "\(key) can't be downloaded. \(remedyOffline(demand))")
+  }
+
+  /// The reason why a read may send no request, and the way out of it.
+  private func remedyOffline(_ demand: Demand) -> String {
+    if isNetworkSuspended { return "The cache's network is suspended: call `resumeNetwork()`." }
+    if fetcher == nil { return "The cache has no network: open it with a loader, such as `.system`." }
+    let isFile = demand.source.container?.reader != nil
+    let why = isFile ? "Its source is a file on this device" : "The device has no network"
+    return "\(why): read it under another policy."
   }
 
   /// The timeouts of the source that a refresh without waiting readers may take, including queues and slow bodies.

@@ -198,6 +198,10 @@ struct AtOnceTests {
     for policy in [ReadPolicy.localElseRemote, .localThenRemote, .remoteElseLocal] {
       #expect(try await rig.cache.value(rig.key, policy: policy).freshness == .stale(.noNetwork))
     }
+    await #expect { try await rig.cache.value(rig.key, policy: .remote) } throws: {
+      let remedy = "The device has no network: read it under another policy."
+      return $0 as? BothyError == BothyError(.offline, "\(rig.key) can't be downloaded. \(remedy)")
+    }
     #expect(rig.loader.requests == asked)
     try await rig.cache.close()
   }

@@ -120,7 +120,10 @@ struct RemovalTests {
     #expect(rig.cache.isNetworkSuspended)
     let served = try await rig.cache.value(known)
     #expect(served.freshness == .stale(.noNetwork))
-    await #expect { try await rig.cache.value(unknown) } throws: { ($0 as? BothyError)?.code == .offline }
+    await #expect { try await rig.cache.value(unknown) } throws: {
+      let remedy = "The cache's network is suspended: call `resumeNetwork()`."
+      return $0 as? BothyError == BothyError(.offline, "\(unknown) can't be downloaded. \(remedy)")
+    }
     #expect(rig.cache.peek(unknown) == nil && rig.store.keys == [known])
     var states: [String] = []
     for await state in rig.cache.states(unknown) { states.append("\(state)") }

@@ -68,7 +68,8 @@ struct TypedResourceTests {
     _ = try await Resource<Menu>(key, in: rig.cache).updateIfNeeded()
     let price = try Resource<Price>(key, in: rig.cache)
     await #expect { try await price.value(policy: .local) } throws: {
-      ($0 as? BothyError)?.code == .notCached
+      let remedy = "Read it under another policy to download it."
+      return $0 as? BothyError == BothyError(.notCached, "\(key) is not in the cache. \(remedy)")
     }
     #expect(try await price.value().value == Price(cents: 350))
     #expect(rig.lastSent(.ifNoneMatch) == nil)
