@@ -90,7 +90,8 @@ public struct StoreSchema: Sendable, Hashable {
     }
     if let target = field.kind.target {
       guard self[target.type] != nil else {
-        throw .invalidSchema("\(place) refers to the type '\(target.type)', which is not declared.")
+        throw .invalidSchema(
+          "\(place) refers to the type '\(target.type)', which is not declared. Add the type to the schema.")
       }
       if case .reference(_, .nullify) = field.kind, !field.isOptional {
         throw .invalidSchema("\(place) must be optional, because its delete rule is 'nullify'.")

@@ -44,13 +44,11 @@ public struct FileSecretStore: SecretStore {
     try? manager.removeItem(atPath: part)  // Left by a crash, or absent.
     guard manager.createFile(atPath: part, contents: nil, attributes: [.posixPermissions: 0o600]),
       let handle = FileHandle(forWritingAtPath: part)
-    else { throw BothyError(.readOnly, "The folder of secrets, \(folder), can't be written.") }
+    else { throw unwritable }
     try handle.write(contentsOf: Data(document.canonicalText.utf8))
     try handle.synchronize()
     try handle.close()
-    guard rename(part, path(of: key)) == 0 else {
-      throw BothyError(.readOnly, "The folder of secrets, \(folder), can't be written.")
-    }
+    guard rename(part, path(of: key)) == 0 else { throw unwritable }
   }
 
   /// Returns the keys of all values, in any order. Empty without a folder.
@@ -78,6 +76,12 @@ public struct FileSecretStore: SecretStore {
       let field = document["field"]?.stringValue
     else { return nil }
     return SecretKey(RecordID(type: type, id: id), field: field)
+  }
+
+  private var unwritable: BothyError {
+    BothyError(
+      .readOnly,
+      "The folder of secrets, \(folder), can't be written. Check its permissions and the free space.")
   }
 
   /// Returns nil without a file. Another process may remove one that was found before.

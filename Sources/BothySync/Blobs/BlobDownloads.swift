@@ -77,6 +77,9 @@ final class BlobDownloads: Sendable {
   }
 
   private func missing(_ blob: Blob) -> BothyError {
-    BothyError(.blobMissing, "The bytes of the blob \(blob.sha256) are neither here nor on the server.")
+    BothyError(
+      .blobMissing,
+      "The bytes of the blob \(blob.sha256) are neither here nor on the server. Add them again, or try again when a "
+        + "device that has them has synced.")
   }
 }

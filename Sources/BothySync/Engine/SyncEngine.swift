@@ -260,7 +260,7 @@ final class SyncEngine: Sendable {
   func shut<Result: Sendable>(_ body: () throws -> Result) async throws -> Result {
     guard !isInside else { throw BothyError.insideSync }
     guard governor.shut() else {
-      throw BothyError(.signedOut, "The account is being signed out already, or was.")
+      throw BothyError(.signedOut, "The account was signed out, or is just now. Open it again to use it.")
     }
     do {
       let result = try await permits.withPermit(places: .max) {

@@ -38,7 +38,10 @@ enum OutboxDecision {
     let unit =
       try resolution.isWhole
       ? OutboxQueue.closure(of: id, in: transaction) : OutboxQueue.unit(of: id, in: transaction)
-    guard let entry = unit.first else { throw BothyError(.notPending, "\(id) has no pending change.") }
+    guard let entry = unit.first else {
+      throw BothyError(
+        .notPending, "\(id) has no pending change. Read the outbox again, as a sync may have sent it.")
+    }
     if let revision, revision != entry.revision { return false }
     let reason = unit.lazy.compactMap(\.reason).first
     // `.keepLocal` keeps what was written, hidden or not.

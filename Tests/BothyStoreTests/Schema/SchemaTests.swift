@@ -33,7 +33,10 @@ struct SchemaTests {
       ([TypeSchema("A", fields: [FieldSchema("RowID", .int)])], "'RowID'"),
       ([TypeSchema("A", fields: [FieldSchema("true", .bool)])], "A.true can't be the name"),
       ([TypeSchema("A", fields: [FieldSchema("False", .bool)])], "A.False can't be the name"),
-      ([TypeSchema("A", fields: [FieldSchema("r", .reference(to: "B", onDelete: .cascade))])], "'B'"),
+      (
+        [TypeSchema("A", fields: [FieldSchema("r", .reference(to: "B", onDelete: .cascade))])],
+        "the type 'B', which is not declared. Add the type to the schema."
+      ),
       ([TypeSchema("A", fields: [FieldSchema("r", .reference(to: "A", onDelete: .nullify))])], "optional"),
       ([TypeSchema("A", fields: [FieldSchema("n", .int, fullText: true)])], "full-text"),
       ([TypeSchema("A", fields: [FieldSchema("n", .int, default: "x")])], "default of A.n"),

@@ -33,4 +33,14 @@ import Testing
       atPath: folder.file("secrets/gone.secret"), withDestinationPath: folder.file("nowhere"))
     #expect(try store.keys() == [key])
   }
+
+  @Test("A folder that can't be written is named with a remedy")
+  func unwritable() throws {
+    // A file can't take the place of a folder with content.
+    try FileManager.default.createDirectory(
+      atPath: store.path(of: key) + "/full", withIntermediateDirectories: true)
+    let error = #expect(throws: BothyError.self) { try store.set("two", for: key) }
+    let (secrets, remedy) = (folder.file("secrets"), "Check its permissions and the free space.")
+    #expect(error == BothyError(.readOnly, "The folder of secrets, \(secrets), can't be written. \(remedy)"))
+  }
 }

@@ -348,6 +348,7 @@ struct AccountTests {
     #expect(await store.sync().obstacle == .signedOut)
     let second = await #expect(throws: BothyError.self) { try await account.signOut(.discard) }
     #expect(second?.code == .signedOut)
+    #expect(second?.message.hasSuffix("Open it again to use it.") == true)
     latch.open()
     let report = await sync.value
     #expect(report.obstacle == .signedOut && report.pushed == 1)

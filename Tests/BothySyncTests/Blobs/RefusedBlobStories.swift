@@ -166,6 +166,7 @@ struct RefusedBlobStories {
     #expect(await pair.a.store.sync().rejected.map(\.code) == ["blobMissing"])
     let error = await #expect(throws: BothyError.self) { try await pair.a.store.blobs.data(for: made) }
     #expect(error?.code == .blobMissing)
+    #expect(error?.message.hasSuffix("or try again when a device that has them has synced.") == true)
     #expect(try pair.a.store.blobs.state(of: made) == .missing)
   }
 }
