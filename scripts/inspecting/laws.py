@@ -87,6 +87,12 @@ for (const each of document.querySelectorAll('[aria-controls], [aria-labelledby]
     }
   }
 }
+// Who speaks to the page says what is on a button.
+const spoken = (text) => text.toLowerCase().replace(/[^\\p{L}\\p{N}]+/gu, ' ').trim();
+for (const each of document.querySelectorAll('button[aria-label], a[aria-label]')) {
+  const [name, shown] = [each.getAttribute('aria-label'), each.innerText];
+  if (!spoken(name).includes(spoken(shown))) found.push(`'${name}' is the name of what shows '${shown}'`);
+}
 for (const each of document.querySelectorAll('button, input, select')) {
   const box = each.getBoundingClientRect();
   if (box.width && box.height && Math.min(box.width, box.height) < 24 && !each.closest('p, li, td, dd, figcaption, label')) {

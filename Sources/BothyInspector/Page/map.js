@@ -223,7 +223,7 @@ export default {
           button("Zoom in", "+", () => zoom(context, 1.6)), button("Zoom out", "−", () => zoom(context, 1 / 1.6)),
           button("West", "←", () => pan(context, -1, 0)), button("North", "↑", () => pan(context, 0, -1)),
           button("South", "↓", () => pan(context, 0, 1)), button("East", "→", () => pan(context, 1, 0)),
-          button("Show everything", "All", () => all(context)))),
+          button("Show all", "All", () => all(context)))),
       h("p", { key: "chosen", class: "chosen", id: "chosen" }, chosen
         ? [chosen.record ? recordLink(chosen.record.type, chosen.record.id, chosen.title) : h("strong", null, chosen.title),
           h("span", { class: "dim" }, ` ${chosen.kind}, ${chosen.lat.toFixed(5)}, ${chosen.lon.toFixed(5)}`)]

@@ -76,7 +76,7 @@ function trip(device, found) {
       h("div", { class: "line" }, field(device, found, "title", "Title"), field(device, found, "country", "Country")),
       h("div", { class: "line" }, notes(device, found))),
     h("div", { class: "side" },
-      h("button", { type: "button", class: "quiet", "aria-label": `One night more for ${title}`, onclick: () => put(device.name, found.id, { nights: nights + 1 }) },
+      h("button", { type: "button", class: "quiet", "aria-label": `${plural(nights, "night")} +, one more for ${title}`, onclick: () => put(device.name, found.id, { nights: nights + 1 }) },
         plural(nights, "night"), " +"),
       found.state === "synced" ? sign("✓", "The server has it") : badge(found.state),
       h("button", { type: "button", class: "quiet", "aria-label": `Delete ${title}`, onclick: () => remove(device, found) }, "×")));
@@ -105,7 +105,7 @@ function device(found) {
     h("header", null,
       h("h2", { id }, `${found.name}'s device`),
       h("button", { type: "button", role: "switch", class: "switch", "aria-checked": String(found.online), id: `network-${found.name}`,
-        "aria-label": `Network of ${found.name}'s device`, onclick: () => change("/api/play/network", { device: found.name, online: !found.online },
+        "aria-label": `${found.online ? "Online" : "Offline"}, network of ${found.name}'s device`, onclick: () => change("/api/play/network", { device: found.name, online: !found.online },
           `${found.name}'s device is ${found.online ? "offline" : "online"}.`) },
         h("i", { "aria-hidden": "true" }), found.online ? "Online" : "Offline")),
     h("p", { class: "state" }, found.pending ? badge(`${found.pending} pending`, "wait") : badge("all sent", "good"),
