@@ -155,6 +155,10 @@ def empties(browser, estate, ask):
         ask.expect("server has everything" not in browser.text(), f"nor on the page '{page}'")
     ask.go(browser, "rejected")
     ask.expect("retry, keep local, revert, remove local" in browser.text(".empty"), "decisions have the names of their buttons")
+    ask.go(browser, "journal")
+    ask.expect("Nothing was lost" in browser.text(".empty"), "the journal lists losses at first")
+    browser.click("#only-lost")
+    browser.until("an empty list of all decisions", "document.querySelector('main .empty')?.innerText.includes('Nothing was decided')")
     ended(browser, process)
 
 

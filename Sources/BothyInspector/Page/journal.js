@@ -1,7 +1,7 @@
 // The page of the journal: the fate of the writes made here, what replaced them and when, and bringing them back.
 
 import { acts, h } from "./dom.js";
-import { badge, clock, empty, kindOf, number, pager, plural, recordLink, shortID, table, value, when } from "./format.js";
+import { badge, clock, empty, kindOf, pager, plural, recordLink, shortID, table, value, when } from "./format.js";
 
 const tones = { accepted: "good", merged: "info", overwritten: "bad", rejected: "bad", withdrawn: "plain", unknown: "info" };
 
@@ -88,9 +88,10 @@ export default {
       h("p", { key: "filter" }, h("label", { class: "check" },
         h("input", { type: "checkbox", id: "only-lost", checked: !memory.all, onchange: toggle }), "Only what lost something")),
       entries.length ? entries.map((entry) => card(context, entry))
+        : memory.all ? empty("Nothing was decided.", "What the server accepted, merged, replaced or rejected of this device's changes is listed here.")
         : empty("Nothing was lost.", "Content of this device that gave way to another's, or that the server rejected, is listed here, and can be restored."),
       entries.length && (data.next || (memory.marks ?? []).length)
-        ? pager(context, `${number(entries.length)} decisions`, data.next) : null,
+        ? pager(context, plural(entries.length, "decision"), data.next) : null,
     ];
   },
 };

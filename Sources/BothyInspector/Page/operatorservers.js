@@ -52,7 +52,7 @@ export const servers = {
       ["Applied operations", (server) => count(verdicts(server).applied ?? (server.answeredAt === null ? null : 0))],
       ["Conflicts", (server) => count(verdicts(server).conflict ?? (server.answeredAt === null ? null : 0))],
       ["Rejected operations", (server) => count(verdicts(server).rejected ?? (server.answeredAt === null ? null : 0))],
-      ["Hints", (server) => count(server.hints)],
+      ["Notifications", (server) => count(server.hints)],
       ["News of other processes", (server) => server.looksForNews === null ? unknown() : server.looksForNews ? badge("every 5 s", "wait") : badge("at once", "good")],
     ];
     return [

@@ -132,7 +132,7 @@ function people(data) {
           data.principals.map((entry) => h("tr", { key: entry.principal }, h("th", { scope: "row" }, entry.principal),
             h("td", { class: "num" }, number(entry.records)), h("td", { class: "num" }, number(entry.lists))))),
         data.principalCount > data.principals.length ? h("p", { class: "dim" }, `The first of ${plural(data.principalCount, "user")}.`) : null]
-        : empty("Nobody.", "No record has an owner, and no list has a member.")),
+        : empty("No users.", "No record has an owner, and no list has a member.")),
     h("section", { "aria-labelledby": "containers" },
       h("h2", { id: "containers" }, "Containers"),
       data.containerLines.length
