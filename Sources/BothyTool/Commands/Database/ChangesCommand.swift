@@ -87,7 +87,7 @@ struct ChangesCommand: AsyncParsableCommand {
       writer.member("cursor", page.cursor)
       writer.member("more", page.more)
       writer.member("reset", page.reset)
-      writer.member("origin", "network")
+      writer.member("origin", "remote")
     }
   }
 
@@ -107,7 +107,7 @@ struct ChangesCommand: AsyncParsableCommand {
       writer.member("cursor", String?.none)
       writer.member("more", false)
       writer.member("reset", false)
-      writer.member("origin", "cache")
+      writer.member("origin", "local")
     }
   }
 }

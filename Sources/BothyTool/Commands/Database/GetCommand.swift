@@ -17,7 +17,8 @@ struct GetCommand: AsyncParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @Argument(help: "The type of the record.") var type: String
   @Argument(help: "The id of the record.") var id: String
-  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: ReadPolicy?
+  @Option(help: ArgumentHelp("The read policy, which says when a request is sent.", valueName: "policy"))
+  var fetch: ReadPolicy?
   @OptionGroup var output: OutputOptions
 
   func run() async throws {

@@ -26,7 +26,8 @@ struct QueryCommand: AsyncParsableCommand {
   @OptionGroup var order: OrderOptions
   @Option(help: ArgumentHelp("The most records to print.", valueName: "n")) var limit: Int?
   @Option(help: ArgumentHelp("How many to leave out at the start.", valueName: "n")) var offset = 0
-  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: ReadPolicy?
+  @Option(help: ArgumentHelp("The read policy, which says when a request is sent.", valueName: "policy"))
+  var fetch: ReadPolicy?
   @Flag(help: "Print how SQLite reads the records of the file, and which index it uses.") var explain = false
   @OptionGroup var output: OutputOptions
 
@@ -50,7 +51,7 @@ struct QueryCommand: AsyncParsableCommand {
         RecordView.table(records, type)
       } json: { writer in
         writer.list("records", records) { $1.write(to: &$0) }
-        writer.member("origin", result.origin == .remote ? "network" : "cache")
+        writer.member("origin", result.origin.rawValue)
         writer.member("complete", result.isComplete)
         writer.member("age", result.age.map { $0 / .seconds(1) })
       }
@@ -80,7 +81,8 @@ struct CountCommand: AsyncParsableCommand {
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var query: QueryOptions
-  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: ReadPolicy?
+  @Option(help: ArgumentHelp("The read policy, which says when a request is sent.", valueName: "policy"))
+  var fetch: ReadPolicy?
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
