@@ -3,6 +3,8 @@
 import json
 import urllib.parse
 
+from . import laws
+
 KINDS = [{"name": "title", "type": "string"}, {"name": "aVeryLongFieldNameThatGoesOnAndOn", "type": "string", "optional": True},
          {"name": "count", "type": "int", "default": 0}, {"name": "when", "type": "date", "optional": True},
          {"name": "other", "type": "reference", "to": "Thing", "optional": True}]
@@ -145,8 +147,10 @@ def written(browser, estate, ask):
 
 def empties(browser, estate, ask):
     """States of a file in which nothing is."""
-    estate.tool("db", "create", "empty.bothy", "--schema", estate.path("schema.json"))
-    process, address = estate.serve("inspect", "empty.bothy")
+    long = "s" * 120 + ".bothy"
+    for file in ("empty.bothy", long):
+        estate.tool("db", "create", file, "--schema", estate.path("schema.json"))
+    process, address = estate.serve("inspect", "empty.bothy", "--settings", long)
     began(browser, address)
     ask.expect("server has everything" not in browser.text(), "without a server it has nothing")
     ask.expect("--server URL" in browser.text(".needs"), "and the page says how to give one")
@@ -159,6 +163,12 @@ def empties(browser, estate, ask):
     ask.expect("Nothing was lost" in browser.text(".empty"), "the journal lists losses at first")
     browser.click("#only-lost")
     browser.until("an empty list of all decisions", "document.querySelector('main .empty')?.innerText.includes('Nothing was decided')")
+    ask.go(browser, "settings")
+    ask.expect(long in browser.text("main h2"), "a file of settings is named by its path")
+    browser.look("light", 320, 256)
+    offences = browser.run(laws.REFLOW)
+    ask.expect(not offences, f"enlarged to 400 %, a long path: {offences}")
+    browser.look()
     ended(browser, process)
 
 
