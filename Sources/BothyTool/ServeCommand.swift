@@ -110,9 +110,9 @@ struct ServeCommand: AsyncParsableCommand {
   var tiles: String?
   @Option(
     help: ArgumentHelp(
-      "How long a copy of a tile may be used before it is asked for again.", valueName: "time"))
+      "How long a copy of a tile may be used before it is requested again.", valueName: "time"))
   var tilesMaxAge = "7d"
-  @Flag(help: "Give tiles to everybody, also where tokens are asked for.") var openTiles = false
+  @Flag(help: "Give tiles to all callers, also where tokens are required.") var openTiles = false
   @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
   @OptionGroup(title: "Traces") var traces: TraceOptions
   @OptionGroup(title: "Keeping") var keeping: RetentionOptions

@@ -52,7 +52,7 @@ struct ShareCommand: AsyncParsableCommand {
       try output.print {
         let names = sharing.users.sorted() + sharing.lists.sorted().map { "list \($0)" }
         return
-          "\(record) is shared with \(names.isEmpty ? "nobody" : names.joined(separator: ", ")) (\(state))."
+          "\(record) is shared with \(names.isEmpty ? "no user" : names.joined(separator: ", ")) (\(state))."
       } json: { writer in
         writer.members(record)
         writer.member("state", state)

@@ -44,7 +44,7 @@ struct PlacesLoadCommand: AsyncParsableCommand {
   @OptionGroup var area: AreaOptions
   @Option(help: "The zoom of the source's tiles.") var zoom = 16
   @Option(help: ArgumentHelp("How many tiles an area may need.", valueName: "n")) var limit = 1000
-  @Option(help: ArgumentHelp("Tiles younger than this are not asked for again.", valueName: "time"))
+  @Option(help: ArgumentHelp("Tiles younger than this are not requested again.", valueName: "time"))
   var lifetime = "7d"
   @Flag(help: "Let places go whose tiles the server says are gone.") var removeGone = false
   @OptionGroup var store: CacheStoreOptions

@@ -40,7 +40,7 @@ struct SyncCommand: AsyncParsableCommand {
   var adopt = false
   @Flag(help: "Give the server what it lost of this file, and go on with it.") var uploadMine = false
   @Flag(help: "Keep the file as it is, apart from a server that is not its own.") var keepApart = false
-  @Flag(help: "Sync even if the app paused it or the server asked for a newer app.") var force = false
+  @Flag(help: "Sync even if the app paused it or the server requires a newer app.") var force = false
   @OptionGroup var output: OutputOptions
 
   func run() async throws {

@@ -26,7 +26,7 @@ struct TilesServeCommand: AsyncParsableCommand {
 
   @Argument(help: "The source of a style.") var source: String
   @Option(help: ArgumentHelp("The port; 0 lets the system choose.", valueName: "port")) var port = 0
-  @Flag(help: "Ask nobody: serve what is stored.") var offline = false
+  @Flag(help: "Send no requests: serve what is stored.") var offline = false
   @Option(help: ArgumentHelp("A folder of files to serve too.", valueName: "dir"), completion: .directory)
   var page: String?
   @OptionGroup var store: CacheStoreOptions
