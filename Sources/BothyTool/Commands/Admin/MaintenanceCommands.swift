@@ -43,7 +43,7 @@ struct BumpEpochCommand: AsyncParsableCommand {
         found.append(try await session.storage.statistics(of: space))
       }
       try output.print {
-        "Begun a new history in \(found.count) spaces; devices compare and rebase at their next sync."
+        "Spaces with a new history: \(found.count). Devices compare and rebase at their next sync."
       } json: { writer in
         writer.list("spaces", found) { writer, space in
           writer.member("space", space.space)

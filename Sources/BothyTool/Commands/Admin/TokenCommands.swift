@@ -149,7 +149,7 @@ struct HashTokensCommand: AsyncParsableCommand {
   func run() async throws {
     let count = try TokenStore(file).edit { $0.hashPlainTokens() }
     try output.print {
-      "Replaced \(count) tokens by their digests."
+      "Tokens replaced by their digests: \(count)."
     } json: {
       $0.member("hashed", count)
     }

@@ -115,7 +115,7 @@ struct ImportSpaceCommand: AsyncParsableCommand {
         writer.member("unchanged", done.unchanged)
       }
       if let first = done.refused.values.map(\.message).min() {
-        throw ToolError("\(done.refused.count) records were left out. The first: \(first)")
+        throw ToolError("Records left out: \(done.refused.count). The first: \(first)")
       }
     }
   }

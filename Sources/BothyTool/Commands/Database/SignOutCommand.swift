@@ -55,9 +55,9 @@ struct SignOutCommand: AsyncParsableCommand {
         let kept = park ? "kept here" : export.map { "written to \($0)" } ?? "discarded"
         return
           (pending == 0
-          ? "Signed out; nothing was pending." : "Signed out; \(pending) pending changes were \(kept).")
+          ? "Signed out; nothing was pending." : "Signed out. Pending changes \(kept): \(pending).")
           + (unanswered == 0 || park
-            ? "" : " \(unanswered) saves had no answer, and the server may have made them.")
+            ? "" : " Saves without an answer, which the server may have made: \(unanswered).")
       } json: { writer in
         writer.member("signedOut", true)
         writer.member("pending", pending)

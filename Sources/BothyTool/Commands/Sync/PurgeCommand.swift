@@ -72,11 +72,11 @@ struct ResetCommand: AsyncParsableCommand {
         where error.code == .pendingChanges
       {
         throw ToolError(
-          "\(pending) changes are not on the server; a reset loses them. `bothy sync` sends them, and drafts once "
+          "Changes that are not on the server: \(pending). A reset loses them. `bothy sync` sends them, and drafts once "
             + "they are released (`bothy release`); --discard-pending loses them.")
       }
       try output.print {
-        "Emptied; \(pending) pending changes were discarded."
+        "Emptied. Pending changes discarded: \(pending)."
       } json: { writer in
         writer.member("reset", true)
         writer.member("discarded", pending)

@@ -101,7 +101,7 @@ struct SyncCommand: AsyncParsableCommand {
 
   private func failure(_ reason: SyncStop, _ session: Session) throws -> String {
     let pending = try session.store.pendingCounts().total
-    let kept = pending == 0 ? "Nothing is pending." : "\(pending) pending changes are kept for the next sync."
+    let kept = pending == 0 ? "Nothing is pending." : "Pending changes kept for the next sync: \(pending)."
     return "The sync did not finish: \(reason.message) \(kept)"
   }
 

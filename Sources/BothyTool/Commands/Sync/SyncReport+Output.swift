@@ -49,8 +49,9 @@ extension SyncStop {
     case .throttled(let message): "\(message) Try again later."
     case .serverError(let message): "\(message) Look at the server's log."
     case .refused(_, let message): message
-    case .alreadyRunning: "A sync is running already."
-    case .paused, .expensiveNetwork, .constrainedNetwork, .lowPower, .signedOut: BothyError(self).message
+    case .alreadyRunning: "\(sentence) \(remedy)"
+    case .paused: "\(sentence) Resume syncing in the app, or sync with --force."
+    case .expensiveNetwork, .constrainedNetwork, .lowPower, .signedOut: "\(sentence) \(remedy)"
     case .updateRequired(let message): message
     case .otherServer(let message): "\(message) \(remedy)"
     case .cancelled: "It was cancelled."
