@@ -19,7 +19,8 @@ extension RecordView {
 
   static func table(_ records: [RecordView], _ type: TypeSchema) -> String {
     let isMeasured = records.contains { $0.distance != nil }
-    var table = TextTable(["id", "state"] + (isMeasured ? ["metres"] : []) + type.fields.map(\.name))
+    var table = TextTable(
+      ["id", "state"] + (isMeasured ? ["metres"] : []) + type.fields.map(\.name), whole: ["id"])
     for shown in records {
       let metres = isMeasured ? [shown.distance.map { "\($0)" } ?? ""] : []
       table.add([shown.record.id, shown.state] + metres + type.fields.map { shown.record[$0.name].shown })

@@ -1,16 +1,26 @@
 /// Rows of text in aligned columns.
 struct TextTable {
   private let header: [String]
+  private let whole: Set<String>
   private var rows: [[String]] = []
 
-  init(_ header: [String]) { self.header = header }
+  /// Creates a table.
+  ///
+  /// - Parameter whole: the columns that aren't cut, such as ids, addresses and reasons.
+  init(_ header: [String], whole: Set<String> = []) {
+    self.header = header
+    self.whole = whole
+  }
 
   mutating func add(_ row: [String]) { rows.append(row) }
 
-  /// Returns the lines, or `empty` without rows. Cells are cut at 48 characters.
+  /// Returns the lines, or `empty` without rows. Cells are cut at 48 characters, except in whole columns.
   func text(empty: String) -> String {
     guard !rows.isEmpty else { return empty }
-    let all = [header] + rows.map { $0.map(Self.cell) }
+    let lines = rows.map { row in
+      zip(header, row).map { name, text in cell(text, isWhole: whole.contains(name)) }
+    }
+    let all = [header] + lines
     let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
     return all.map { row in
       let cells = zip(row, widths).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }
@@ -18,9 +28,9 @@ struct TextTable {
     }.joined(separator: "\n")
   }
 
-  private static func cell(_ text: String) -> String {
+  private func cell(_ text: String, isWhole: Bool) -> String {
     let line = String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 })
-    return line.count > 48 ? line.prefix(47) + "…" : line
+    return line.count > 48 && !isWhole ? line.prefix(47) + "…" : line
   }
 }
 

@@ -38,7 +38,8 @@ struct SourceListCommand: AsyncParsableCommand {
   func run() async throws {
     let list = try store.sources()
     try output.print {
-      var table = TextTable(["id", "address", "freshness", "zooms", "bulk", "attribution"])
+      var table = TextTable(
+        ["id", "address", "freshness", "zooms", "bulk", "attribution"], whole: ["id", "address"])
       for source in list.sources {
         table.add([
           source.id, source.template, source.freshness.text,

@@ -26,7 +26,8 @@ struct SourceTermsCommand: AsyncParsableCommand {
       throw ToolError("The terms of '\(name ?? "")' aren't known here. Known: \(known).")
     }
     try output.print {
-      var table = TextTable(["provider", "hosts", "bulk", "a second", "a month", "kept", "page"])
+      var table = TextTable(
+        ["provider", "hosts", "bulk", "a second", "a month", "kept", "page"], whole: ["page"])
       for terms in found {
         table.add([
           terms.name, terms.hosts.joined(separator: " "), terms.bulk.rawValue,

@@ -47,7 +47,7 @@ struct ChangesCommand: AsyncParsableCommand {
     let scope = container.map { SyncScope(container: $0, includesChildren: true) } ?? .everything
     let page = try await session.store.maintenance.history(of: scope, before: before, limit: limit)
     try output.print {
-      var table = TextTable(["position", "when", "who", "what", "type", "id", "fields"])
+      var table = TextTable(["position", "when", "who", "what", "type", "id", "fields"], whole: ["id"])
       for entry in page.entries {
         var fields = entry.fields.joined(separator: ", ")
         if let from = entry.movedFrom {
@@ -77,7 +77,7 @@ struct ChangesCommand: AsyncParsableCommand {
 
   private func show(_ page: SyncResponse.Page) throws {
     try output.print {
-      var table = TextTable(["version", "type", "id", "what"])
+      var table = TextTable(["version", "type", "id", "what"], whole: ["id"])
       for change in page.changes {
         table.add([change.version, change.id.type, change.id.id, change.isDeleted ? "deleted" : "changed"])
       }
@@ -96,7 +96,7 @@ struct ChangesCommand: AsyncParsableCommand {
       try container.map { try session.isIn($0, entry) } ?? true
     }
     try output.print {
-      var table = TextTable(["kind", "type", "id"])
+      var table = TextTable(["kind", "type", "id"], whole: ["id"])
       for entry in entries { table.add([entry.change.rawValue, entry.id.type, entry.id.id]) }
       return table.text(empty: "Nothing is pending.")
     } json: { writer in

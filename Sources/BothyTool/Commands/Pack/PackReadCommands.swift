@@ -65,7 +65,7 @@ struct PackQueryCommand: AsyncParsableCommand {
     let asked = try order.ordered(query.query(limit: limit, offset: offset), type)
     let records = try await pack.fetch(asked).map { type.written($0) }
     try output.print {
-      var table = TextTable(["id"] + type.fields.map(\.name))
+      var table = TextTable(["id"] + type.fields.map(\.name), whole: ["id"])
       for record in records { table.add([record.id] + type.fields.map { record[$0.name].shown }) }
       return table.text(empty: "No records.")
     } json: { writer in

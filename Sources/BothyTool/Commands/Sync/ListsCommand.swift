@@ -32,7 +32,7 @@ struct ShowListsCommand: AsyncParsableCommand {
       if policy == .remote { try session.requireServer() }
       let lists = try await session.store.sharing.lists(options: RequestOptions(readPolicy: policy))
       try output.print {
-        var table = TextTable(["id", "name", "members"])
+        var table = TextTable(["id", "name", "members"], whole: ["id", "members"])
         for list in lists { table.add([list.id, list.name, list.members.joined(separator: ", ")]) }
         return table.text(empty: "No lists.")
       } json: { writer in

@@ -67,7 +67,7 @@ extension OutputOptions {
     let reasons = try health?.failing == nil ? [] : session.store.waitingReasons(for: entries)
     let failing = reasons.contains(where: \.isForSync) ? health?.failing : nil
     try print {
-      var table = TextTable(["kind", "type", "id", "state", "tries", "reason"])
+      var table = TextTable(["kind", "type", "id", "state", "tries", "reason"], whole: ["id", "reason"])
       for entry in entries {
         table.add([
           entry.change.rawValue, entry.id.type, entry.id.id, entry.stateName, "\(entry.attempts)",
