@@ -28,10 +28,11 @@ struct StatusCommand: AsyncParsableCommand {
       let blobs = try session.store.blobs.backlog()
       let containers = try session.store.containers()
       let health = try session.store.syncHealth()
+      let isPaused = try session.store.isPausedInFile()
       let reachable = await session.connection.isReachable()
       let problem = reachable == true ? await session.store.serverProblem() : nil
       try output.print {
-        text(counts, unanswered, blobs, health, containers, session.address, reachable, problem)
+        text(counts, unanswered, blobs, health, isPaused, containers, session.address, reachable, problem)
       } json: { writer in
         writer.object("pending") { counts.writeMembers(to: &$0) }
         writer.member("rejected", counts.rejected)
@@ -39,6 +40,7 @@ struct StatusCommand: AsyncParsableCommand {
         writer.member("unanswered", unanswered)
         writer.object("blobs") { blobs.writeMembers(to: &$0) }
         health.writeMembers(to: &writer)
+        writer.member("paused", isPaused)
         writer.list("containers", containers) { $1.writeMembers(to: &$0) }
         writer.member("reachable", reachable)
         writer.member("serverProblem", problem?.name)
@@ -48,8 +50,8 @@ struct StatusCommand: AsyncParsableCommand {
 
   private func text(
     _ counts: Outbox.Counts, _ unanswered: Int, _ blobs: BlobStorage.Backlog, _ health: SyncHealth,
-    _ containers: [StoreSubscriptions.ScopeStatus], _ address: RemoteAddress?, _ reachable: Bool?,
-    _ problem: SyncStop?
+    _ isPaused: Bool, _ containers: [StoreSubscriptions.ScopeStatus], _ address: RemoteAddress?,
+    _ reachable: Bool?, _ problem: SyncStop?
   ) -> String {
     var lines = [
       "Pending: \(counts.insert) inserts, \(counts.update) updates, \(counts.delete) deletes"
@@ -64,6 +66,7 @@ struct StatusCommand: AsyncParsableCommand {
     lines.append(
       "Synced:  " + (health.lastEndedWell.map { Timestamp(milliseconds: $0).rfc3339 } ?? "never"))
     if let failing = health.failing { lines.append("Failing: \(failing.text)") }
+    if isPaused { lines.append("Paused:  nothing is sent until the app resumes, or with bothy sync --force") }
     for container in containers {
       let name = container.scope.container.isEmpty ? "everything" : container.scope.container
       let when = container.pulledAt.map { Timestamp(milliseconds: $0).rfc3339 } ?? "never completely"
