@@ -34,7 +34,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
     let errors = findings.count { $0.severity == .error }
     guard errors == 0 else {
-      throw ToolError("\(database.path) has \(errors) damaged parts; each finding says what to do.")
+      throw ToolError("Damaged parts of \(database.path): \(errors). Each finding says what to do.")
     }
   }
 

@@ -58,7 +58,7 @@ struct StatusCommand: AsyncParsableCommand {
         + " (\(counts.rejected) rejected, \(counts.drafts) drafts)"
     ]
     if unanswered > 0 {
-      lines.append("Unsure:  \(unanswered) saves had no answer; the server may have them (bothy outbox)")
+      lines.append("Unsure:  \(unanswered) without an answer, which the server may have (bothy outbox)")
     }
     if blobs.count > 0 {
       lines.append("Blobs:   \(blobs.count) to upload, \(blobs.sent) of \(blobs.bytes) bytes are there")
