@@ -21,8 +21,10 @@ struct OtherProcessTests {
   }
 
   /// Returns a cache on the folder, as each process has one. Its server sends the address and the version of a tile.
-  private func open(_ source: ResourceSource, _ kind: StoreKind) throws -> ResourceCache {
-    let (store, version) = (try kind.open(folder), version)
+  private func open(
+    _ source: ResourceSource, _ kind: StoreKind, _ options: DiskCache.Options = DiskCache.Options()
+  ) throws -> ResourceCache {
+    let (store, version) = (try kind.open(folder, options), version)
     return try ResourceCache(
       sources: [source], disk: DiskCache { _ in store },
       loader: ScriptedLoader { .init(200, "\($0.url) v\(version.value)") },
@@ -66,6 +68,23 @@ struct OtherProcessTests {
     #expect(other.peek(key) == nil)
     let error = await #expect(throws: BothyError.self) { try await other.value(key, policy: .local) }
     #expect(error?.code == .notCached)
+  }
+
+  @Test("A process that began on a full disk notices and tells of changes", arguments: StoreKind.allCases)
+  func full(_ kind: StoreKind) async throws {
+    let (source, isFull) = (try source(), Locked(true))
+    var options = DiskCache.Options()
+    options.isDiskFull = { isFull.value }
+    let early = try open(source, kind, options)
+    isFull.value = false
+    let later = try open(source, kind)
+    let key = try source.key(zoom: 4, x: 1, y: 1)
+    for (number, caches) in [(1, [later, early]), (2, [later, early]), (3, [early, later])] {
+      version.value = number
+      _ = try await caches[0].value(key, policy: .remote)
+      #expect(caches[1].peek(key) == nil)
+      #expect(try await self.number(caches[1].value(key, policy: .local)) == number)
+    }
   }
 
   @Test(

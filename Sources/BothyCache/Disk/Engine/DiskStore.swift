@@ -95,7 +95,7 @@ package final class DiskStore: DiskCache.Store {
     let lock = try FolderLock(lockPath, timeout: options.busyTimeout)
     self.lock = lock
     use = try lock.writing { StoreUse(indexPath + "-use", log: indexPath + "-wal") }
-    changes = try lock.writing { ChangeCount(lockPath) }
+    changes = try lock.writing { ChangeCount(lock, options) }
     try lock.writing {
       _ = files.removeUnfinished()
       try reopen(nil)

@@ -1,45 +1,50 @@
 internal import Foundation
 internal import Synchronization
 
-/// The number of replacements and removals of entries and identities in a store, which all processes that use it have in memory.
+/// The number of replacements and removals of entries and identities in a store.
 ///
-/// It is in the file of the store's lock. Each store maps that file, so that a look at the number takes no system call. It
-/// is written by one, because a write to mapped memory ends the process if the disk is full. Without the number, as in a
-/// folder that can't be written, a store notices no changes of others.
+/// It is in the file of the store's lock, which all processes that use the store map. So a look at the number takes no
+/// system call. It is written by one, because a write to mapped memory ends the process if the disk is full.
+///
+/// A file without a number, which a full disk didn't take, isn't mapped: a look beyond the file's end ends the process
+/// too. There, and on a file system that maps no files, each look is a system call.
 final class ChangeCount: Sendable {
   private static let size = MemoryLayout<UInt64>.size
 
-  private let descriptor: Int32
+  private let lock: FolderLock
   /// The address of the mapped file, or 0 without one.
   private let address: UInt
   /// The number after the last change that this store made or was told of.
   private let known = Atomic<UInt64>(0)
 
-  /// Maps an existing file. Call it with the store's lock held.
-  init(_ path: String) {
-    descriptor = open(path, O_RDWR | O_CLOEXEC)
-    address = Self.mapped(descriptor)
+  /// Maps the file of a lock. Call it with the lock held.
+  init(_ lock: FolderLock, _ options: DiskCache.Options) {
+    self.lock = lock
+    address = Self.mapped(lock.descriptor, options)
     known.store(number, ordering: .releasing)
   }
 
   deinit {
     if let place = UnsafeMutableRawPointer(bitPattern: address) { munmap(place, Self.size) }
-    if descriptor >= 0 { _ = Foundation.close(descriptor) }
   }
 
   /// Returns the address of the mapped file, or 0. The file gets a number if it has none.
-  private static func mapped(_ descriptor: Int32) -> UInt {
+  private static func mapped(_ descriptor: Int32, _ options: DiskCache.Options) -> UInt {
     var status = stat()
-    guard descriptor >= 0, fstat(descriptor, &status) == 0 else { return 0 }
-    var first: UInt64 = 0
-    if status.st_size < size, pwrite(descriptor, &first, size, 0) != size { return 0 }
+    guard fstat(descriptor, &status) == 0 else { return 0 }
+    if status.st_size < size {
+      var first: UInt64 = 0
+      guard options.isDiskFull?() != true, pwrite(descriptor, &first, size, 0) == size else { return 0 }
+    }
     let place = mmap(nil, size, PROT_READ, MAP_SHARED, descriptor, 0)
     return place == MAP_FAILED ? 0 : UInt(bitPattern: place)
   }
 
-  /// The number now, or 0 without one.
+  /// The number now, or 0 in a file without one.
   var number: UInt64 {
-    UnsafeRawPointer(bitPattern: address)?.load(as: UInt64.self) ?? 0
+    if let place = UnsafeRawPointer(bitPattern: address) { return place.load(as: UInt64.self) }
+    var found: UInt64 = 0
+    return pread(lock.descriptor, &found, Self.size, 0) == Self.size ? found : 0
   }
 
   /// The number, if another store has changed it since `note(_:)`, or `nil`.
@@ -57,7 +62,7 @@ final class ChangeCount: Sendable {
   func announce() {
     let before = number
     var after = before &+ 1
-    guard address != 0, pwrite(descriptor, &after, Self.size, 0) == Self.size else { return }
+    guard pwrite(lock.descriptor, &after, Self.size, 0) == Self.size else { return }
     _ = known.compareExchange(expected: before, desired: after, ordering: .acquiringAndReleasing)
   }
 }

@@ -9,7 +9,7 @@ internal import Synchronization
 final class FolderLock: Sendable {
   private let path: String
   private let timeout: Duration
-  private let descriptor: Int32
+  let descriptor: Int32
   private let turn = Mutex(())
 
   init(_ path: String, timeout: Duration) throws {
