@@ -195,13 +195,18 @@ public actor NearbyMap {
   ///
   /// Required tiles are pinned, so the cache never evicts them. A tile that stays required is pinned throughout.
   public func require(_ tiles: Set<Tile>, for holder: String) async throws {
+    try await require(tiles, for: holder, inPlaceOf: nil)
+  }
+
+  /// - Parameter zoom: the zoom of the earlier tiles that give way, or `nil` for those of all zooms.
+  private func require(_ tiles: Set<Tile>, for holder: String, inPlaceOf zoom: Int?) async throws {
     required[holder] = tiles.isEmpty ? nil : tiles
     let keys = try tiles.map { try loading.source.key($0) }
     let before = try await loading.cache.pins(by: holder).map(\.key)
     noteKept()
     // New pins come first: a process that ends in between leaves too many pins, never too few.
     if !keys.isEmpty { try await loading.cache.pin(keys, by: holder) }
-    let gone = Set(before).subtracting(keys)
+    let gone = Set(before).subtracting(keys).filter { zoom == nil || Tile($0)?.zoom == zoom }
     if !gone.isEmpty { try await loading.cache.unpin(Array(gone), by: holder) }
   }
 
@@ -295,13 +300,13 @@ extension NearbyMap {
     return try await loading.run { try saved.saved() }
   }
 
-  /// Makes the tiles of saved places required if they have changed.
+  /// Makes the tiles of saved places required if they have changed. Those of a map with another zoom stay pinned.
   private func pinSaved() async throws {
     guard let saved else { return }
     let zoom = settings.zoom
     let tiles = try await loading.run { try saved.tiles(zoom: zoom) }
     guard tiles != pinned else { return }
-    try await require(tiles, for: "saved places of \(loading.source.id)")
+    try await require(tiles, for: "saved places of \(loading.source.id)", inPlaceOf: zoom)
     pinned = tiles
   }
 

@@ -58,6 +58,23 @@ struct NearbyMapSavedTests {
     await rig.atlas.close()
   }
 
+  @Test("Maps of two zooms keep the tiles of saved places of both")
+  func zooms() async throws {
+    let rig = try NearbyMapRig()
+    let coarse = NearbyMap(
+      places: try PlaceStore(path: rig.scratch.file("coarse.sqlite")), cache: rig.cache, source: rig.source,
+      saved: rig.mine, zoom: 14, clock: LoadClock(rig.clock, wall: rig.time.reader()))
+    let away = Geodesy.destination(from: rig.start, bearing: 45, distance: 9000)
+    let marker = try rig.mine.addMarker("Spring", at: away)
+    let keys = try [14, 16].map { try rig.source.key(Tile(containing: away, zoom: $0)) }
+    for map in [rig.atlas, coarse] { try await map.update(rig.start) }
+    for key in keys { #expect(try rig.store.isPinned(key)) }
+    try rig.mine.remove(marker.id)
+    for map in [coarse, rig.atlas] { try await map.refresh() }
+    for key in keys { #expect(try !rig.store.isPinned(key)) }
+    for map in [coarse, rig.atlas] { await map.close() }
+  }
+
   /// Promises: T-31, T-32, T-33, B-17
   @Test(
     "A snapshot has saved places first, and is created once for each state")
