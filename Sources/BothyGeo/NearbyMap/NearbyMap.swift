@@ -212,13 +212,14 @@ public actor NearbyMap {
 
   /// Returns the places around the position.
   ///
-  /// A snapshot is created on the first call for each state of the tiles and saved places. It costs one read of each
-  /// feature of the tiles. Further calls without a change cost nothing.
+  /// A snapshot is created on the first call for each state of the tiles and saved places, which another process may
+  /// change too. It costs one read of each feature of the tiles. Further calls without a change read none.
   public func snapshot() async throws -> PlaceSnapshot {
     let saved = try await savedPlaces()
-    let basis = SnapshotBasis(tiles: shown.tiles, places: places.revision, saved: saved)
-    if let known, known.basis == basis { return known.snapshot }
     let places = places
+    let revision = try await loading.run { try places.revision() }
+    let basis = SnapshotBasis(tiles: shown.tiles, places: revision, saved: saved)
+    if let known, known.basis == basis { return known.snapshot }
     let features = try await loading.run { try places.features(of: basis.tiles) }
     if let known, known.basis == basis { return known.snapshot }  // created meanwhile
     snapshotNumber += 1
@@ -230,7 +231,7 @@ public actor NearbyMap {
 
   private struct SnapshotBasis: Equatable {
     let tiles: Set<Tile>
-    let places: Int
+    let places: PlaceStore.Revision
     let saved: [SavedPlace]
   }
 

@@ -98,8 +98,24 @@ public final class PlaceStore: Sendable {
   /// then ignores tiles that were loading when the places were cleared.
   package var generation: Int { state.withLock { $0.generation } }
 
-  /// A number that increases with each change of the features through this value.
-  package var revision: Int { state.withLock { $0.revision } }
+  /// A state of the features. Each change leads to another one.
+  struct Revision: Hashable, Sendable {
+    fileprivate var own: Int
+    /// The number that SQLite has for the changes by other connections, such as those of another process.
+    fileprivate var others: Int64
+  }
+
+  /// Returns the present state of the features. Waits for a running write.
+  func revision() throws(BothyError) -> Revision {
+    let pool = try current()
+    let own = state.withLock { $0.revision }
+    do {
+      let others = try pool.writeWithoutTransaction { database in
+        try Int64.fetchOne(database, sql: "PRAGMA data_version")
+      }
+      return Revision(own: own, others: others ?? 0)
+    } catch { throw recovered(error, pool) }
+  }
 
   func noteChange() { state.withLock { $0.revision += 1 } }
 

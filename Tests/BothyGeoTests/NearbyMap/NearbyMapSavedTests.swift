@@ -4,7 +4,6 @@ import BothyStore
 import BothyTestSupport
 import BothyTesting
 import Foundation
-import GRDB
 import Testing
 
 @Suite("An atlas and saved places", .timeLimit(.minutes(10)))
@@ -89,11 +88,7 @@ struct NearbyMapSavedTests {
     #expect(try rig.places.counts().features > first.places.count)
     let cafe = try #require(try rig.places.nearest(1, to: rig.start).first?.feature)
     #expect(first.places.contains(.feature(cafe)))
-    // No reads of the file occur while nothing changes.
-    let queue = try DatabaseQueue(path: rig.scratch.file("places.sqlite"))
-    try await queue.write { try $0.execute(sql: "UPDATE feature SET named = 0") }
     #expect(try await rig.atlas.snapshot().revision == first.revision)
-    try await queue.write { try $0.execute(sql: "UPDATE feature SET named = 1") }
 
     let location = SavedPlace(.location, "Somewhere", at: rig.start)
     try rig.mine.save(location)
@@ -112,6 +107,25 @@ struct NearbyMapSavedTests {
     rig.pass(.seconds(8 * 24 * 3600))
     try await rig.atlas.refresh()
     #expect(try await rig.atlas.snapshot().places.last { $0.name == "Version 2" } != nil)
+    await rig.atlas.close()
+  }
+
+  @Test("A snapshot has the places that another process has stored")
+  func foreign() async throws {
+    let rig = try NearbyMapRig()
+    try await rig.atlas.update(rig.start)
+    let first = try await rig.atlas.snapshot()
+    let other = try PlaceStore(path: rig.scratch.file("places.sqlite"))
+    let cafe = TileDocument.feature(
+      "amenity", "cafe", properties: #"{"amenity": "cafe", "name": "Elsewhere"}"#)
+    try other.replace(
+      Tile(containing: rig.start, zoom: 16), payload: Data(TileDocument.tile(cafe).utf8),
+      receivedAt: rig.time.now)
+    let second = try await rig.atlas.snapshot()
+    #expect(second.revision == first.revision + 1)
+    #expect(second.places.contains { $0.name == "Elsewhere" })
+    #expect(try await rig.atlas.snapshot().revision == second.revision)
+    try other.close()
     await rig.atlas.close()
   }
 }
