@@ -128,6 +128,29 @@ struct ArchiveDownloadTests {
     for tile in tiles { #expect(try await content(tile) == MadeArchive.text(tile, "2")) }
   }
 
+  @Test("An archive that was installed before a kill isn't downloaded again")
+  func installed() async throws {
+    let server = ArchiveServer(try MadeArchive.data(MadeArchive.tiles(0..<85)))
+    _ = try await download(server)
+    // The file has its name, and its version doesn't have its own yet.
+    try FileManager.default.moveItem(atPath: path + ".version", toPath: path + ".download.version")
+    server.forget()
+    #expect(try await download(server).name == "Made")
+    #expect(server.requests == [0..<1])
+    #expect(names == ["a.pmtiles", "a.pmtiles.version"])
+  }
+
+  @Test("An archive without a version has none of the earlier one")
+  func unversioned() async throws {
+    let tiles = try MadeArchive.tiles(0..<85)
+    let server = ArchiveServer(try MadeArchive.data(tiles))
+    _ = try await download(server)
+    server.replace(try MadeArchive.data(tiles, version: "2"), tag: nil)
+    _ = try await download(server)
+    #expect(names == ["a.pmtiles"])
+    for tile in tiles { #expect(try await content(tile) == MadeArchive.text(tile, "2")) }
+  }
+
   @Test("A cancelled download throws an error of this package")
   func cancelled() async throws {
     let server = ArchiveServer(try MadeArchive.data(MadeArchive.tiles(0..<5)))

@@ -81,11 +81,12 @@ package struct ArchiveDownload {
       lock.remove()
       lock.release()
     }
+    try settle()
     if let info = try await current() { return info }
     for attempt in 1... {
       do {
-        let state = try await load(progress)
-        return try await install(state)
+        try await load(progress)
+        return try await install()
       } catch let error as BothyError where error.code == .changedArchive && attempt < Self.attempts {
         try discard()
       }
@@ -105,8 +106,8 @@ package struct ArchiveDownload {
     return try? await TileArchives.open(path: path).info
   }
 
-  /// Loads the parts that are missing. Returns the version that is there whole.
-  private func load(_ progress: (ResourceCache.Progress) -> Void) async throws -> ArchiveDownloadState? {
+  /// Loads the parts that are missing.
+  private func load(_ progress: (ResourceCache.Progress) -> Void) async throws {
     var state = ArchiveDownloadState(path: begun)
     var place = ArchiveDownloadState.start(
       state, address: address, bytes: FileFingerprint(path: partial)?.size ?? 0)
@@ -147,7 +148,6 @@ package struct ArchiveDownload {
       throw BothyError(
         .unavailable, "\(path): \(place) of \(total) bytes came. Download it again to go on after them.")
     }
-    return state
   }
 
   private func opened() throws -> FileHandle {
@@ -161,7 +161,7 @@ package struct ArchiveDownload {
   }
 
   /// Reads every tile, and gives the file its name.
-  private func install(_ state: ArchiveDownloadState?) async throws -> TileArchiveInfo {
+  private func install() async throws -> TileArchiveInfo {
     let info: TileArchiveInfo
     do {
       let archive = try await TileArchives.open(path: partial)
@@ -171,14 +171,24 @@ package struct ArchiveDownload {
       try discard()
       throw error
     }
-    // Between these steps, the file's version is unknown, so it is downloaded again at worst.
-    try remove(installed)
-    guard rename(partial, path) == 0 else {
-      throw BothyError(.unavailable, "\(path) can't be replaced. Check that its folder may be written.")
-    }
-    try state?.write(to: installed)
-    try remove(begun)
+    // Without a validator, this file has no version, and that of the earlier file isn't its own.
+    if !FileManager.default.fileExists(atPath: begun) { try remove(installed) }
+    try move(partial, to: path)
+    try settle()
     return info
+  }
+
+  /// Stores the version of a file that has its name already. A process that ended just before leaves this to the next.
+  private func settle() throws {
+    let files = FileManager.default
+    guard !files.fileExists(atPath: partial), files.fileExists(atPath: begun) else { return }
+    try move(begun, to: installed)
+  }
+
+  private func move(_ file: String, to place: String) throws {
+    guard rename(file, place) == 0 else {
+      throw BothyError(.unavailable, "\(place) can't be replaced. Check that its folder may be written.")
+    }
   }
 
   private func discard() throws {
