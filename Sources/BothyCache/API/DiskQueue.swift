@@ -14,6 +14,8 @@ final class DiskQueue: Sendable {
     var place = VariantSlot.only
     /// True if the bytes equal those stored before.
     var isUnchanged = false
+    /// True if a newer entry has come since the request, and stays.
+    var isOutdated = false
     var evicted: [ResourceKey] = []
   }
 
@@ -24,6 +26,8 @@ final class DiskQueue: Sendable {
     var hasOthers: Bool
     /// True if the bytes are those that the store has, unless another process has replaced them.
     var isConfirmation: Bool
+    /// See `DiskStore.Prepared.known`.
+    var known: Int64?
     var isWanted: @Sendable () -> Bool
     var done: @Sendable (Stored) -> Void
   }
@@ -102,14 +106,15 @@ final class DiskQueue: Sendable {
   /// - Parameters:
   ///   - hasOthers: true if memory has entries for other requests, which an entry for all requests outdates.
   ///   - isConfirmation: true if the bytes are those that were stored. They then replace no other ones.
+  ///   - known: see `DiskStore.Prepared.known`.
   func store(
     _ key: ResourceKey, _ entry: CacheEntry, hasOthers: Bool, isConfirmation: Bool = false,
-    ifWanted isWanted: @escaping @Sendable () -> Bool
+    known: Int64? = nil, ifWanted isWanted: @escaping @Sendable () -> Bool
   ) async -> Stored {
     await withCheckedContinuation { continuation in
       let job = Entry(
-        key: key, entry: entry, hasOthers: hasOthers, isConfirmation: isConfirmation, isWanted: isWanted,
-        done: { continuation.resume(returning: $0) })
+        key: key, entry: entry, hasOthers: hasOthers, isConfirmation: isConfirmation, known: known,
+        isWanted: isWanted, done: { continuation.resume(returning: $0) })
       append(.store(job))
     }
   }
@@ -190,9 +195,11 @@ final class DiskQueue: Sendable {
       let places = wanted.map { place($0) }
       let placed = zip(wanted, places).map { (key: $0.key.of(variant: $1.variant), entry: $0.entry) }
       let confirming = zip(wanted, placed).filter { $0.0.isConfirmation }.map { $0.1.key }
-      let report = try store.store(placed, confirming: Set(confirming))
-      let outdated = zip(wanted, places).flatMap { entry, place in
-        place.outdated.map { entry.key.of(variant: $0) }
+      var known: [ResourceKey: Int64] = [:]
+      for (entry, placed) in zip(wanted, placed) where entry.known != nil { known[placed.key] = entry.known }
+      let report = try store.store(placed, confirming: Set(confirming), known: known)
+      let outdated = zip(placed, places).flatMap { placed, place -> [ResourceKey] in
+        report.outdated.contains(placed.key) ? [] : place.outdated.map { placed.key.of(variant: $0) }
       }
       // An entry that can't be removed stays until it is evicted. Reads find the new entry first.
       if !outdated.isEmpty { try? store.remove(outdated) }
@@ -203,7 +210,7 @@ final class DiskQueue: Sendable {
         entry.done(
           Stored(
             outcome: outcome, place: places[index], isUnchanged: report.unchanged.contains(key),
-            evicted: evicted))
+            isOutdated: report.outdated.contains(key), evicted: evicted))
         evicted = []
       }
     } catch {

@@ -3,7 +3,7 @@ internal import Synchronization
 /// Detects that entries changed during a load or a look-up. Its result, of before the change, is then not stored.
 ///
 /// Work takes a ticket when it begins. A change is a tick of the same counter. For loads, removals are changes. For
-/// look-ups, replacements are.
+/// look-ups and confirmations that wait, replacements are.
 final class InvalidationTracker: Sendable {
   struct Ticket: Sendable, Hashable { fileprivate var tick: UInt64 }
 

@@ -11,6 +11,8 @@ final class ReplacementHold: Sendable {
     var key: ResourceKey
     var entry: CacheEntry
     var digest: StoredDigest
+    /// The time at which the bytes came that were stored when the version was requested.
+    var known: Int64?
     /// The time of the response, in milliseconds since 1970.
     var time: Int64
   }
@@ -22,8 +24,9 @@ final class ReplacementHold: Sendable {
   private static let most = 16
 
   /// Adds a new version. Returns the versions that may be stored now, or none.
-  func offer(_ key: ResourceKey, _ entry: CacheEntry, at now: Int64) -> [Held] {
-    let new = Held(key: key, entry: entry, digest: StoredDigest(of: entry.body), time: now)
+  func offer(_ key: ResourceKey, _ entry: CacheEntry, known: Int64?, at now: Int64) -> [Held] {
+    let new = Held(
+      key: key, entry: entry, digest: StoredDigest(of: entry.body), known: known, time: now)
     return held.withLock { held in
       held.removeAll { $0.key == key || abs(now.subtractingClamped($0.time)) > Self.window }
       let others = held.filter { $0.key.source == key.source }
@@ -69,13 +72,14 @@ extension ResourceCache {
 
   /// Holds a new version, and stores those that it confirms. Readers receive it in any case.
   func keepConfirmed(
-    _ key: ResourceKey, _ entry: CacheEntry, _ ticket: InvalidationTracker.Ticket
+    _ key: ResourceKey, _ entry: CacheEntry, known: Int64?, _ ticket: InvalidationTracker.Ticket
   ) async -> FetchOutcome {
     forgetReplaced()
-    let confirmed = hold.offer(key, entry, at: clock.wall())
+    let confirmed = hold.offer(key, entry, known: known, at: clock.wall())
     var outcome: FetchOutcome?
     for one in confirmed {
-      let stored = await keep(one.key, one.entry, wasSame: false, origin: .network, ticket)
+      let stored = await keep(
+        one.key, one.entry, wasSame: false, origin: .network, known: one.known, ticket)
       if one.key == key { outcome = stored }
     }
     return outcome ?? handOut(key, entry, .unconfirmed)

@@ -24,11 +24,13 @@ extension ResourceCache {
 
   /// Stores an entry on disk and in memory and sends the events. Returns the bytes even if the disk fails.
   ///
-  /// - Parameter mayWait: true if the entry confirms the stored one, and may be written with later ones. The caller
-  ///   doesn't wait for that.
+  /// - Parameters:
+  ///   - mayWait: true if the entry confirms the stored one, and may be written with later ones. The caller doesn't wait
+  ///     for that.
+  ///   - known: see `DiskStore.Prepared.known`.
   func keep(
     _ key: ResourceKey, _ entry: CacheEntry, wasSame: Bool?, origin: CachedResource.Origin,
-    mayWait: Bool = false, _ ticket: InvalidationTracker.Ticket
+    mayWait: Bool = false, known time: Int64? = nil, _ ticket: InvalidationTracker.Ticket
   ) async -> FetchOutcome {
     hold.forget([key])
     let stored = StoredEntry(entry)
@@ -38,7 +40,7 @@ extension ResourceCache {
       report = DiskQueue.Stored(outcome: .stored, isUnchanged: true)
     } else if let disk {
       report = await disk.store(
-        key, entry, hasOthers: !known.isEmpty, isConfirmation: origin == .confirmed
+        key, entry, hasOthers: !known.isEmpty, isConfirmation: origin == .confirmed, known: time
       ) { [generations] in
         generations.isCurrent(ticket, key)
       }
@@ -47,7 +49,11 @@ extension ResourceCache {
       report.place = VariantSlot(of: entry.metadata, among: known)
     }
     replacements.note([key])
-    promote(key.of(variant: report.place.variant), stored) { generations.isCurrent(ticket, key) }
+    if !report.isOutdated {
+      promote(key.of(variant: report.place.variant), stored) { generations.isCurrent(ticket, key) }
+    } else {
+      forgetInMemory(key)
+    }
     for (variant, metadata) in knownInMemory(key, besides: stored) where variant != report.place.variant {
       if VariantSlot.outdates(entry.metadata, metadata) { memory.remove(key.of(variant: variant)) }
     }
@@ -86,6 +92,17 @@ extension ResourceCache {
     }
   }
 
+  /// Lets the next read find what is on the disk.
+  private func forgetInMemory(_ key: ResourceKey) {
+    for place in key.variants { memory.remove(place) }
+  }
+
+  /// True if no other entry has replaced the stored one since the request, as far as it is known.
+  func isUnreplaced(_ demand: Demand) -> Bool {
+    forgetReplaced()
+    return demand.reading.map { replacements.isCurrent($0, demand.key) } ?? false
+  }
+
   /// Lets a confirmation wait for others, if the disk can write it so. Returns false if it must be written now.
   private func writesLater(
     _ key: ResourceKey, _ entry: CacheEntry, _ ticket: InvalidationTracker.Ticket
@@ -100,6 +117,7 @@ extension ResourceCache {
       generations.isCurrent(later, key)
     } ended: { [weak self, generations] report in
       generations.end(later)
+      if report.isOutdated { self?.forgetInMemory(key) }
       self?.noteEvictedFromDisk(report.evicted)
       self?.noteNotStored(key, report.outcome)
     }

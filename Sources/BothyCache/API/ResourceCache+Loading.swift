@@ -122,9 +122,14 @@ extension ResourceCache {
     var demand = demand
     var namesHeld = true
     while true {
-      let ticket = generations.begin()
-      defer { generations.end(ticket) }
+      let (ticket, reading) = (generations.begin(), replacements.begin())
+      defer {
+        generations.end(ticket)
+        replacements.end(reading)
+      }
       let stored = demand.isConditional ? await storedForCondition(demand) : nil
+      demand.reading = reading
+      demand.known = await timeKnown(demand, stored)
       var fields = demand.requestFields
       let held = stored == nil && namesHeld ? demand.options.held : nil
       let conditions = (stored?.entry.metadata ?? held).map { Validation.fields(for: $0) } ?? [:]
@@ -160,6 +165,13 @@ extension ResourceCache {
       demand.replaced = generations.isCurrent(ticket, demand.key) ? known : nil
       return await apply(evaluation, of: answer, stored: known, demand, ticket)
     }
+  }
+
+  /// Returns the time at which the bytes came that are stored as the request begins, or `nil` without any.
+  private func timeKnown(_ demand: Demand, _ stored: StoredEntry?) async -> Int64? {
+    var known = stored
+    if !demand.isConditional, !demand.isKnownMissing { known = await storedForCondition(demand) }
+    return known?.entry.metadata.receivedAt
   }
 
   /// Returns the outcome of a 304 that confirms the bytes of the caller, or `nil` for another response.
@@ -278,13 +290,16 @@ extension ResourceCache {
       if wasSame == false, stored?.isAbsent == false {
         if let stage = demand.options.stage { return await keepStaged(key, entry, stage, ticket) }
       }
-      if await mustBeConfirmed(demand, entry) { return await keepConfirmed(key, entry, ticket) }
-      return await keep(key, entry, wasSame: wasSame, origin: .network, ticket)
+      if await mustBeConfirmed(demand, entry) {
+        return await keepConfirmed(key, entry, known: demand.known, ticket)
+      }
+      return await keep(key, entry, wasSame: wasSame, origin: .network, known: demand.known, ticket)
     case .renew(let metadata):
       guard let stored else { return .failed(Self.phantom(key)) }
       return await keep(
         key, CacheEntry(metadata: metadata, body: stored.entry.body), wasSame: true, origin: .confirmed,
-        mayWait: demand.options.sharesConfirmation || loads.load(ordering: .relaxed) > 1, ticket)
+        mayWait: (demand.options.sharesConfirmation || loads.load(ordering: .relaxed) > 1)
+          && isUnreplaced(demand), ticket)
     case .release(let metadata):
       guard let stored else { return .failed(Self.phantom(key)) }
       let entry = CacheEntry(metadata: metadata, body: stored.entry.body)

@@ -31,6 +31,10 @@ extension ResourceCache {
     var hasFallback = false
     /// The stored entry that the response would replace, also if the request carried no condition.
     var replaced: StoredEntry?
+    /// The time at which the bytes came that were stored when the request began, or `nil` without any.
+    var known: Int64?
+    /// The ticket of `replacements` from the beginning of the request.
+    var reading: InvalidationTracker.Ticket?
     /// Returns true if the reader has already received the stored entry.
     var isBehind: @Sendable () -> Bool = { false }
 

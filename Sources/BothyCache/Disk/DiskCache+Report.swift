@@ -7,6 +7,8 @@ extension DiskCache {
     package var stored = 0
     /// The keys whose bytes did not change. The cache reports them as confirmed.
     public var unchanged: Set<ResourceKey> = []
+    /// The keys that were not written because newer entries have come since the request.
+    package var outdated: Set<ResourceKey> = []
     /// The keys that were not written, with the reasons. An earlier entry under such a key may be gone or still exist.
     ///
     /// Empty if all entries were stored.

@@ -8,13 +8,15 @@ extension DiskCache.Store {
   /// True for a store with an index, which takes many entries in one transaction.
   package var hasIndex: Bool { index != nil }
 
-  /// Stores entries. Those that confirm stored bytes replace no newer ones, as another process may have stored.
+  /// Stores entries. Those that confirm stored bytes replace no newer ones, as another process may have stored, and those
+  /// of `known` none that were requested later. See `DiskStore.store(_:packed:confirming:known:)`.
   ///
   /// A store without an index stores all of them.
   package func store(
-    _ entries: [(key: ResourceKey, entry: CacheEntry)], confirming keys: Set<ResourceKey>
+    _ entries: [(key: ResourceKey, entry: CacheEntry)], confirming keys: Set<ResourceKey>,
+    known: [ResourceKey: Int64]
   ) throws -> DiskCache.Report {
-    if let index { return try index.store(entries, packed: [:], confirming: keys) }
+    if let index { return try index.store(entries, packed: [:], confirming: keys, known: known) }
     return try store(entries)
   }
 

@@ -34,6 +34,9 @@ extension DiskStore {
     var bytes: Int64
     /// True if the entry confirms stored bytes, and so replaces no newer ones.
     var isConfirmation = false
+    /// The time at which the bytes came that were stored when the entry was requested, or `nil` if it replaces any
+    /// others.
+    var known: Int64?
     var bodyName: BodyName { BodyName(checksum: checksum, size: Int64(body.count)) }
   }
 
@@ -47,10 +50,12 @@ extension DiskStore {
   /// - Parameters:
   ///   - packed: the bodies of entries that came with a coding, packed by gzip. The caller has unpacked them.
   ///   - confirming: the keys of entries that confirm stored bytes. They replace no newer bytes.
+  ///   - known: the times at which the bytes came that were stored when entries were requested. Such an entry replaces
+  ///     no others that were requested later.
   @discardableResult
   package func store(
     _ entries: [(key: ResourceKey, entry: CacheEntry)], packed: [ResourceKey: Data],
-    confirming: Set<ResourceKey> = []
+    confirming: Set<ResourceKey> = [], known: [ResourceKey: Int64] = [:]
   ) throws -> DiskCache.Report {
     var report = DiskCache.Report()
     var prepared: [Prepared] = []
@@ -58,6 +63,7 @@ extension DiskStore {
     for (key, entry) in entries {
       var one = prepare(key, entry, packed[key])
       one.isConfirmation = confirming.contains(key)
+      one.known = known[key]
       if let place = places[one.number] {
         prepared[place] = one
       } else {
@@ -150,6 +156,7 @@ extension DiskStore {
     report.evicted += outcome.evicted
     for key in refused { report.refused[key] = .diskFull }
     for key in outcome.tooLarge { report.refused[key] = .tooLarge }
+    report.outdated.formUnion(outcome.outdated)
     for key in outcome.ofOthers { report.refused[key] = .otherSource }
   }
 

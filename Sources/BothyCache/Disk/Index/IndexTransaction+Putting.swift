@@ -9,6 +9,8 @@ struct Outcome {
   var tooLarge: [ResourceKey] = []
   /// Entries whose id has entries of another source.
   var ofOthers: [ResourceKey] = []
+  /// Entries in whose place newer ones are stored.
+  var outdated: Set<ResourceKey> = []
   var evicted: [ResourceKey] = []
   /// Entries that are counted, whose own files must be written now.
   var inFiles: [DiskStore.Prepared] = []
@@ -32,7 +34,10 @@ extension IndexTransaction {
         continue
       }
       let old = try row(entry.number)
-      if try isOutdated(entry, old) { continue }
+      if try isOutdated(entry, old) {
+        outcome.outdated.insert(entry.key)
+        continue
+      }
       let isPinned = try old?.isPinned ?? isWanted(entry.number)
       if isPinned {
         accepted.append((entry, old, true))
@@ -98,13 +103,21 @@ extension IndexTransaction {
     return (wanted, try makeRoom(bytes: bytes, count: 0, keeping: kept))
   }
 
-  /// Returns true if the entry confirms bytes that another process has replaced by newer ones since.
+  /// Returns true if newer bytes have come since the entry's request: ones that were requested later, or for a
+  /// confirmation any others than it confirms.
   private func isOutdated(_ entry: DiskStore.Prepared, _ old: EntryRow?) throws -> Bool {
-    guard entry.isConfirmation, let old, old.size != entry.body.count || old.checksum != entry.checksum else {
-      return false
+    guard let old, old.size != entry.body.count || old.checksum != entry.checksum else { return false }
+    if entry.isConfirmation {
+      let receivedAt = try old.body == nil ? old.receivedAt : metadata(of: old)?.receivedAt
+      return receivedAt ?? .min > entry.metadata.receivedAt
     }
-    let receivedAt = try old.body == nil ? old.receivedAt : metadata(of: old)?.receivedAt
-    return receivedAt ?? .min > entry.metadata.receivedAt
+    // The bytes that the request knew are replaced whatever their time is, as clocks are set back.
+    guard let known = entry.known, old.body != nil || old.receivedAt != known else { return false }
+    let stored =
+      try old.body == nil
+      ? files.describe(files.path(entry.key, entry.source), sources)?.metadata : metadata(of: old)
+    guard let stored, stored.receivedAt != known else { return false }
+    return stored.requestedAt > entry.metadata.requestedAt
   }
 
   /// Returns by how much an entry makes the counted bytes grow. Bytes that another entry has count once.
