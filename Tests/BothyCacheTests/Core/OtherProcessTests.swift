@@ -2,6 +2,7 @@ import BothyCache
 import BothyStore
 import BothyTestSupport
 import BothyTesting
+import Dispatch
 import Foundation
 import HTTPTypes
 import Testing
@@ -54,6 +55,45 @@ struct OtherProcessTests {
     #expect(try await number(other.value(keys[0], policy: .local)) == 2)
     #expect(try await number(other.value(keys[1], policy: .local)) == 1)
     #expect(number(other.peek(keys[0])) == 2)
+  }
+
+  /// Stores versions of a tile on one thread while another one looks. Returns how often either failed.
+  private func failures(
+    storing key: ResourceKey, in store: any DiskCache.Store, beside look: @Sendable () -> Bool
+  ) -> Int {
+    let (threads, failures, isDone) = (Locked(0), Locked(0), Locked(false))
+    DispatchQueue.concurrentPerform(iterations: 2) { _ in
+      // The first thread stores, because a second one may only come after it.
+      let number = threads.change { count in
+        count += 1
+        return count
+      }
+      if number == 1 {
+        for seed in 0..<300 {
+          let report = try? store.store(key, makeEntry(seed))  // a failure counts
+          if report == nil { failures.change { $0 += 1 } }
+        }
+        isDone.value = true
+      } else {
+        while !isDone.value {
+          if !look() { failures.change { $0 += 1 } }
+        }
+      }
+    }
+    return failures.value
+  }
+
+  @Test("Memory stays while the process itself replaces other entries", arguments: StoreKind.allCases)
+  func own(_ kind: StoreKind) async throws {
+    let (source, store) = (try source(), try kind.open(folder))
+    let cache = try ResourceCache(
+      sources: [source], disk: DiskCache { _ in store }, loader: ScriptedLoader { .init(200, $0.url) },
+      clock: LoadClock(VirtualClock(), wall: time.reader()))
+    let (kept, other) = (try source.key(zoom: 4, x: 0, y: 1), try source.key(zoom: 4, x: 1, y: 1))
+    _ = try await cache.value(kept)
+    let failed = failures(storing: other, in: store) { cache.peek(kept) != nil }
+    #expect(failed == 0)
+    try await cache.close()
   }
 
   @Test(

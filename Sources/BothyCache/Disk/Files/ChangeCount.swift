@@ -16,6 +16,8 @@ final class ChangeCount: Sendable {
   private let address: UInt
   /// The number after the last change that this store made or was told of.
   private let known = Atomic<UInt64>(0)
+  /// The number that this store wrote last, from before its writing, or 0.
+  private let own = Atomic<UInt64>(0)
 
   /// Maps the file of a lock. Call it with the lock held.
   init(_ lock: FolderLock, _ options: DiskCache.Options) {
@@ -50,7 +52,11 @@ final class ChangeCount: Sendable {
   /// The number, if another store has changed it since `note(_:)`, or `nil`.
   var changed: UInt64? {
     let number = number
-    return number == known.load(ordering: .acquiring) ? nil : number
+    let known = known.load(ordering: .acquiring)
+    if number == known { return nil }
+    // A change of this store's own becomes known just after it is written.
+    if number == known &+ 1, number == own.load(ordering: .acquiring) { return nil }
+    return number
   }
 
   /// Notes that the changes up to a number are known.
@@ -62,7 +68,10 @@ final class ChangeCount: Sendable {
   func announce() {
     let before = number
     var after = before &+ 1
-    guard pwrite(lock.descriptor, &after, Self.size, 0) == Self.size else { return }
+    own.store(after, ordering: .releasing)
+    guard pwrite(lock.descriptor, &after, Self.size, 0) == Self.size else {
+      return own.store(0, ordering: .releasing)
+    }
     _ = known.compareExchange(expected: before, desired: after, ordering: .acquiringAndReleasing)
   }
 }
