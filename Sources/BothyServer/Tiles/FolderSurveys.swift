@@ -27,7 +27,9 @@ final class FolderSurveys: Sendable {
   func contents(of path: String, _ read: ([String]) -> FolderContents) -> FolderContents {
     let stamp = FolderStamp(path: path)
     if let stamp, let found = known.withLock({ $0[path] }), found.stamp == stamp { return found.contents }
-    let contents = read(FolderTiles.contents(path))
+    // A folder that can't be listed now, for want of a right or of descriptors, is listed again at the next request.
+    guard let names = FolderTiles.listing(path) else { return FolderContents() }
+    let contents = read(names)
     if let stamp, stamp.isSettled {
       known.withLock { known in
         // A full table is cleared, because an entry costs no more than a listing of its folder.

@@ -86,9 +86,12 @@ struct FolderTiles: ServedTiles {
     }
   }
 
-  /// Returns the names in a folder, or none if the folder doesn't exist.
-  static func contents(_ path: String) -> [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: path))?.sorted() ?? []
+  /// Returns the names in a folder, or none if the folder can't be listed.
+  static func contents(_ path: String) -> [String] { listing(path) ?? [] }
+
+  /// Returns the names in a folder, or `nil` if the folder can't be listed.
+  static func listing(_ path: String) -> [String]? {
+    (try? FileManager.default.contentsOfDirectory(atPath: path))?.sorted()
   }
 
   private static func parts(_ name: String) -> (stem: Substring, format: TileFormat?) {
