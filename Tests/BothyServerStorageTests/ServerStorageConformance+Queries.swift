@@ -274,7 +274,7 @@ extension ServerStorageConformance {
       long, long + "x", long + " b", "日本", "other", "word", "last", "u0000", "ray 4", "x ray", "", "-",
       "\" OR *",
       "milk NOT w1", "kol* strasse", "mun* na* uber", "w19* milk", "京", "京タワ", "京大 東京", "iphone 京大学",
-      "西東西東", "西京", "京西",
+      "西東西東", "西京", "京西", "kol* strass kol", "kol* strasse kol",
     ]
     let conditions = searches.flatMap { text -> [ConditionTree] in
       [.matches(text), .matches(text, in: ["title"]), .matches(text, in: ["note"])]

@@ -47,11 +47,14 @@ package struct TextSearch: Sendable, Hashable {
       }
     }
     if !terms.isEmpty { terms[terms.count - 1].isPrefix = true }
+    // Of equal words the last one stays, as the last word of the text is always a prefix.
     var known: Set<[UInt8]> = []
-    self.terms = terms.filter { known.insert(Array($0.word.utf8) + ($0.isPrefix ? [0] : [])).inserted }
+    self.terms = terms.reversed().filter {
+      known.insert(Array($0.word.utf8) + ($0.isPrefix ? [0] : [])).inserted
+    }.reversed()
   }
 
-  /// The search as text: words in their folded form.
+  /// The search as text: words in their folded form. A search of this text has the same words.
   var text: String { terms.map { $0.word + ($0.isPrefix ? "*" : "") }.joined(separator: " ") }
 
   /// True if `texts` contain every word. A search without words matches everything.

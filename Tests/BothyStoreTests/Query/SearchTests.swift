@@ -87,6 +87,10 @@ struct Story: Entity, Equatable {
     let search = TextSearch(String(repeating: "hut lake ", count: 5000) + "hut")
     #expect(search.terms.map(\.word) == ["hut", "lake", "hut"])
     #expect(search.terms.map(\.isPrefix) == [false, false, true])
+    // Written as text, the search ends with the prefix, as it did.
+    let last = TextSearch("hut* lake tent hut")
+    #expect(last.terms.map(\.word) == ["lake", "tent", "hut"])
+    #expect(last.terms.map(\.isPrefix) == [false, false, true])
   }
 
   @Test("A field without full text can't be searched")
