@@ -186,6 +186,23 @@ import Testing
     #expect(try pack.fetch(near).map(\.id) == ["3"])
   }
 
+  @Test("A search over many shards has the most relevant records first")
+  func relevance() throws {
+    let names = ["City", "City of the City", "A village", "Old city"]
+    let cities = names.enumerated().map {
+      City("\($0)", $1, Coordinate(latitude: 29, longitude: 47))
+    }
+    let url = folder.url("cities")
+    try PackBuilder(
+      name: "cities", version: "1", schema: StoreSchema(City.self), shardBy: ["City": "name"]
+    ).build(at: url) { pack in for city in cities { try pack.add(city) } }
+    let pack = try Pack(at: url, expecting: [City.self])
+    let search = RecordQuery<City>().matching("city", bestFirst: true)
+    #expect(try pack.fetch(search).map(\.id) == ["1", "0", "3"])
+    #expect(try pack.fetch(search.limit(1, offset: 1)).map(\.id) == ["0"])
+    #expect(try pack.fetch(search.recordQuery).map(\.id) == ["1", "0", "3"])
+  }
+
   /// Promises: K-21, B-45
   @Test func anAppMayKnowFewerFieldsInAnotherOrder() throws {
     let pack = try Pack(at: Times.build(folder), expecting: [BriefTime.self, PrayerTime.self])

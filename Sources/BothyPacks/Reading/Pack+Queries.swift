@@ -106,8 +106,7 @@ extension Pack {
       records += try file(position).read { try ReadTransaction($0, shape.catalog).fetch(part) }
     }
     // The shards applied the conditions with their indexes. Only the order remains.
-    let order = AnyQuery(query.type, order: query.order, limit: query.limit, offset: query.offset)
-    return try order.evaluate(over: records, schema: type)
+    return query.arranged(records, type)
   }
 
   /// Returns the positions of the files that a checked query must read.

@@ -6,8 +6,14 @@ extension AnyQuery {
   /// the query doesn't fit the schema.
   package func evaluate(over records: [AnyRecord], schema: TypeSchema) throws(BothyError) -> [AnyRecord] {
     let query = try checked(for: schema)
-    var found = records.filter { query.holds($0, schema) }
-    let keys = query.totalOrder
+    return query.arranged(records.filter { query.holds($0, schema) }, schema)
+  }
+
+  /// Returns records that meet the condition in the query's order, without those that its offset and limit leave out. The
+  /// query is a checked one.
+  package func arranged(_ records: [AnyRecord], _ schema: TypeSchema) -> [AnyRecord] {
+    var found = records
+    let keys = totalOrder
     let isNoted = keys.contains { $0.notedName != nil }
     if isNoted { for index in found.indices { found[index].noteSortKeys(keys, schema) } }
     found.sort { $0.precedes($1, by: keys, schema) }
