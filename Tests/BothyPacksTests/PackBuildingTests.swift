@@ -82,6 +82,15 @@ import Testing
     #expect(try old.difference(from: old).isSame)
   }
 
+  @Test("Records that differ by the spelling of a letter are reported as changed")
+  func spelling() throws {
+    let packs = try ["caf\u{E9}", "cafe\u{301}"].enumerated().map { number, note in
+      try Pack(at: Times.build(folder, "\(number)", cities: 2, days: 1, note: note))
+    }
+    let times = try #require(try packs[0].difference(from: packs[1]).records.last)
+    #expect(times.changed == 12 && times.added + times.removed == 0)
+  }
+
   @Test func rowsThatDoNotFitAreNamedAndWhatWasThereStays() throws {
     let url = try Times.build(folder)
     let before = try TemporaryFolder.contents(of: url)

@@ -86,7 +86,14 @@ extension Pack {
       try single.read { database in
         var query = AnyQuery(type)
         query.isUnordered = true
-        try ReadTransaction(database, shape.catalog).forEach(query) { marks[$0.id] = $0.fields.hashValue }
+        try ReadTransaction(database, shape.catalog).forEach(query) { record in
+          var mark = RowFingerprint()
+          for (name, value) in record.fields.sorted(by: { $0.key < $1.key }) {
+            mark.combine(name)
+            mark.combine(bytesOf: value)
+          }
+          marks[record.id] = mark.value
+        }
       }
     }
     return marks

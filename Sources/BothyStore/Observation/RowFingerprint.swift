@@ -54,7 +54,7 @@ package struct RowFingerprint: Sendable {
 
   /// Adds a value of a field. Swift's hash of a text is the same for two spellings of a letter, and that of data takes
   /// the first 80 bytes alone, so all bytes are added.
-  mutating func combine(bytesOf value: FieldValue) {
+  package mutating func combine(bytesOf value: FieldValue) {
     // The hash of a null value is a zero, as is the length of an empty one.
     hasher.combine(value.isNull)
     switch value {
