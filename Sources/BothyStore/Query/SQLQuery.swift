@@ -90,14 +90,12 @@ public struct SQLText: Sendable, ExpressibleByStringInterpolation, StringInterpo
   /// Binds the value at its place in the SQL.
   ///
   /// Dates are bound as milliseconds since 1970, UUIDs as lower-case text, references as their id, `nil` as null.
-  /// A coordinate is bound as two values, its latitude and its longitude: `(place_lat, place_lon) = (\(here))`.
-  public mutating func appendInterpolation(_ value: some FieldConvertible) {
-    let value = value.fieldValue
-    if case .coordinate = value {
-      fragment += SQLFragment("?, ?", [value])
-    } else {
-      fragment += SQLFragment("?", [value])
-    }
+  /// A coordinate is bound as two values, its latitude and its longitude: `(place_lat, place_lon) = (\(here))`. An
+  /// optional one that is `nil` is two nulls.
+  public mutating func appendInterpolation<Value: FieldConvertible>(_ value: Value) {
+    let isPlace = Value.fieldKind.isCoordinate
+    let stored = value.fieldValue
+    fragment += SQLFragment(isPlace ? "?, ?" : "?", isPlace && stored.isNull ? [stored, stored] : [stored])
   }
 }
 

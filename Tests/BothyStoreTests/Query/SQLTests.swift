@@ -80,6 +80,17 @@ struct SQLTests {
     }
   }
 
+  @Test("A coordinate without a value is two nulls")
+  func noCoordinate() async throws {
+    let cases: [(Coordinate?, Int)] = [(nil, 0), (Coordinate(latitude: 59.5, longitude: 10.75), 1)]
+    for (here, expected) in cases {
+      let found = try await store.sql(
+        "SELECT count(*) FROM Errand WHERE (place_lat, place_lon) = (\(here)) AND title = \("Row")",
+        as: Int.self)
+      #expect(found == [expected])
+    }
+  }
+
   @Test("Values after a coordinate are bound at their own places")
   func coordinate() async throws {
     let here = Coordinate(latitude: 59.5, longitude: 10.75)
