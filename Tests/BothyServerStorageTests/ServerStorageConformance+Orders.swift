@@ -97,4 +97,40 @@ extension ServerStorageConformance {
       }
     }
   }
+
+  static let otherKinds: @Sendable (any ServerStorage) async throws -> Void = { storage in
+    let kinds: [(name: String, kind: ValueKind, value: FieldValue)] = [
+      ("flag", .bool, true), ("count", .int, 1), ("size", .double, 1), ("title", .text, "1"),
+      ("due", .date, .date(1)),
+    ]
+    let place = FieldSchema("at", .coordinate, optional: true)
+    let schema = task(kinds.map { FieldSchema($0.name, $0.kind, optional: true) } + [place])
+    let values: [JSONValue] = [
+      "x", .int(3), .bool(true), "1", .null, .int(1), .array([.int(1)]), ["lat": "1", "lon": .int(1)],
+    ]
+    let names = kinds.map(\.name) + ["at"]
+    let tasks = values.map { value in Dictionary(uniqueKeysWithValues: names.map { ($0, value) }) }
+    let records = try await put(tasks, of: schema.types[0], in: storage)
+    let service = taskService(storage, schema)
+    for (name, _, value) in kinds {
+      let conditions: [ConditionTree] = [
+        .compare(field: name, .equal, value), .compare(field: name, .greaterOrEqual, value),
+        .compare(field: name, .notEqual, .null), .not(.compare(field: name, .less, value)),
+      ]
+      for condition in conditions {
+        let query = AnyQuery("Task", where: condition, order: [SortKey(name)])
+        try await check(query, storage, schema, holding: records)
+      }
+      for ascending in [true, false] {
+        let query = AnyQuery("Task", order: [SortKey(name, ascending: ascending)])
+        let expected = try query.evaluate(over: records, schema: schema.types[0]).map(\.id)
+        var page = query
+        page.limit = 2
+        let found = try await pages(page, service).flatMap { $0 }
+        #expect(found == expected, "\(name), ascending: \(ascending)")
+      }
+    }
+    let somewhere = AnyQuery("Task", where: .compare(field: "at", .notEqual, .null))
+    try await check(somewhere, storage, schema, holding: records)
+  }
 }

@@ -158,6 +158,7 @@ extension ServerStorageConformance {
     Check("The words of an earlier server are replaced by parts of words", earlierWords),
     Check("Pages by relevance have the order of the evaluator", relevance),
     Check("Lists have numbers, truth values and null by their value", listElements),
+    Check("Values of another kind than that of their field count as null", otherKinds),
     Check("Full text finds what the words of the device's index find", fullText),
     Check("Places are found by an index, across the antimeridian and around a pole") { storage in
       let schema = task([FieldSchema("at", .coordinate, optional: true, indexed: true)])

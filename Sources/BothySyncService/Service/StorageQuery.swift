@@ -10,7 +10,7 @@ enum StorageQuery {
     seenBy filter: VisibilityFilter? = nil
   ) throws(BothyError) -> (sql: String, arguments: [FieldValue]) {
     let (type, query) = try query.resolved(in: schema)
-    let compiler = compiler(type)
+    let compiler = compiler(type, isDeclared: schema != nil)
     var select = try rows(query, compiler, columns, filter)
     if let after {
       // The order of ids is that of an index, which begins at the id.
@@ -28,7 +28,7 @@ enum StorageQuery {
     _ query: AnyQuery, schema: StoreSchema?
   ) throws(BothyError) -> (sql: String, arguments: [FieldValue]) {
     let (type, query) = try query.resolved(in: schema)
-    let count = try rows(query, compiler(type), "count(*)")
+    let count = try rows(query, compiler(type, isDeclared: schema != nil), "count(*)")
     return (count.sql, count.arguments)
   }
 
@@ -47,7 +47,7 @@ enum StorageQuery {
       [.text(query.type)] + filter.arguments)
   }
 
-  private static func compiler(_ type: TypeSchema) -> QueryCompiler<DocumentColumns> {
-    QueryCompiler(type, DocumentColumns(version: "CAST(position AS TEXT)"))
+  private static func compiler(_ type: TypeSchema, isDeclared: Bool) -> QueryCompiler<DocumentColumns> {
+    QueryCompiler(type, DocumentColumns(version: "CAST(position AS TEXT)", checksKinds: isDeclared))
   }
 }
