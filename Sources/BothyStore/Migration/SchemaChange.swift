@@ -61,9 +61,9 @@ struct SchemaChange {
         )
       }
       if before.kind.listTarget != field.kind.listTarget { relinked.append((new, field)) }
-      if !before.kind.isReadable(as: field.kind, isSynced: old.isSynced) {
+      if !before.isReadable(as: field, isSynced: old.isSynced) {
         problems.append(
-          "\(new.name).\(field.name) changed from \(before.kind.name) to \(field.kind.name); "
+          "\(new.name).\(field.name) changed from \(before.form) to \(field.form); "
             + "declare a `.convertField` step.")
       } else if before.isOptional && !field.isOptional {
         if field.defaultValue != nil {
@@ -87,6 +87,16 @@ struct SchemaChange {
     }.sorted()
       + type.indexes.map { "\($0.isUnique) \($0.description)" }.sorted()
   }
+}
+
+extension FieldSchema {
+  /// True if every stored value of the field is also one of the other field, unchanged. A text isn't a decimal.
+  fileprivate func isReadable(as other: FieldSchema, isSynced: Bool) -> Bool {
+    isDecimal == other.isDecimal && kind.isReadable(as: other.kind, isSynced: isSynced)
+  }
+
+  /// The name of the kind, for messages.
+  fileprivate var form: String { isDecimal ? "decimal" : kind.name }
 }
 
 extension ValueKind {

@@ -316,4 +316,17 @@ import Testing
     #expect(try store.diagnose().findings == [])
     try store.close()
   }
+
+  @Test("A text that becomes a decimal needs a step, and so does the reverse", arguments: [true, false])
+  func withoutStep(toDecimal: Bool) throws {
+    func schema(_ version: Int, _ isDecimal: Bool) -> StoreSchema {
+      let price: FieldSchema = isDecimal ? .field("price", Decimal.self) : .field("price", String.self)
+      return StoreSchema(version: version, types: [TypeSchema("Bill", fields: [price], synced: false)])
+    }
+    let old = try LocalStore(at: folder.database, schema: schema(1, !toDecimal))
+    try old.write { try $0.insert(AnyRecord("Bill", id: "a", ["price": "b12.5"])) }
+    try old.close()
+    expect(.schemaMismatch) { _ = try LocalStore(at: folder.database, schema: schema(2, toDecimal)) }
+    try LocalStore(at: folder.database, schema: schema(1, !toDecimal)).close()
+  }
 }
