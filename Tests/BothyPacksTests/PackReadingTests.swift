@@ -251,6 +251,7 @@ import Testing
       #expect(error.code == .schemaMismatch)
       for part in [
         "'minute' is a whole number there and a string here", "no field 'second'", "'note' may be null",
+        "'prayer' is a string there and a decimal here",
       ] {
         #expect(error.message.contains(part))
       }

@@ -46,12 +46,18 @@ struct SchemaAgreement {
 
   private func difference(_ wanted: FieldSchema, _ found: FieldSchema?, of type: String) -> String? {
     guard let found else { return "it has no field '\(wanted.name)'" }
-    let isSame = wanted.kind.name == found.kind.name && wanted.kind.target?.type == found.kind.target?.type
+    let isSame =
+      wanted.kind.name == found.kind.name && wanted.kind.target?.type == found.kind.target?.type
+      && wanted.isDecimal == found.isDecimal
     // Every whole number is a number.
     guard isSame || wanted.kind == .double && found.kind == .int else {
-      return "'\(wanted.name)' is \(found.kind.phrase) there and \(wanted.kind.phrase) here"
+      return "'\(wanted.name)' is \(Self.phrase(found)) there and \(Self.phrase(wanted)) here"
     }
     if found.isOptional && !wanted.isOptional { return "'\(wanted.name)' may be null there and not here" }
     return nil
+  }
+
+  private static func phrase(_ field: FieldSchema) -> String {
+    field.isDecimal ? "a decimal" : field.kind.phrase
   }
 }

@@ -153,7 +153,10 @@ struct OtherTime: Entity {
   static let typeName = "PrayerTime"
   static let schema = TypeSchema(
     "PrayerTime",
-    fields: [.field("minute", String.self), .field("second", Int.self), .field("note", String.self)])
+    fields: [
+      .field("minute", String.self), .field("second", Int.self), .field("note", String.self),
+      .field("prayer", Decimal.self),
+    ])
 
   var id: String
 
