@@ -51,13 +51,9 @@ struct SchemaAgreement {
       && wanted.isDecimal == found.isDecimal
     // Every whole number is a number.
     guard isSame || wanted.kind == .double && found.kind == .int else {
-      return "'\(wanted.name)' is \(Self.phrase(found)) there and \(Self.phrase(wanted)) here"
+      return "'\(wanted.name)' is \(found.phrase) there and \(wanted.phrase) here"
     }
     if found.isOptional && !wanted.isOptional { return "'\(wanted.name)' may be null there and not here" }
     return nil
-  }
-
-  private static func phrase(_ field: FieldSchema) -> String {
-    field.isDecimal ? "a decimal" : field.kind.phrase
   }
 }

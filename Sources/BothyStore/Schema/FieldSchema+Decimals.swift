@@ -16,6 +16,9 @@ extension FieldSchema {
     return value.flatMap { DecimalDigits($0) }.map { .text($0.stored) }
   }
 
+  /// The kind of the field's values as part of a sentence.
+  package var phrase: String { isDecimal ? "a decimal" : kind.phrase }
+
   /// Reads a value from JSON. A decimal is also read as a number or its text, `12.5`. Throws `FieldValueError`, also for
   /// other text in place of a decimal.
   package func value(written json: JSONValue) throws -> FieldValue {

@@ -194,6 +194,9 @@ struct FleetServerTests {
     let colour = FieldSchema("colour", .text)
     let kind = refusal(Self.note(2, FieldSchema("title", .int), colour))
     #expect(kind?.contains("declare a new field with a wire name of its own") == true)
+    var decimal = text
+    decimal.isDecimal = true
+    #expect(refusal(Self.note(2, decimal, colour))?.contains("is a decimal and was a string") == true)
     let required = refusal(Self.note(2, text, colour, FieldSchema("stars", .int)))
     #expect(required?.contains("make it optional, or give it a default") == true)
     let renamed = Self.note(2, text, FieldSchema("tint", .text, default: ""))
