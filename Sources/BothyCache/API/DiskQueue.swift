@@ -60,7 +60,7 @@ final class DiskQueue: Sendable {
 
   init(_ store: any DiskCache.Store) {
     self.store = store
-    changes = store.changes
+    changes = store.changeCount
   }
 
   /// Runs work that reads.

@@ -3,7 +3,7 @@ extension DiskCache.Store {
   private var index: DiskStore? { self as? DiskStore }
 
   /// The changes of a store with an index, which other processes may make too, or `nil`.
-  var changes: ChangeCount? { index?.changes }
+  var changeCount: ChangeCount? { index?.changes }
 
   /// True for a store with an index, which takes many entries in one transaction.
   package var hasIndex: Bool { index != nil }
