@@ -92,9 +92,10 @@ public struct SQLText: Sendable, ExpressibleByStringInterpolation, StringInterpo
   /// Dates are bound as milliseconds since 1970, UUIDs as lower-case text, references as their id, `nil` as null.
   /// A coordinate is bound as two values, its latitude and its longitude: `(place_lat, place_lon) = (\(here))`. An
   /// optional one that is `nil` is two nulls.
-  public mutating func appendInterpolation<Value: FieldConvertible>(_ value: Value) {
+  public mutating func appendInterpolation<Value: FieldConvertible>(_ value: Value?) {
+    // The parameter is optional, because otherwise the compiler warns about each optional value.
+    let stored = value?.fieldValue ?? .null
     let isPlace = Value.fieldKind.isCoordinate
-    let stored = value.fieldValue
     fragment += SQLFragment(isPlace ? "?, ?" : "?", isPlace && stored.isNull ? [stored, stored] : [stored])
   }
 }

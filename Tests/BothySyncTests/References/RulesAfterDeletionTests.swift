@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// The delete rules of records that refer to one which the server deleted.
-@Suite("Delete rules after a deletion on the server", .timeLimit(.minutes(5)))
+@Suite("Delete rules after a deletion on the server", .faultsStrike, .timeLimit(.minutes(5)))
 struct RulesAfterDeletionTests {
   private static let list = RecordID(type: "List", id: "L")
   private static let schema = StoreSchema(
