@@ -98,10 +98,7 @@ extension PushBatchBuilder {
     let own = Set(found.map(\.operation.record))
     if let waiting { return wait(own, for: waiting) }
     for (operation, _) in found {
-      // A new one may be part of a transaction that is stacked on this one.
-      if let target = try missing(for: operation, besides: own, isInDoubt: true) {
-        return block(members, by: target)
-      }
+      if let target = try missing(for: operation, besides: own) { return block(members, by: target) }
     }
     guard batch.items.isEmpty || batch.items.count + found.count <= limit else {
       isFull = true

@@ -169,20 +169,18 @@ struct PushBatchBuilder {
     }
   }
 
-  /// Returns a record that the operation refers to and that an operation outside this batch and of none of `records`
-  /// creates, or `nil`. The server rejects such a reference.
+  /// Returns a record that the operation in doubt refers to and that an earlier operation outside this batch and of none
+  /// of `records` creates, or `nil`. The server rejects such a reference.
   ///
-  /// - Parameter isInDoubt: true for a record in doubt, which is sent again whatever else waits.
-  func missing(
-    for operation: SyncOperation, besides records: Set<RecordID> = [], isInDoubt: Bool = false
-  ) throws -> RecordID? {
+  /// An operation doesn't wait for one that was made after it. That one may wait for this operation.
+  func missing(for operation: SyncOperation, besides records: Set<RecordID> = []) throws -> RecordID? {
     guard let table = transaction.catalog.tableIfKnown(operation.record.type) else { return nil }
     let targets = table.schema.fields.flatMap { $0.targets(of: operation.fields[$0.name]) }
     return try targets.first { target in
       if target == operation.record || records.contains(target) { return false }
       if case .sent? = visited[target] { return false }
       guard let entry = try OutboxQueue.entry(target, in: transaction) else { return false }
-      return entry.change == .insert && (!isInDoubt || entry.operationID != nil)
+      return entry.change == .insert && (entry.operationID ?? operation.id) < operation.id
     }
   }
 

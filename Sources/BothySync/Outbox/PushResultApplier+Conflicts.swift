@@ -287,6 +287,17 @@ extension PushResultApplier {
 }
 
 extension PushResultApplier {
+  /// Returns the verdict on an operation, as one that waits if the server lacks a record that is new here. An operation in
+  /// doubt is sent again just as it was, whatever became of the records that it refers to.
+  func judged(_ item: PushBatch.Item, _ verdict: Outcome.Verdict) throws -> Outcome.Verdict {
+    guard item.isInDoubt, let rejection = verdict.rejection, rejection.kind == .unknownReference,
+      let table = transaction.catalog.tableIfKnown(item.operation.record.type)
+    else { return verdict }
+    let targets = table.schema.fields.flatMap { $0.targets(of: item.operation.fields[$0.name]) }
+    let isEarly = try targets.contains { try OutboxQueue.mark($0, in: transaction)?.kind == .insert }
+    return isEarly ? .waiting(on: item.operation.id) : verdict
+  }
+
   /// Recalls a change whose conflict is decided after a pull, and returns true.
   mutating func putsOff(
     _ item: PushBatch.Item, _ verdict: Outcome.Verdict, _ entry: Outbox.Entry

@@ -81,7 +81,9 @@ struct PushResultApplier {
   mutating func settle(_ batch: PushBatch, _ outcomes: [Outcome]) throws {
     let verdicts = Dictionary(outcomes.map { ($0.operation, $0.verdict) }, uniquingKeysWith: { $1 })
     for unit in batch.units {
-      let sent = unit.compactMap { item in verdicts[item.operation.id].map { (item: item, verdict: $0) } }
+      let sent = try unit.compactMap { item in
+        try verdicts[item.operation.id].map { (item: item, verdict: try judged(item, $0)) }
+      }
       guard sent.count == unit.count, let first = sent.first else { continue }
       if let group = first.item.operation.group {
         try settle(group: group, sent)

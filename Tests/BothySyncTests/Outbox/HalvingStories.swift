@@ -202,19 +202,33 @@ struct HalvingStories {
     #expect(try await pair.world.serverRecords().count == 3)
   }
 
-  @Test("A refused record may refer to one that waits for it")
-  func circleWithRefused() async throws {
+  /// What happened to the first request with the record.
+  enum Start: CaseIterable { case refused, failed, lost }
+
+  @Test(
+    "A refused record may refer to one that waits for it", arguments: Start.allCases, [false, true])
+  func circleWithRefused(start: Start, isTogether: Bool) async throws {
     let pair = try Pair(schema: .family, rules: .family) { $0.rejectionPolicy = .quarantine(after: 1) }
     await pair.a.store.sync()
     try pair.a.put(.parent("P"))
-    try pair.a.put(.child("C", of: "P"))
-    refuse(["P"], with: 413, pair.a)
+    try await pair.a.store.write(isTogether ? .atomic : .independent) { transaction in
+      for id in ["C", "D"] { try transaction.insert(AnyRecord.child(id, of: "P")) }
+    }
+    if start == .lost {
+      pair.a.remote.plan(.lostRequest, on: .operations, times: 1)
+      await pair.a.store.sync()
+    }
+    pair.a.remote.plan(forExchange: { request in
+      guard request.operations.contains(where: { $0.record.id == "P" }) else { return .none }
+      return .status(start == .failed && request.operations.count > 1 ? 500 : 413, retryAfter: nil)
+    })
     #expect(await pair.a.store.sync().rejected.map(\.record.id) == ["P"])
+    #expect(await pair.a.store.sync().rejected.isEmpty)
     pair.a.remote.setScript { .none }
     try pair.a.change { try $0.update(RecordID(type: "Parent", id: "P"), fields: ["best": .text("C")]) }
     #expect(try await pair.isEven())
     #expect(try await pair.server("P", type: "Parent")?["best"] == "C")
-    #expect(try await pair.world.serverRecords().count == 2)
+    #expect(try await pair.world.serverRecords().count == 3)
   }
 
   @Test(

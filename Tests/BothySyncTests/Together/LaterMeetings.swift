@@ -77,6 +77,33 @@ struct LaterMeetings {
     #expect(try await pair.server("C1", type: "Child") == nil)
   }
 
+  /// The pet was sent when its owner was there. A pull brings the owner's deletion, and the owner is made again with a
+  /// change on top of the pet.
+  @Test("A change in doubt goes before an owner that was made again")
+  func ownerMadeAgain() async throws {
+    let pair = try Pair(schema: .family, rules: .family, policy: .localWins)
+    let (owner, pet) = (RecordID(type: "Parent", id: "P"), RecordID(type: "Pet", id: "X"))
+    try pair.b.put(.parent("P"))
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    try pair.a.put(.pet("X", of: "P"))
+    pair.a.remote.plan(.lostRequest, on: .operation(on: "X"), times: 1)
+    await pair.a.store.sync(.push)
+    try pair.b.change { _ = try $0.delete(owner) }
+    await pair.b.store.sync()
+    try await pair.a.store.write(.atomic) { transaction in
+      try transaction.update(owner, fields: ["name": "mine"])
+      try transaction.update(pet, fields: ["name": "Rex"])
+    }
+    await pair.a.store.sync(.pull)
+    #expect(try pair.a.store.outboxEntries().first { $0.id == owner }?.change == .insert)
+    let reports = [await pair.a.store.sync(), await pair.a.store.sync()]
+    #expect(reports.allSatisfy(\.rejected.isEmpty))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("P", type: "Parent")?["name"] == "mine")
+    #expect(try await pair.server("X", type: "Pet") == ["name": "Rex", "owner": "P"])
+  }
+
   @Test("Transactions that share a record and need each other's new records become one", arguments: [2, 3])
   func needEachOther(_ count: Int) async throws {
     let pair = try await family()
