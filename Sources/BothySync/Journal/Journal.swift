@@ -10,9 +10,9 @@ import GRDB
 /// the others. `ordinal` counts the rows of a share and `extent` its bytes, and both rise without end. So the oldest
 /// row and the newest give the size of a share.
 ///
-/// `together` names the transaction of a lost change that was part of one. It is empty if the limits or a purge have
-/// removed a part of the transaction. `known_at` is the server's time when the age of a row was first judged, and `NULL`
-/// until then.
+/// `together` names the transaction of a lost change that was part of one. It is empty if the limits, a purge or the drop
+/// of a type have removed a part of the transaction. `known_at` is the server's time when the age of a row was first
+/// judged, and `NULL` until then.
 enum Journal {
   static let tables = [
     """
@@ -165,13 +165,17 @@ enum Journal {
   /// SQL that removes the content of a row.
   private static let emptied = "lost = NULL, names = NULL, base = NULL, now = NULL, place = NULL"
 
+  /// Returns SQL that marks what is left of transactions whose rows that meet `condition` lose their content.
+  private static func cutting(_ condition: String) -> String {
+    """
+    UPDATE bothy_journal SET together = '' WHERE together IN (
+      SELECT together FROM bothy_journal WHERE \(condition) AND lost IS NOT NULL AND together > '')
+    """
+  }
+
   /// Removes the content of a record, and marks what is left of its transactions. The verdicts on its writes stay known.
   static func forgetContent(of id: RecordID, in transaction: WriteTransaction) throws {
-    try transaction.run(
-      """
-      UPDATE bothy_journal SET together = '' WHERE together IN (
-        SELECT together FROM bothy_journal WHERE type = ? AND id = ? AND lost IS NOT NULL AND together > '')
-      """, id)
+    try transaction.run(cutting("type = ? AND id = ?"), id)
     try transaction.run("UPDATE bothy_journal SET \(emptied) WHERE type = ? AND id = ?", id)
   }
 
@@ -184,6 +188,7 @@ enum Journal {
 
   /// Notes that all pending changes of a dropped type have ended, and removes the content of the type.
   static func drop(type: String, in database: Database) throws {
+    try database.execute(sql: cutting("type = ?"), arguments: [type])
     try database.execute(sql: "UPDATE bothy_journal SET \(emptied) WHERE type = ?", arguments: [type])
     try database.execute(
       sql: """

@@ -30,6 +30,29 @@ struct TypeDeclaredAgainTests {
     #expect(try await b.store.maintenance.verify())
   }
 
+  @Test("A dropped type leaves nothing to restore of its transactions")
+  func restoredTransaction() async throws {
+    let world = try SimulatedWorld()
+    var schema = memo(1)
+    schema.types += memo(1, name: "Page").types
+    let a = try world.device("a", schema)
+    for type in ["Memo", "Page"] { try a.put(type, "1", ["title": .text("one")]) }
+    await a.store.sync()
+    try a.atomic { transaction in
+      for type in ["Memo", "Page"] {
+        _ = try transaction.update(RecordID(type: type, id: "1"), fields: ["title": .text("two")])
+      }
+    }
+    try a.store.resolve(RecordID(type: "Memo", id: "1"), .revert)
+    let lost = try a.store.journal.entries(losing: true)
+    #expect(lost.count == 2 && lost.allSatisfy(\.isRestorable))
+    try a.restart(schema: memo(2, name: "Page"), migrations: [Migration(to: 2, .dropType("Memo"))])
+    let left = try #require(try a.store.journal.entries(losing: true).first { $0.record.type == "Page" })
+    #expect(left.lostFields.map(\.name) == ["title"])
+    let error = await #expect(throws: BothyError.self) { try await a.store.journal.restore(left) }
+    #expect(error?.code == .expired)
+  }
+
   @Test("The records of a type come again in containers pulled on demand too")
   func onDemand() async throws {
     let world = try SimulatedWorld()
