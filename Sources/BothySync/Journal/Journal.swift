@@ -118,7 +118,7 @@ enum Journal {
       now_at, place, attempts, retry_at, share, policy, together, since, number, ordinal, extent)
     VALUES (?1, ?2, ?3, CASE WHEN ?4 = 0 AND EXISTS (
         SELECT 1 FROM bothy_journal WHERE type = ?1 AND id = ?2 AND verdict = 4
-          AND revision BETWEEN ?3 - \(span) AND ?3)
+          AND revision BETWEEN coalesce((\(sinceSQL)), ?3 - \(span)) AND ?3)
       THEN 1 ELSE ?4 END, ?5, ?6, ?7, ?8,
       ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?20, ?21, (\(sinceSQL)), 1 + (\(endSQL)),
       1 + coalesce((SELECT ordinal FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0),
@@ -143,7 +143,8 @@ enum Journal {
     return try note(row, at: time, in: transaction)
   }
 
-  /// Adds a row. An accepted write counts as merged if a merge of it was decided before.
+  /// Adds a row. An accepted write counts as merged if a merge of it was decided before. One of a change beneath it says
+  /// nothing about it.
   @discardableResult
   static func note(_ row: Row, at time: Int64? = nil, in transaction: WriteTransaction) throws -> Noted {
     let (loss, reason) = (row.loss, row.reason?.json)

@@ -33,6 +33,22 @@ struct LaterTransactionStories {
     #expect(balances.count == 101)
   }
 
+  @Test("A transaction on top of a merged one is accepted, not merged")
+  func acceptedOnMerged() async throws {
+    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldByField)
+    try pair.b.edit { $0.note = "theirs" }
+    await pair.b.store.sync()
+    for number in 1...2 {
+      try await pair.a.store.write(.atomic) { transaction in
+        for id in ["T1", "T2"] { try transaction.update(Note.self, id: id) { $0.score += number } }
+      }
+    }
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == ["title": "start", "note": "theirs", "score": 3])
+    let ends = try pair.a.store.journal.entries(of: .note()).filter(\.isFinal)
+    #expect(ends.sorted { $0.number < $1.number }.map(\.word) == ["merged", "accepted"])
+  }
+
   @Test("Five thousand offline transactions on one record arrive separately")
   func thousands() async throws {
     let pair = try await shops()
