@@ -154,6 +154,20 @@ extension OnlineChange {
     entry.sharing = entry.sharing?.rest(over: reported == nil ? answer.sharing : knownSharing)
   }
 
+  /// Bases the change on the server's present version, which has the fields that it changes as they were.
+  mutating func move(to current: ServerRecord) throws {
+    guard var awaited = entry.awaited, let base = entry.base else { return }
+    if entry.change != .delete {
+      let changed = try PushBatchBuilder.changedFields(awaited.fields, since: base)
+      let members = try current.fields.members().merging(changed) { $1 }
+      awaited.fields = FieldsDocument(members.filter { !$0.value.isNull })
+      if entry.destination(awaited.container) == nil { awaited.container = current.container }
+    }
+    entry.awaited = awaited
+    entry.base = Outbox.Entry.Base(current)
+    entry.container = current.container
+  }
+
   /// Bases a value without a reading on the server's version after the last change. The fields that the app gave are sent
   /// as they are. A field that has the row's value stays as others left it in that version. In a value with all fields it
   /// also stays as the last change left it, because no row shows that one.

@@ -77,10 +77,12 @@ struct StorelessWrite: Sendable {
     _ attempt: Attempt, _ made: OnlineChange?, _ schema: TypeSchema
   ) async throws -> SaveOutcome {
     var (operation, known) = (attempt.operation, attempt.known)
+    // The change as the operation has it.
+    var sent = made
     for _ in 0..<3 {
       let open = attempt.secrets.isEmpty ? runner.sent.id(of: operation) : nil
       operation.id = open ?? runner.configuration.makeOperationID()
-      switch try await reply(to: operation, attempt.secrets, made) {
+      switch try await reply(to: operation, attempt.secrets, sent) {
       case .made(let version, let modified, let record):
         if operation.kind == .delete { return .accepted(version: "") }
         let fields = (known ?? [:]).merging(operation.fields) { $1 }.filter { !$0.value.isNull }
@@ -108,6 +110,7 @@ struct StorelessWrite: Sendable {
         operation.base = current.version
         known = known.map { _ in there }
         if operation.kind == .insert { operation.kind = .update }
+        try sent?.move(to: current)
       }
     }
     throw conflict("\(change.id) keeps being changed by others.")
@@ -126,7 +129,7 @@ struct StorelessWrite: Sendable {
       throw error
     } catch let error as RemoteError {
       guard error.leavesDoubt else { throw error }
-      let left = secrets.isEmpty && made?.entry.base?.version == operation.base ? made : nil
+      let left = secrets.isEmpty ? made : nil
       runner.sent.keep(SentValues.Open(operation: operation, change: change, made: left.map(hidden)))
       var reported = BothyError(error)
       reported.message +=

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -180,6 +181,30 @@ struct FullDiskTests {
       #expect(try await pair.server("T1")?["score"] == 7)
       // Each try of the first save has its id.
       #expect(Set(pair.a.operations.filter { $0.fields["score"] == 5 }.map(\.id)).count == 1)
+    }
+  }
+
+  /// The first try meets the other device's change, and the second one gets no answer.
+  @Test("A count that was sent on others' change counts once too", arguments: [false, true])
+  func unansweredOnOthers(isPulled: Bool) async throws {
+    for fault in [FaultyRemote.Fault.lostAnswer, .lostRequest] {
+      let pair = try await pair()
+      try pair.b.retitle("theirs")
+      await pair.b.store.sync()
+      var note = try #require(try pair.a.note())
+      note.score = 5
+      let tries = Calls()
+      pair.a.remote.plan(forExchange: { request in
+        request.operations.isEmpty || tries.add() != 2 ? .none : fault
+      })
+      let value = note
+      await #expect(throws: BothyError.self) { try await saveOnFullDisk(pair, value) }
+      if isPulled { await pair.a.store.sync() }
+      try await pair.a.store.save(note, options: .saving(.local))
+      note.score = 7
+      try await pair.a.store.save(note, options: .saving(.local))
+      #expect(try await pair.isEven())
+      #expect(try await pair.server("T1")?["score"] == 7)
     }
   }
 
