@@ -140,6 +140,13 @@ extension OutboxQueue {
     transaction.endHidden(entry.id, isMade: false)
     try end(entry, noted, in: transaction)
     try SecretAttachment.sweep(only: [entry.id], in: transaction)
+    guard isInDoubt, entry.change == .delete, let reported = entry.remoteVersion, reported.isDeleted,
+      !reported.isAbsence
+    else { return }
+    // Its own tombstone may have arrived before this, as it may after it.
+    let table = try transaction.catalog.table(entry.id.type)
+    guard try settleDoubt(by: reported, nil, table, in: transaction) != nil else { return }
+    try transaction.followDeletion(of: entry.id, isOwn: true)
   }
 
   /// Returns the server's version of a record without pending changes, as its row has it.

@@ -168,6 +168,30 @@ struct RulesAfterDeletionTests {
     #expect(try b.record("List", "L")?["name"] == "home")
   }
 
+  @Test("A deletion that is undone after its own tombstone came carries out its rules")
+  func undoneAfterTombstone() async throws {
+    let world = try SimulatedWorld()
+    let a = try world.device("a", Self.schema)
+    try a.put("List", "L", ["name": "home"])
+    try a.put("Todo", "1", ["title": "oil", "list": "L"])
+    await a.store.sync()
+    let service = world.service
+    let second = try SyncedStore(
+      at: a.path, schema: Self.schema,
+      remote: InProcessRemote(space: world.space, user: Caller("tester")) { service }, configuration: .quiet)
+    a.remote.plan(.lostAnswer, on: .operations, times: 1)
+    a.remote.setDuringExchange { _ = await Task.detached { await second.sync(.pull) }.value }
+    await #expect(throws: BothyError.self) {
+      try await a.store.delete(Self.list, options: .saving(.remote))
+    }
+    a.remote.setDuringExchange {}
+    #expect(try a.record("List", "L") == nil)
+    #expect(try a.record("Todo", "1") == nil)
+    #expect(try a.store.unansweredSaves().isEmpty)
+    await a.store.sync()
+    #expect(try await world.serverRecords().isEmpty)
+  }
+
   @Test("A deletion that another process sent carries out its rules after it was undone")
   func undone() async throws {
     let world = try SimulatedWorld()
