@@ -25,8 +25,7 @@ struct PullState: Sendable, Hashable {
 
   /// True if a page reports no changes of the scope, so that taking it moves the cursor at most.
   func isQuiet(_ page: SyncResponse.Page) -> Bool {
-    staged == nil && !isResetting && !page.reset && !page.more && page.changes.isEmpty
-      && page.unreadable.isEmpty && page.outOfScope.isEmpty && page.types.isEmpty
+    staged == nil && !isResetting && !page.reset && !page.more && page.isEmpty
   }
 
   /// The cursor from which the next page is requested.
@@ -140,9 +139,18 @@ struct PullState: Sendable, Hashable {
   }
 }
 
+extension SyncResponse.Page {
+  /// True if the page has no record, whatever its cursor.
+  fileprivate var isEmpty: Bool {
+    changes.isEmpty && unreadable.isEmpty && outOfScope.isEmpty && types.isEmpty
+  }
+}
+
 /// The staged pages of scopes, as the JSON they came in.
 enum Stage {
+  /// Adds a page after those that are staged. One without records isn't kept.
   static func append(_ page: SyncResponse.Page, in transaction: WriteTransaction) throws {
+    if page.isEmpty { return }
     var writer = JSONWriter(reserving: page.changes.count * 256)
     page.write(to: &writer)
     try transaction.run(

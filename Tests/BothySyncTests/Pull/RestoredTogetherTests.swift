@@ -3,6 +3,7 @@ import BothySync
 import BothySyncService
 import BothyTestSupport
 import BothyTesting
+import GRDB
 import Testing
 
 /// A server that was restored from a backup, with a pending transaction of the device.
@@ -60,6 +61,20 @@ struct RestoredTogetherTests {
     #expect(try server[.note("T1")]?.record.fields.members()["title"] == "acknowledged")
     #expect(try server[.note("T1")]?.record.fields.members()["note"] == "pending")
     #expect(try server[.note("T2")]?.record.fields.members()["note"] == "pending")
+  }
+
+  @Test("Syncs that wait for the answer stage no further pages")
+  func waiting() async throws {
+    let parts = try await parts(.fieldByField)
+    var pages: [Int?] = []
+    for _ in 0..<3 {
+      #expect(await parts.store.sync().stop?.name == "otherServer")
+      let count = try await parts.store.store.read {
+        try Int.fetchOne($0.database, sql: "SELECT count(*) FROM bothy_stage")
+      }
+      pages.append(count)
+    }
+    #expect(pages == [pages[0], pages[0], pages[0]])
   }
 
   @Test("A policy restores them without a question")
