@@ -87,6 +87,8 @@ struct PullApplication {
     if isRebasing { try snapshot.begin(at: isOtherHistory ? nil : Cursor(token: page.cursor)?.position) }
     mentioned = []
     changedTypes = []
+    // Delete rules begin changes of records that the snapshot has.
+    let former = try isRebasing ? pendingRecords() : []
     if state.staged != nil { try Stage.forEach(page.scope, in: transaction) { try apply($0) } }
     try apply(page)
     if isRebasing {
@@ -94,7 +96,7 @@ struct PullApplication {
       report.pulled += gone.count
       try comparison.finish(page.scope)
       pending = try OutboxQueue.pending(in: transaction)
-      try noteAbsences(page)
+      try noteAbsences(of: former, page)
     }
     let position = isRebasing ? nil : Cursor(token: page.cursor)?.position
     try StaleRows.end(in: page.scope, upTo: position, in: transaction)
@@ -292,11 +294,17 @@ struct PullApplication {
 }
 
 extension PullApplication {
+  private func pendingRecords() throws -> Set<RecordID> {
+    Set(try transaction.rows("SELECT type, id FROM bothy_outbox") { $0.record(at: 0) })
+  }
+
   /// Notes beside pending work that the server didn't have a record at the snapshot's position, because the snapshot
   /// lacks it. So an answer from before that position doesn't bring the record back.
   ///
   /// Notes nothing if the record may be in a container outside the scope.
-  private func noteAbsences(_ page: SyncResponse.Page) throws {
+  ///
+  /// - Parameter former: the records that had pending work before the snapshot.
+  private func noteAbsences(of former: Set<RecordID>, _ page: SyncResponse.Page) throws {
     guard !pending.isEmpty, let position = Cursor(token: page.cursor)?.position else { return }
     let found = try transaction.rows(
       """
@@ -308,7 +316,9 @@ extension PullApplication {
     ) { row -> ServerRecord? in
       let id = row.record(at: 0)
       let places = [row.text(at: 2) ?? id.type, row.text(at: 3) ?? id.type]
-      guard !mentioned.contains(id), places.allSatisfy(page.scope.contains) else { return nil }
+      guard former.contains(id), !mentioned.contains(id), places.allSatisfy(page.scope.contains) else {
+        return nil
+      }
       return .absent(id, from: places[1], at: position)
     }
     for record in found {

@@ -150,6 +150,60 @@ struct RulesAfterDeletionTests {
     try again.close()
   }
 
+  private func open(
+    _ path: String, _ remote: any RemoteStorage, _ time: VirtualTime,
+    _ onStep: (@Sendable (StoreStep, WriteOrigin) throws -> Void)? = nil
+  ) throws -> SyncedStore {
+    var options = StoreOptions(processes: .single)
+    options.onStep = onStep
+    return try SyncedStore(
+      at: path, schema: Self.schema, remote: remote, configuration: .quiet, options: options,
+      clock: SyncClock(now: time.reader()))
+  }
+
+  /// The other server lacks the list and has its todo. It takes no changes at first.
+  @Test("A deletion by a rule of another server's snapshot can be reverted")
+  func otherServer() async throws {
+    let (folder, time) = (try TemporaryFolder(), VirtualTime())
+    func server(_ name: String) throws -> InProcessRemote {
+      let storage = try SQLiteServerStorage(at: folder.path + "/\(name).sqlite")
+      return InProcessRemote(SyncService(storage: storage, now: time.reader()))
+    }
+    let todo = AnyRecord("Todo", id: "T", ["title": "paint", "list": "L"])
+    let (first, second) = (try server("first"), try server("second"))
+    let other = try open(folder.path + "/b.sqlite", second, time)
+    try await other.store.write { try $0.insert(todo) }
+    #expect(await other.sync().pushed == 1)
+    try other.close()
+    let (isEnding, hasEnded) = (Locked(false), Locked(false))
+    // The process ends when the deletion is durable, and not sent yet.
+    let store = try open(folder.path + "/a.sqlite", first, time) { step, origin in
+      if isEnding.value && step == .committed && origin == .remote { hasEnded.value = true }
+      if hasEnded.value { throw Ended() }
+    }
+    try await store.store.write { transaction in
+      try transaction.insert(AnyRecord("List", id: "L", ["name": "home"]))
+      try transaction.insert(todo)
+    }
+    #expect(await store.sync().pushed == 2)
+    isEnding.value = true
+    await #expect(throws: Ended.self) {
+      _ = try await store.delete(Self.list, options: RequestOptions(writePolicy: .remoteThenLocal))
+    }
+    try store.close()
+    let busy = RewritingRemote(second) { request, server throws(RemoteError) in
+      if request.operations.isEmpty { return try await server.exchange(request) }
+      throw RemoteError(.throttled, "The server is busy.", status: 429, retryAfter: 1)
+    }
+    let again = try open(folder.path + "/a.sqlite", busy, time)
+    #expect(try await again.maintenance.uploadMine().obstacle == .busyServer)
+    let entry = try #require(try again.outboxEntries().first { $0.id == todo.recordID })
+    #expect(entry.change == .delete && entry.remoteVersion == nil)
+    try again.resolve(todo.recordID, .revert)
+    #expect(try again.store.record(todo.recordID)?["title"] == "paint")
+    try again.close()
+  }
+
   @Test("References stay when their record only leaves this device")
   func evicted() async throws {
     let world = try SimulatedWorld()
