@@ -373,13 +373,7 @@ extension PushBatchBuilder {
     let fields =
       try entry.base == nil
       ? table.members(row) : Self.changedFields(table.document(row), since: entry.base)
-    let needed = try newRecords(in: fields, table)
-    guard entry.group == nil && !entry.isLater && !needed.isEmpty else { return needed }
-    // A single change is first sent without its optional references, except for those into a transaction, which may
-    // wait for it.
-    let required = fields.filter { table.schema[$0.key]?.isOptional == false }
-    return try newRecords(in: required, table)
-      + needed.filter { try OutboxQueue.entry($0, in: transaction)?.group != nil }
+    return try newRecords(in: fields, table)
   }
 
   /// True if a transaction that creates records is stacked on a change that needs new records itself, perhaps those.

@@ -78,6 +78,25 @@ struct TogetherReferences {
     #expect(try await pair.isEven())
   }
 
+  @Test("Single changes that need each other through a transaction join it")
+  func joinedBeneath() async throws {
+    let pair = try Pair(schema: .family, rules: .family)
+    let (first, second) = (RecordID(type: "Parent", id: "P1"), RecordID(type: "Pet", id: "X1"))
+    try pair.a.put(.parent("P1"))
+    try pair.a.put(.pet("X1", of: "P1"))
+    // The transaction changes the pet, whose owner is to refer to a child that the transaction makes.
+    try await pair.a.store.write(.atomic) { transaction in
+      try transaction.insert(.child("C1", of: "P1"))
+      try transaction.update(second, fields: ["name": "Rex"])
+    }
+    try pair.a.change { try $0.update(first, fields: ["best": .text("C1")]) }
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 3 && report.blocked.isEmpty)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("P1", type: "Parent")?["best"] == "C1")
+    #expect(try await pair.server("X1", type: "Pet") == ["name": "Rex", "owner": "P1"])
+  }
+
   @Test("A rejected record blocks a transaction that refers to it, and nothing else")
   func refusedTarget() async throws {
     let pair = try Pair(
