@@ -62,7 +62,7 @@ package final class RegisteredSource: Sendable {
   /// Another process or an earlier launch may have stored them. Once they are known to be those of this source, nothing
   /// is read until entries are replaced or removed.
   func check(in store: any DiskCache.Store) throws(BothyError) {
-    let number = (store.changes?.number ?? 0) &+ 1
+    let number = (store.changeCount?.number ?? 0) &+ 1
     guard let own = storedIdentity, checkedAt.load(ordering: .relaxed) != number else { return }
     // A store that can't be read fails the look-up itself. Entries of earlier versions have no identity.
     guard let found = (try? store.identities(source.id))?[source.id], let noted = found else { return }
