@@ -332,16 +332,16 @@ struct BoundTests {
         (1...records).map {
           let record = ServerRecord(
             id: .note("n\($0)"), version: String($0), modified: 1,
-            fields: FieldsDocument(["title": .string(String(repeating: "abc", count: 300))]))
+            fields: FieldsDocument(["title": .string(String(repeating: "abc", count: 600))]))
           return StoredRecord(position: Int64($0), record: record)
         })
     }
   }
 
-  /// A query that takes at least forty seconds of a processor unless it is cancelled.
+  /// A query that takes at least twenty seconds of a processor unless it is cancelled.
   private var endless: AnyQuery {
     AnyQuery(
-      "Note", where: .or((0..<400).map { .contains(field: "title", "none\($0)", ignoringCase: true) }))
+      "Note", where: .or((0..<100).map { .contains(field: "title", "none\($0)", ignoringCase: true) }))
   }
 
   /// Promises: A-40
