@@ -51,6 +51,23 @@ struct FolderSurveyTests {
     }
   }
 
+  @Test("A folder behind a link is listed again only if that folder has changed")
+  func linked() async throws {
+    let files = FileManager.default
+    try files.moveItem(atPath: "\(folder.path)/\(column)", toPath: "\(folder.path)/.elsewhere")
+    try files.createSymbolicLink(
+      atPath: "\(folder.path)/\(column)", withDestinationPath: "\(folder.path)/.elsewhere")
+    try folder.touch(".elsewhere", at: past)
+    let (one, two) = (try bounds(23965...23965), try bounds(23965...23966))
+    try await withBounds { read in
+      #expect(try await read() == one)
+      try folder.write(".elsewhere/23966.json", "{}")
+      #expect(try await read() == two)
+      try folder.touch(".elsewhere", at: past)
+      #expect(try await read() == one, "it is as it was known")
+    }
+  }
+
   @Test("A folder whose time may be that of a later change is listed again")
   func recent() async throws {
     try folder.touch(column, at: 4_000_000_000)

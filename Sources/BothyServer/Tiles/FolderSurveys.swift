@@ -43,15 +43,22 @@ final class FolderSurveys: Sendable {
 
 /// The identity of one state of a folder: its file number, and the time of the last change of its names.
 private struct FolderStamp: Equatable, Sendable {
-  private let node: Int
+  private let node: UInt64
   private let changed: Date
 
-  /// Returns `nil` if nothing has this path.
+  /// Returns `nil` if nothing has this path. A link has the stamp of its folder, because its own time never changes.
   init?(path: String) {
-    guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-      let node = attributes[.systemFileNumber] as? Int, let changed = attributes[.modificationDate] as? Date
+    let files = FileManager.default
+    guard var attributes = try? files.attributesOfItem(atPath: path) else { return nil }
+    if attributes[.type] as? FileAttributeType == .typeSymbolicLink {
+      let target = URL(filePath: path).resolvingSymlinksInPath().path
+      guard let found = try? files.attributesOfItem(atPath: target) else { return nil }
+      attributes = found
+    }
+    guard let node = attributes[.systemFileNumber] as? NSNumber,
+      let changed = attributes[.modificationDate] as? Date
     else { return nil }
-    (self.node, self.changed) = (node, changed)
+    (self.node, self.changed) = (node.uint64Value, changed)
   }
 
   /// True if a later change has another time. File systems round times to two seconds at most.
