@@ -112,6 +112,11 @@ extension ServerStorageConformance {
       #expect(try await versions(of: [gone], in: storage).count == 1)
       #expect(try await versions(of: [four[3]], in: storage).count == 1)
     },
+    Check("Records that name no user as a member are not limited") { storage in
+      let unassigned = (1...5).map { member("m\($0)", "") }
+      #expect(try await versions(of: unassigned, in: storage).count == 5)
+      #expect(try await versions(of: [member("m6", "")], in: storage).count == 1)
+    },
     Check("Memberships beyond the limit stay, and change except for their user") { storage in
       let five = (1...5).map { member("m\($0)", "bob") }
       let made = try await versions(of: five, in: storage, limit: 1000)

@@ -32,7 +32,8 @@ struct MembershipGains {
 
   private static func keys(of record: ServerRecord?, _ index: FieldIndex) throws -> Set<[UInt8]> {
     guard let record, !record.isDeleted else { return [] }
-    return index.keys(in: try record.fields.members()).subtracting([FieldKey.null])
+    // A field without a name is null or empty.
+    return index.keys(in: try record.fields.members()).subtracting([FieldKey.null, FieldKey.key(.text(""))])
   }
 
   /// Throws `SyncServiceError` `.tooManyReaders` if more records would name a user or group. Counts entries of indexes as
