@@ -68,6 +68,21 @@ struct FolderSurveyTests {
     }
   }
 
+  @Test("A column of one source may be a zoom of another")
+  func nested() async throws {
+    let tile = try Tile(x: 18, y: 11, zoom: 5)
+    try folder.write("5/18/11.json", "{}")
+    for name in ["5/18", "5"] { try folder.touch(name, at: past) }
+    let own = URL(filePath: folder.path).lastPathComponent
+    var server = try ServerUnderTest()
+    server.configuration.tiles = try TileFolder(folder: folder.path)
+    try await server.run { call in
+      #expect(try await call(.get, "/tiles/5.json").status == 404)
+      let found = try TileJSON(json: try await call(.get, "/tiles/\(own).json").bytes)
+      #expect(found.bounds == tile.bounds)
+    }
+  }
+
   @Test("A folder whose time may be that of a later change is listed again")
   func recent() async throws {
     try folder.touch(column, at: 4_000_000_000)

@@ -8,25 +8,38 @@ struct FolderContents: Sendable {
   var survey = TileSurvey()
 }
 
+/// The place of a folder among those of a source. The names in a folder mean something else at each.
+enum FolderLevel: Sendable {
+  case top, zoom, column
+}
+
 /// Remembers the contents of folders as long as the folders are unchanged.
 ///
 /// A folder of a million tiles has thousands of columns. Each of them is listed once. Later requests cost a system call
 /// for each column, until files are added or removed there.
 final class FolderSurveys: Sendable {
+  /// A folder at a level. A zoom of one source is the top of another, which has its name.
+  private struct Place: Hashable {
+    var path: String
+    var level: FolderLevel
+  }
+
   private struct Known {
     var stamp: FolderStamp
     var contents: FolderContents
   }
 
-  private let known = Mutex<[String: Known]>([:])
+  private let known = Mutex<[Place: Known]>([:])
   private let limit: Int
 
   init(limit: Int = 100_000) { self.limit = limit }
 
   /// Returns the contents of a folder. `read` makes them from the sorted names there, unless they are known.
-  func contents(of path: String, _ read: ([String]) -> FolderContents) -> FolderContents {
-    let stamp = FolderStamp(path: path)
-    if let stamp, let found = known.withLock({ $0[path] }), found.stamp == stamp { return found.contents }
+  func contents(
+    of path: String, at level: FolderLevel, _ read: ([String]) -> FolderContents
+  ) -> FolderContents {
+    let (stamp, place) = (FolderStamp(path: path), Place(path: path, level: level))
+    if let stamp, let found = known.withLock({ $0[place] }), found.stamp == stamp { return found.contents }
     // A folder that can't be listed now, for want of a right or of descriptors, is listed again at the next request.
     guard let names = FolderTiles.listing(path) else { return FolderContents() }
     let contents = read(names)
@@ -34,7 +47,7 @@ final class FolderSurveys: Sendable {
       known.withLock { known in
         // A full table is cleared, because an entry costs no more than a listing of its folder.
         if known.count >= limit { known.removeAll(keepingCapacity: true) }
-        known[path] = Known(stamp: stamp, contents: contents)
+        known[place] = Known(stamp: stamp, contents: contents)
       }
     }
     return contents

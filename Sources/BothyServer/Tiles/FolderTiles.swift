@@ -39,11 +39,11 @@ struct FolderTiles: ServedTiles {
   }
 
   func summary() async throws -> TileSummary? {
-    let top = contents(of: path) { Tile(filePath: $0) }
+    let top = contents(of: path, at: .top) { Tile(filePath: $0) }
     var survey = TileSurvey()
     for zoom in top.numbers where Tile.zooms.contains(zoom) {
-      for x in contents(of: "\(path)/\(zoom)", { _ in nil }).numbers {
-        let column = contents(of: "\(path)/\(zoom)/\(x)") { name in
+      for x in contents(of: "\(path)/\(zoom)", at: .zoom, { _ in nil }).numbers {
+        let column = contents(of: "\(path)/\(zoom)/\(x)", at: .column) { name in
           // Other numbers aren't a tile's file.
           Self.number(Self.parts(name).stem).flatMap { y in try? Tile(x: x, y: y, zoom: zoom) }
         }
@@ -72,8 +72,10 @@ struct FolderTiles: ServedTiles {
   }
 
   /// Returns the contents of a folder, whose files are tiles if `tile` says so.
-  private func contents(of path: String, _ tile: (String) -> Tile?) -> FolderContents {
-    surveys.contents(of: path) { names in
+  private func contents(
+    of path: String, at level: FolderLevel, _ tile: (String) -> Tile?
+  ) -> FolderContents {
+    surveys.contents(of: path, at: level) { names in
       var found = FolderContents()
       for name in names {
         if let number = Self.number(name) {
