@@ -283,7 +283,7 @@ struct PostgresServerStorageTests {
 
 /// The conditions for distributing tables and statements by space.
 @Suite(
-  "The distribution key", .enabled(if: RealPostgres.url != nil, RealPostgres.hint), .timeLimit(.minutes(5)))
+  "The distribution key", .enabled(if: RealPostgres.url != nil, RealPostgres.hint), .timeLimit(.minutes(15)))
 struct DistributionKeyTests {
   @Test("Keys, constraints and all indexes but one begin with the space")
   func catalogue() async throws {

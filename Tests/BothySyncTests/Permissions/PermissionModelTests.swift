@@ -5,7 +5,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Conditions against a model", .timeLimit(.minutes(10)))
+@Suite("Conditions against a model", .timeLimit(.minutes(30)))
 struct PermissionModelTests {
   /// The seeds of the histories: `BOTHY_PERMISSION_SEEDS` sets their number, `BOTHY_SEED` chooses a single one.
   private static let seeds: [UInt64] = {
