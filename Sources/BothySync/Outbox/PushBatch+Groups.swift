@@ -15,17 +15,14 @@ extension PushBatchBuilder {
         try addFollowing()
         last = group
       }
-    } while try !isFull && batch.items.count < limit && fuseCycles()
+    } while try fuseCycles()
   }
 
   mutating func add(group: String) throws {
     guard !groups.contains(group) else { return }
     let members = try OutboxQueue.members(of: group, in: transaction)
     // A group is sent after the transactions that it is stacked on.
-    guard try members.allSatisfy({ try !$0.isLater || predecessor(of: $0) != nil }) else {
-      if try isNeededBeneath(members) { needing.append(.group(group)) }
-      return
-    }
+    guard try members.allSatisfy({ try !$0.isLater || predecessor(of: $0) != nil }) else { return }
     groups.insert(group)
     if holdsGroups, let first = members.first {
       batch.holdsGroups = true
@@ -306,15 +303,16 @@ extension PushBatchBuilder {
     }
   }
 
-  /// Fuses the cycles among the units that need a record that wasn't sent. Returns true if any were fused.
+  /// Fuses the cycles among the units that need a record that wasn't sent. Returns true if any were fused. Does nothing
+  /// if the request has no room for more.
   ///
-  /// A transaction needs the new records that it refers to, and the changes that its own are stacked on. The first of a
-  /// cycle was made before all that it needs, so it needs a record of a later one. The search begins only at such
-  /// needs.
+  /// A unit needs the new records that it refers to, and the changes that its own are stacked on. The first of a cycle
+  /// was made before all that it needs, so it needs a record of a later one. A transaction counts from there on, and a
+  /// single change leads to a record of a transaction. The search begins only at such needs.
   mutating func fuseCycles() throws -> Bool {
     let roots = needing
     needing = []
-    guard !roots.isEmpty else { return false }
+    guard !roots.isEmpty, !isFull, batch.items.count < limit else { return false }
     let builder = self
     let cycles = try Components.cycles(from: roots) { try builder.needs(of: $0) }
     var isFused = false
@@ -374,16 +372,5 @@ extension PushBatchBuilder {
       try entry.base == nil
       ? table.members(row) : Self.changedFields(table.document(row), since: entry.base)
     return try newRecords(in: fields, table)
-  }
-
-  /// True if a transaction that creates records is stacked on a change that needs new records itself, perhaps those.
-  func isNeededBeneath(_ members: [Outbox.Entry]) throws -> Bool {
-    guard members.contains(where: { !$0.isLater && $0.change == .insert }) else { return false }
-    return try members.contains { member in
-      guard member.isLater, let beneath = try OutboxQueue.beneath(member, in: transaction),
-        beneath.group == nil, beneath.operationID == nil
-      else { return false }
-      return try !newRecords(neededBy: beneath).isEmpty
-    }
   }
 }

@@ -75,7 +75,7 @@ struct PushBatchBuilder {
   private var givesBack = false
   /// The groups that were already looked at.
   var groups: Set<String> = []
-  /// The units that need a record which wasn't sent.
+  /// The units that need a record which wasn't sent, and the transactions with such records.
   var needing: [Unit] = []
   /// True if the rest waits for the next request, because a group doesn't fit into this one.
   var isFull = false
@@ -130,12 +130,13 @@ struct PushBatchBuilder {
       heldTypes = held
     }
     try addFollowing()
-    try addGroups()
-    if isFull { return }
     let order = transaction.catalog.tablesByReference
-    for table in order { try addPhase(.insert, table) }
-    for table in order { try addPhase(.update, table) }
-    for table in order.reversed() { try addPhase(.delete, table) }
+    repeat {
+      try addGroups()
+      for table in order { try addPhase(.insert, table) }
+      for table in order { try addPhase(.update, table) }
+      for table in order.reversed() { try addPhase(.delete, table) }
+    } while try fuseCycles()
     try noteWaiting()
   }
 
@@ -333,6 +334,7 @@ struct PushBatchBuilder {
         try add(entry)
       }
       if case .sent? = visited[target] { continue }
+      if entry.group != nil { needing.append(Unit(entry)) }
       return target
     }
     return nil

@@ -195,6 +195,48 @@ struct LaterMeetings {
     #expect(try await pair.server("P2", type: "Parent")?["name"] == "third")
   }
 
+  @Test(
+    "A new record arrives that refers to the second transaction on top of it",
+    arguments: [AnyRecord.pet("X2", of: "N1"), .child("C1", of: "N1")])
+  func needsSecondOnTop(_ record: AnyRecord) async throws {
+    let pair = try await family()
+    let (id, parent) = (RecordID(type: record.type, id: record.id), RecordID(type: "Parent", id: "P1"))
+    try pair.a.put(record)
+    try await pair.a.store.write(.atomic) { transaction in
+      try transaction.update(id, fields: ["name": "second"])
+      try transaction.update(parent, fields: ["name": "second"])
+    }
+    try await pair.a.store.write(.atomic) { transaction in
+      try transaction.update(id, fields: ["name": "third"])
+      try transaction.insert(.parent("N1"))
+    }
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 3 && report.blocked.isEmpty && report.rejected.isEmpty)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server(record.id, type: record.type)?["name"] == "third")
+    #expect(try await pair.server("P1", type: "Parent")?["name"] == "second")
+    #expect(try await pair.server("N1", type: "Parent")?["name"] == "N1")
+  }
+
+  @Test("Transactions that need each other are sent as one beyond a request's limit")
+  func largeCircle() async throws {
+    let pair = try Pair(schema: .family, rules: .family) { $0.batchSize = 3 }
+    await pair.a.store.sync()
+    let pet = RecordID(type: "Pet", id: "X1")
+    try pair.a.put(.pet("X1", of: "N4"))
+    for number in 0..<5 {
+      try await pair.a.store.write(.atomic) { transaction in
+        try transaction.update(pet, fields: ["name": .text("change \(number)")])
+        try transaction.insert(.parent("N\(number)"))
+      }
+    }
+    let report = await pair.a.store.sync()
+    #expect(report.pushed == 6 && report.blocked.isEmpty)
+    #expect(pair.a.operations.count == 6 && pair.a.operations.allSatisfy { $0.group?.size == 6 })
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("X1", type: "Pet") == ["name": "change 4", "owner": "N4"])
+  }
+
   @Test("Sharing a record of a waiting transaction is sent separately")
   func sharing() async throws {
     let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldByField)

@@ -90,6 +90,57 @@ struct WaitingGraphTests {
     #expect(try await a.store.maintenance.verify(), name)
   }
 
+  /// The first record is made alone and needs the second, which may not exist yet. Each of two transactions then makes
+  /// the records that are missing, and changes some of the others.
+  @Test("All of three records arrive with two transactions on top of each other", arguments: [false, true])
+  func stacked(_ isRequired: Bool) async throws {
+    for back in [[:], [1: 0], [2: 0], [1: 2], [2: 1], [1: 2, 2: 0]] as [Edges] {
+      for made in [[0, 2, 2], [0, 1, 2], [0, 2, 1], [0, 0, 2], [0, 2, 0]] {
+        for first in Self.subsets((0..<3).filter { made[$0] < 1 }) {
+          for second in Self.subsets((0..<3).filter { made[$0] < 2 }) {
+            try await runStacked(made, [first, second], back, isRequired)
+          }
+        }
+      }
+    }
+  }
+
+  private static func subsets(_ nodes: [Int]) -> [[Int]] {
+    var subsets: [[Int]] = [[]]
+    for node in nodes { subsets += subsets.map { $0 + [node] } }
+    return subsets
+  }
+
+  private func runStacked(
+    _ made: [Int], _ changed: [[Int]], _ back: Edges, _ isRequired: Bool
+  ) async throws {
+    let world = try SimulatedWorld(rules: AccessRules(schema: Self.schema, checksReferences: true))
+    let a = try world.device("a", Self.schema) { $0.rejectionPolicy = .quarantine(after: 1) }
+    await a.store.sync()
+    let name: Comment = "made \(made), changed \(changed), back \(back), required \(isRequired)"
+    func insert(_ node: Int, _ transaction: WriteTransaction) throws {
+      var record = AnyRecord("Node", id: Self.names[node], ["name": "first", "must": .list([])])
+      if node == 0 && isRequired { record["must"] = .list([Self.names[1]]) }
+      if node == 0 && !isRequired { record["may"] = .text(Self.names[1]) }
+      if let target = back[node] { record["may"] = .text(Self.names[target]) }
+      try transaction.insert(record)
+    }
+    try write((0..<3).filter { made[$0] == 0 }.map { [$0] }, on: a, insert)
+    for (number, changed) in zip([1, 2], changed) {
+      let new = (0..<3).filter { made[$0] == number }
+      try write([new + changed], on: a) { node, transaction in
+        if new.contains(node) { return try insert(node, transaction) }
+        _ = try transaction.update(
+          RecordID(type: "Node", id: Self.names[node]), fields: ["name": .text("change \(number)")])
+      }
+    }
+    for _ in 0..<5 where try !a.store.outboxEntries().isEmpty {
+      #expect(await a.store.sync().rejected.isEmpty, name)
+    }
+    #expect(try a.store.outboxEntries().isEmpty, name)
+    #expect(try await world.serverRecords().count == 3, name)
+  }
+
   /// Writes each group in a transaction of its own, and each single record alone.
   private func write(
     _ units: [[Int]], on device: SimulatedDevice, _ body: (Int, WriteTransaction) throws -> Void
