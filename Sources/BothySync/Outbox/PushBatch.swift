@@ -66,6 +66,9 @@ struct PushBatchBuilder {
   var visited: [RecordID: Visit] = [:]
   /// Records that need a record which waits for them. They follow when that is sent.
   var deferred: Set<RecordID> = []
+  /// Records at which a chain was cut because of its depth, and those that require them. They may need what refers to
+  /// them, so new records are sent without optional references to them.
+  private var cut: Set<RecordID> = []
   var depth = 0
   /// True if the next exchanges leave out the changes that wait for blobs.
   private var marksWaiting = false
@@ -215,6 +218,7 @@ struct PushBatchBuilder {
     let table = try transaction.catalog.table(entry.id.type)
     if depth == 0 { deferred = [] }
     visited[entry.id] = .open
+    cut.remove(entry.id)
     if entry.change == .delete {
       try send(entry, table, fields: [:], isPartial: false)
       return
@@ -229,7 +233,9 @@ struct PushBatchBuilder {
       }
       // The transaction that it needs has found no room, so both are left for the next request.
       if isFull { return visited[entry.id] = nil }
-      guard isOpen(blocker) || deferred.contains(blocker) else {
+      let isCut = entry.change == .insert && cut.contains(blocker)
+      guard isOpen(blocker) || deferred.contains(blocker) || isCut && field.isOptional else {
+        if isCut { cut.insert(entry.id) }
         visited[entry.id] = .blocked(by: blocker)
         batch.blocked.append((entry.id, blocker))
         return try leaveOut([entry], behind: blocker)
@@ -328,10 +334,14 @@ struct PushBatchBuilder {
         continue
       }
       if deferred.contains(target) { return target }
-      if visited[target] == nil, isReady(entry), batch.items.count < limit - 1, depth < Self.depthLimit {
-        depth += 1
-        defer { depth -= 1 }
-        try add(entry)
+      if visited[target] == nil, isReady(entry), batch.items.count < limit - 1 {
+        if depth < Self.depthLimit {
+          depth += 1
+          defer { depth -= 1 }
+          try add(entry)
+        } else {
+          cut.insert(target)
+        }
       }
       if case .sent? = visited[target] { continue }
       if entry.group != nil { needing.append(Unit(entry)) }
@@ -375,25 +385,5 @@ struct PushBatchBuilder {
     var changed = now.filter { before[$0.key] != $0.value }
     for name in before.keys where now[name] == nil { changed[name] = .null }
     return changed
-  }
-}
-
-extension Catalog {
-  /// True if a type has a sensitive field. Constant in the number of records.
-  var keepsSecrets: Bool { tables.contains { !$0.sensitivePositions.isEmpty } }
-
-  /// The synced tables, each after those that it refers to, and cycles in declaration order.
-  var tablesByReference: [TypeTable] {
-    var ordered: [TypeTable] = []
-    var seen: Set<Int> = []
-    func visit(_ table: TypeTable) {
-      guard seen.insert(table.index).inserted else { return }
-      for field in table.schema.fields {
-        if let type = field.kind.target?.type, let target = tableIfKnown(type) { visit(target) }
-      }
-      ordered.append(table)
-    }
-    for table in tables where table.schema.isSynced { visit(table) }
-    return ordered.filter(\.schema.isSynced)
   }
 }

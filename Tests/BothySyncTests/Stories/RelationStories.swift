@@ -54,6 +54,29 @@ struct RelationStories {
     #expect(try await pair.isEven())
   }
 
+  @Test("A long list whose records refer to both neighbours is sent completely", arguments: [false, true])
+  func bothNeighbours(_ isRequired: Bool) async throws {
+    let previous = FieldSchema("previous", .reference(to: "Link", onDelete: .nullify), optional: true)
+    let next =
+      isRequired
+      ? FieldSchema("next", .references(to: "Link", onDelete: .cascade))
+      : FieldSchema("next", .references(to: "Link", onDelete: .nullify), optional: true)
+    let list = StoreSchema(types: [TypeSchema("Link", fields: [previous, next])])
+    let pair = try Pair(schema: list, rules: AccessRules(schema: list, checksReferences: true))
+    try pair.a.change { transaction in
+      for number in 100..<220 {
+        var link = AnyRecord("Link", id: "L\(number)", ["next": .list([])])
+        if number > 100 { link["previous"] = .text("L\(number - 1)") }
+        if number < 219 { link["next"] = .list(["L\(number + 1)"]) }
+        try transaction.insert(link)
+      }
+    }
+    let report = await pair.a.store.sync()
+    #expect(report.rejected.isEmpty && report.blocked.isEmpty)
+    #expect(try await pair.world.serverRecords().count == 120)
+    #expect(try await pair.isEven())
+  }
+
   /// Promises: H-58
   @Test("Two new records that refer to each other are sent, one in two steps")
   func cycle() async throws {
