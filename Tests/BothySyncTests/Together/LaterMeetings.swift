@@ -98,7 +98,7 @@ struct LaterMeetings {
     await pair.a.store.sync(.pull)
     #expect(try pair.a.store.outboxEntries().first { $0.id == owner }?.change == .insert)
     let reports = [await pair.a.store.sync(), await pair.a.store.sync()]
-    #expect(reports.allSatisfy(\.rejected.isEmpty))
+    #expect(reports.allSatisfy { $0.rejected.isEmpty })
     #expect(try await pair.isEven())
     #expect(try await pair.server("P", type: "Parent")?["name"] == "mine")
     #expect(try await pair.server("X", type: "Pet") == ["name": "Rex", "owner": "P"])
