@@ -129,7 +129,8 @@ extension ResourceCache {
       }
       let stored = demand.isConditional ? await storedForCondition(demand) : nil
       demand.reading = reading
-      demand.known = await timeKnown(demand, stored)
+      // A reload looks at nothing that is stored, and replaces it.
+      demand.known = stored?.entry.metadata.receivedAt
       var fields = demand.requestFields
       let held = stored == nil && namesHeld ? demand.options.held : nil
       let conditions = (stored?.entry.metadata ?? held).map { Validation.fields(for: $0) } ?? [:]
@@ -165,13 +166,6 @@ extension ResourceCache {
       demand.replaced = generations.isCurrent(ticket, demand.key) ? known : nil
       return await apply(evaluation, of: answer, stored: known, demand, ticket)
     }
-  }
-
-  /// Returns the time at which the bytes came that are stored as the request begins, or `nil` without any.
-  private func timeKnown(_ demand: Demand, _ stored: StoredEntry?) async -> Int64? {
-    var known = stored
-    if !demand.isConditional, !demand.isKnownMissing { known = await storedForCondition(demand) }
-    return known?.entry.metadata.receivedAt
   }
 
   /// Returns the outcome of a 304 that confirms the bytes of the caller, or `nil` for another response.
