@@ -1,6 +1,7 @@
 import BothySettings
 import BothyStore
 import BothyTestSupport
+import Dispatch
 import Foundation
 import GRDB
 import Testing
@@ -72,6 +73,26 @@ import Testing
     #expect(told.first?.new == LocaleSettings() && other.current == LocaleSettings())
   }
 
+  @Test("A row that was removed before the first look begins again too")
+  func removedRowBeforeLook() async throws {
+    let folder = try TemporaryFolder()
+    let (home, otherHome) = (folder.home(), folder.home())
+    let settings = SharedSettings<LocaleSettings>(in: home)
+    for visits in 1...3 { try settings.update { $0.visits = visits } }
+    let blocker = Blocker()
+    _ = try otherHome.store().subscribe(blocker)
+    try SharedSettings<Watched>(in: otherHome).update { $0.value = 1 }
+    try await until { blocker.isBlocking.value }
+    let other = SharedSettings<LocaleSettings>(in: otherHome)
+    #expect(try other.load().visits == 3)
+    let changes = other.changes
+    try await home.store().write { try $0.database.execute(sql: "DELETE FROM bothy_settings") }
+    #expect(try settings.load() == LocaleSettings())
+    blocker.end.signal()
+    let told = try await withDeadline { await SharedSettings<LocaleSettings>.take(1, of: changes) }
+    #expect(told.first?.new == LocaleSettings() && other.current == LocaleSettings())
+  }
+
   /// Promises: K-8
   @Test("A missing or locked shared folder throws an error that explains what to do") func container() throws
   {
@@ -99,4 +120,24 @@ import Testing
       #expect(try settings.update { $0["ratio"] = .double(-0.5) }["ratio"] == .double(-0.5))
     }
   }
+}
+
+/// A subscriber that keeps a store's thread of notices at the first one.
+private final class Blocker: CommitSubscriber {
+  let isBlocking = Locked(false)
+  let end = DispatchSemaphore(value: 0)
+
+  var isDue: Bool { false }
+
+  func notice(_ touched: TouchedRecords) {
+    guard !isBlocking.value else { return }
+    isBlocking.value = true
+    end.wait()
+  }
+
+  func refresh(_ transaction: ReadTransaction) {}
+
+  func fail(_ error: any Error) {}
+
+  func finish() {}
 }

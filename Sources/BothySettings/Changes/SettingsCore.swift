@@ -42,7 +42,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   private let watch = Mutex<Watch?>(nil)
   /// True if the store has to be read again.
   private let isStale = Mutex(true)
-  /// The chain's `storedNumber` at the last notice of a commit. The read that follows on the notice begins later.
+  /// The chain's `storedNumber` at the last notice of a commit, or at the subscription. The read that follows begins later.
   private let numberAtNotice = Mutex<Int?>(nil)
   /// True while the store reports its commits, which ends when it is closed.
   private let isFollowing = Mutex(false)
@@ -159,6 +159,9 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
     watch.withLock { watch in
       guard watch?.store !== store else { return }
       if let watch { watch.store.unsubscribe(watch.id) }
+      // The first look begins later, so what it finds is newer even if the row was removed and made again meanwhile.
+      let stored = withChain { $0.storedNumber }
+      numberAtNotice.withLock { $0 = stored }
       isStale.withLock { $0 = true }
       isFollowing.withLock { $0 = true }
       watch = store.subscribe(self).map { Watch(store: store, id: $0) }
