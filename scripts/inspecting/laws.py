@@ -87,7 +87,7 @@ for (const each of document.querySelectorAll('[aria-controls], [aria-labelledby]
     }
   }
 }
-// Who speaks to the page says what is on a button.
+// People who speak to the page say the text of a button.
 const spoken = (text) => text.toLowerCase().replace(/[^\\p{L}\\p{N}]+/gu, ' ').trim();
 for (const each of document.querySelectorAll('button[aria-label], a[aria-label]')) {
   const [name, shown] = [each.getAttribute('aria-label'), each.innerText];

@@ -93,7 +93,7 @@ extension ResourceCache {
   }
 
   /// Lets the next read find what is on the disk.
-  private func forgetInMemory(_ key: ResourceKey) {
+  func forgetInMemory(_ key: ResourceKey) {
     for place in key.variants { memory.remove(place) }
   }
 

@@ -134,7 +134,7 @@ extension ResourceCache {
       }
       replacements.note(moved.map(\.key))
       for (key, entry) in moved {
-        for place in key.variants { memory.remove(place) }
+        forgetInMemory(key)
         hub.send(
           AnswerKind.isNegative(entry.metadata.status)
             ? .absent(key, status: entry.metadata.status) : .changed(key, bytes: entry.body.count))

@@ -70,7 +70,7 @@ extension TypeSchema {
     writer.member("count", count)
     writer.list("fields", fields) { writer, field in
       writer.member("name", field.name)
-      writer.member("kind", field.isDecimal ? "decimal" : field.kind.name)
+      writer.member("kind", field.kindName)
       writer.member("optional", field.isOptional)
       writer.member("indexed", field.isIndexed)
       writer.member("target", field.kind.target?.type)

@@ -20,7 +20,7 @@ struct Settings {
         writer.member("generation", group.generation)
         writer.list("fields", group.fields) { writer, field in
           writer.member("name", field.name)
-          writer.member("kind", field.isDecimal ? "decimal" : field.kind.name)
+          writer.member("kind", field.kindName)
           writer.key("default")
           field.written(field.defaultValue ?? .null).write(to: &writer)
         }

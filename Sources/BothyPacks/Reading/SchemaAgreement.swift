@@ -46,11 +46,8 @@ struct SchemaAgreement {
 
   private func difference(_ wanted: FieldSchema, _ found: FieldSchema?, of type: String) -> String? {
     guard let found else { return "it has no field '\(wanted.name)'" }
-    let isSame =
-      wanted.kind.name == found.kind.name && wanted.kind.target?.type == found.kind.target?.type
-      && wanted.isDecimal == found.isDecimal
     // Every whole number is a number.
-    guard isSame || wanted.kind == .double && found.kind == .int else {
+    guard wanted.hasKind(of: found) || wanted.kind == .double && found.kind == .int else {
       return "'\(wanted.name)' is \(found.phrase) there and \(wanted.phrase) here"
     }
     if found.isOptional && !wanted.isOptional { return "'\(wanted.name)' may be null there and not here" }

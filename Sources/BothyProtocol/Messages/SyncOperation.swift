@@ -98,7 +98,7 @@ extension SyncOperation {
   private func writeFields(to writer: inout JSONWriter) {
     writer.key("fields")
     JSONValue.write(fields, leavingOutNulls: true, to: &writer)
-    let cleared = fields.filter { $0.value.isNull }.keys.sorted()
+    let cleared = fields.lazy.filter { $0.value.isNull }.map(\.key).sorted()
     if !cleared.isEmpty { writer.names("cleared", cleared) }
   }
 

@@ -30,5 +30,5 @@ struct FileVersion: Hashable, Sendable {
   }
 
   /// Returns the file that a symbolic link points to.
-  private static func target(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path }
+  static func target(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path }
 }

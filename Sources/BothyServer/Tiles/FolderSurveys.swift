@@ -64,8 +64,7 @@ private struct FolderStamp: Equatable, Sendable {
     let files = FileManager.default
     guard var attributes = try? files.attributesOfItem(atPath: path) else { return nil }
     if attributes[.type] as? FileAttributeType == .typeSymbolicLink {
-      let target = URL(filePath: path).resolvingSymlinksInPath().path
-      guard let found = try? files.attributesOfItem(atPath: target) else { return nil }
+      guard let found = try? files.attributesOfItem(atPath: FileVersion.target(path)) else { return nil }
       attributes = found
     }
     guard let node = attributes[.systemFileNumber] as? NSNumber,

@@ -63,7 +63,7 @@ struct SchemaChange {
       if before.kind.listTarget != field.kind.listTarget { relinked.append((new, field)) }
       if !before.isReadable(as: field, isSynced: old.isSynced) {
         problems.append(
-          "\(new.name).\(field.name) changed from \(before.form) to \(field.form); "
+          "\(new.name).\(field.name) changed from \(before.kindName) to \(field.kindName); "
             + "declare a `.convertField` step.")
       } else if before.isOptional && !field.isOptional {
         if field.defaultValue != nil {
@@ -94,9 +94,6 @@ extension FieldSchema {
   fileprivate func isReadable(as other: FieldSchema, isSynced: Bool) -> Bool {
     isDecimal == other.isDecimal && kind.isReadable(as: other.kind, isSynced: isSynced)
   }
-
-  /// The name of the kind, for messages.
-  fileprivate var form: String { isDecimal ? "decimal" : kind.name }
 }
 
 extension ValueKind {

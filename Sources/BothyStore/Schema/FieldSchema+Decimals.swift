@@ -16,6 +16,14 @@ extension FieldSchema {
     return value.flatMap { DecimalDigits($0) }.map { .text($0.stored) }
   }
 
+  /// The name of the kind of the field's values. A decimal isn't a text.
+  package var kindName: String { isDecimal ? "decimal" : kind.name }
+
+  /// True if the other field has values of the same kind, and refers to the same type if it refers to any.
+  package func hasKind(of other: FieldSchema) -> Bool {
+    kindName == other.kindName && kind.target?.type == other.kind.target?.type
+  }
+
   /// The kind of the field's values as part of a sentence.
   package var phrase: String { isDecimal ? "a decimal" : kind.phrase }
 

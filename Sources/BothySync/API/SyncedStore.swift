@@ -114,14 +114,17 @@ public final class SyncedStore: Sendable {
     _ path: String?, _ schema: StoreSchema, _ migrations: [Migration], _ owner: AccountID?,
     _ configuration: SyncOptions, _ options: StoreOptions, _ clock: SyncClock
   ) throws -> (LocalStore, setAside: String?) {
+    var left: String?
     func open() throws -> LocalStore {
       try LocalStore.recording(
-        at: path, schema: schema, migrations: migrations, owner: owner, options: options, clock: clock)
+        at: path, schema: schema, migrations: migrations, owner: owner, options: options, clock: clock,
+        finished: { left = $0 })
     }
     let isReplacing = configuration.schemaMismatch == .resetCache
-    // The opening finishes a replacement that was interrupted.
-    let left = isReplacing ? path.flatMap { PendingDocument.left(beside: $0) } : nil
-    do { return (try open(), left) } catch let error as BothyError {
+    do {
+      let store = try open()
+      return (store, isReplacing ? left : nil)
+    } catch let error as BothyError {
       guard error.code == .schemaMismatch, isReplacing, let path else { throw error }
       let document = try PendingDocument.setAside(path, options)
       configuration.logger.warning(
@@ -262,10 +265,12 @@ extension LocalStore {
   /// Opens a file whose changes are pending for a later `SyncedStore`, without a remote. Throws `BothyError`
   /// `wrongAccount` for a file of another account than `owner`, and leaves it unchanged.
   ///
-  /// A sign-out that was interrupted is finished first: the file is deleted and made again.
+  /// A sign-out or a replacement that was interrupted is finished first: the file is deleted and made again.
+  ///
+  /// - Parameter finished: Called with the path of the replaced file's document, or `nil` without one.
   package static func recording(
     at path: String?, schema: StoreSchema, migrations: [Migration] = [], owner: AccountID? = nil,
-    options: StoreOptions, clock: SyncClock
+    options: StoreOptions, clock: SyncClock, finished: (String?) -> Void = { _ in }
   ) throws -> LocalStore {
     func open() throws -> LocalStore {
       try LocalStore(
@@ -274,7 +279,9 @@ extension LocalStore {
     }
     do { return try open() } catch let error as BothyError {
       guard error.code == .signedOut, let path else { throw error }
+      let document = PendingDocument.left(beside: path)
       try DatabaseFiles.finishSignOut(path)
+      finished(document)
       return try open()
     }
   }

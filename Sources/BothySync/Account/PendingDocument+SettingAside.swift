@@ -38,8 +38,7 @@ extension PendingDocument {
 
   /// Returns the path of the document of a file whose replacement was interrupted after the mark, or `nil`.
   static func left(beside path: String) -> String? {
-    guard FileManager.default.fileExists(atPath: path) else { return nil }
-    // Unreadable: the opening reports why.
+    // Unreadable: the end of the deletion reports why.
     let ending = try? SyncValues.reading(path) { try ServerBinding.document(in: $0) }
     return ending.map { path + $0 }
   }

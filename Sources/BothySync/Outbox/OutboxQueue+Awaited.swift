@@ -266,7 +266,7 @@ final class SentValues: Sendable {
   struct Open: Sendable {
     var operation: SyncOperation
     var change: LocalChange
-    /// What the save made of the row, or `nil` if the file can't keep it.
+    /// The save as a change of the row, or `nil` if the file can't keep it.
     var made: OnlineChange?
   }
 

@@ -117,8 +117,7 @@ extension PushBatchBuilder {
 
   /// Returns the records that the fields refer to and that the server doesn't have yet.
   func newRecords(in fields: [String: JSONValue], _ table: TypeTable) throws -> [RecordID] {
-    try table.schema.fields.flatMap { $0.targets(of: fields[$0.name]) }
-      .filter { try OutboxQueue.mark($0, in: transaction)?.kind == .insert }
+    try table.targets(of: fields).filter { try OutboxQueue.mark($0, in: transaction)?.kind == .insert }
   }
 
   /// Sends first what a group needs. Returns false if that can't be sent now.

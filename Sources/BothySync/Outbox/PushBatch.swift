@@ -179,8 +179,7 @@ struct PushBatchBuilder {
   /// An operation doesn't wait for one that was made after it. That one may wait for this operation.
   func missing(for operation: SyncOperation, besides records: Set<RecordID> = []) throws -> RecordID? {
     guard let table = transaction.catalog.tableIfKnown(operation.record.type) else { return nil }
-    let targets = table.schema.fields.flatMap { $0.targets(of: operation.fields[$0.name]) }
-    return try targets.first { target in
+    return try table.targets(of: operation.fields).first { target in
       if target == operation.record || records.contains(target) { return false }
       if case .sent? = visited[target] { return false }
       guard let entry = try OutboxQueue.entry(target, in: transaction) else { return false }

@@ -293,8 +293,9 @@ extension PushResultApplier {
     guard item.isInDoubt, let rejection = verdict.rejection, rejection.kind == .unknownReference,
       let table = transaction.catalog.tableIfKnown(item.operation.record.type)
     else { return verdict }
-    let targets = table.schema.fields.flatMap { $0.targets(of: item.operation.fields[$0.name]) }
-    let isEarly = try targets.contains { try OutboxQueue.mark($0, in: transaction)?.kind == .insert }
+    let isEarly = try table.targets(of: item.operation.fields).contains {
+      try OutboxQueue.mark($0, in: transaction)?.kind == .insert
+    }
     return isEarly ? .waiting(on: item.operation.id) : verdict
   }
 

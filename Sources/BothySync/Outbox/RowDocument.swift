@@ -184,6 +184,13 @@ extension StoredRow {
   }
 }
 
+extension TypeTable {
+  /// Returns the records that fields refer to, in the order of the type's fields.
+  func targets(of fields: [String: JSONValue]) -> [RecordID] {
+    schema.fields.flatMap { $0.targets(of: fields[$0.name]) }
+  }
+}
+
 extension FieldSchema {
   /// Returns the records that a value of the field refers to, in its order.
   func targets(of value: JSONValue?) -> [RecordID] {

@@ -13,13 +13,16 @@ extension SQLiteServerStorage: ServerMaintenance {
     ) STRICT, WITHOUT ROWID;
     """
 
+  /// SQL that begins another history. No position of the former one is as high.
+  private static let nextEpoch = "epoch = ?, head = head + 4294967296"
+
   /// Starts a new epoch, after which every device compares and rebases at its next sync.
   ///
   /// Changes one row of the space, and forgets the positions of its devices. Does nothing for a missing space.
   public func startEpoch(space: String) async throws {
     try await change {
       try $0.execute(
-        sql: "UPDATE space SET epoch = ?, head = head + 4294967296, \(Self.dueByChange) WHERE name = ?",
+        sql: "UPDATE space SET \(Self.nextEpoch), \(Self.dueByChange) WHERE name = ?",
         arguments: [UUIDv7.make(), space])
       // The acknowledged positions belong to the former history.
       try $0.execute(sql: "DELETE FROM device WHERE space = ?", arguments: [space])
@@ -156,7 +159,7 @@ extension SQLiteServerStorage: ServerMaintenance {
     let epoch = UUIDv7.make()
     try await change { database in
       try database.execute(
-        sql: "UPDATE space SET epoch = ?, head = head + 4294967296 WHERE name = ?", arguments: [epoch, space])
+        sql: "UPDATE space SET \(Self.nextEpoch) WHERE name = ?", arguments: [epoch, space])
     }
     for rows in SpaceRows.all {
       let removal = rows.removal(of: count, from: "?1")

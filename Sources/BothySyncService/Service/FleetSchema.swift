@@ -85,9 +85,7 @@ private struct FleetSchema {
         "\(type).\(new.name) has '\(field.name)' as an alias, and devices of schema \(version) read and write it under that "
           + "name alone: say `\"wire\": \"\(field.name)\"` of \(new.name).")
     }
-    if new.kind.name != field.kind.name || new.kind.target?.type != field.kind.target?.type
-      || new.isDecimal != field.isDecimal
-    {
+    if !new.hasKind(of: field) {
       problems.append(
         "\(type).\(new.name) is \(new.phrase) and was \(field.phrase) in schema \(version), whose devices can't "
           + "read the new values: declare a new field with a wire name of its own.")

@@ -18,7 +18,7 @@ struct VisibilityChange {
   /// True if one record changes, so that the smallest part of what it takes away isn't counted.
   private let isSingle: Bool
   private var members: [(list: String, owner: String?, names: Set<String>)] = []
-  /// How many more lists name a user, of all owners and of each.
+  /// The lists that each user gains and loses, of all owners and of each.
   private var named = ListGains()
   private var lists: [(record: RecordID, lists: Set<String>)] = []
   /// The notices of several changes. They may concern one pair for two reasons.

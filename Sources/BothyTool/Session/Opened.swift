@@ -1,4 +1,4 @@
-/// What a command opens, and closes at its end.
+/// A value that a command opens and closes at its end.
 enum Opened {
   /// Runs `body` with a value and then `close`, also after an error of `body`, which is then the one that is thrown.
   static func use<Value, Result>(

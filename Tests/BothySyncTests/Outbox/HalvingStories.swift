@@ -202,7 +202,7 @@ struct HalvingStories {
     #expect(try await pair.world.serverRecords().count == 3)
   }
 
-  /// What happened to the first request with the record.
+  /// The fate of the first request with the record.
   enum Start: CaseIterable { case refused, failed, lost }
 
   @Test(

@@ -306,7 +306,7 @@ struct Scenario18Restored {
     try servers.empty()
     #expect(try await b.maintenance.uploadMine().obstacle == nil)
     #expect(try await a.maintenance.adoptServer().obstacle == nil)
-    // The new server counts from one, so that this version is no newer than what the doubt was made on.
+    // The new server counts from one, so this version is older than the base of the doubt, or equal.
     try change(b) { _ = try $0.update(Note.self, id: "T1") { $0.title = "later" } }
     for store in [b, a] { #expect(await store.sync().obstacle == nil) }
     let target = servers.remote.target
@@ -341,7 +341,7 @@ struct Scenario18Restored {
     if isEdited { try change(b) { _ = try $0.update(Note.self, id: "T1") { $0.title = "three" } } }
     #expect(try await b.maintenance.uploadMine().obstacle == nil)
     #expect(try await a.maintenance.adoptServer().obstacle == nil)
-    // The new server counts from one, so that this version is no newer than the draft's base on the former one.
+    // The new server counts from one, so this version is older than the draft's base on the former one, or equal.
     try change(b) { _ = try $0.update(Note.self, id: "T1") { $0.title = "later" } }
     for store in [b, a] { #expect(await store.sync().obstacle == nil) }
     #expect(try a.resolve(.note("T1"), .revert))
