@@ -22,7 +22,7 @@ struct SQLiteServerStorageTests {
   }
 
   /// Promises: A-3
-  @Test("A SQLite storage answers queries as the reference does", arguments: RandomQueries.seeds(20))
+  @Test("A SQLite storage answers queries as the reference does", arguments: RandomQueries.seeds(8))
   func queries(seed: UInt64) async throws {
     try await QueryConformance(seed: seed).run(SQLiteServerStorage())
   }

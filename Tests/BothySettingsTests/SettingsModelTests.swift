@@ -21,7 +21,7 @@ import Testing
   }
 
   /// Promises: K-1, K-3, K-4, B-36, B-40
-  @Test("Two homes on one file store and deliver the same as the model", arguments: 0..<40)
+  @Test("Two homes on one file store and deliver the same as the model", arguments: 0..<15)
   func histories(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()

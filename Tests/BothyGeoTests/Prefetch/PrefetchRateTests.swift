@@ -56,7 +56,7 @@ struct PrefetchRateTests {
   func made() async throws {
     for kind in Self.kinds {
       var random = SeededGenerator(seed: 24)
-      let journeys = (0..<20).map { _ in
+      let journeys = (0..<8).map { _ in
         let line = Journey.line(
           from: Self.start, metres: kind.metres, block: kind.block, turn: kind.turn, &random)
         return Journey(
@@ -66,7 +66,7 @@ struct PrefetchRateTests {
         let found = try await run(journeys, perSecond)
         tell(kind.name, perSecond, found)
         let (ring, plan) = (try #require(found[.ring]), try #require(found[.plan]))
-        #expect(plan.shown > 500 && plan.rate >= ring.rate)
+        #expect(plan.shown > 300 && plan.rate >= ring.rate)
         #expect(plan.rate > (perSecond > 1 ? 0.95 : 0.7), "\(kind.name)")
       }
     }
@@ -83,7 +83,7 @@ struct PrefetchRateTests {
     }
     guard !roads.isEmpty || town == .made else { return }
     var random = SeededGenerator(seed: 24)
-    let journeys = (0..<20).compactMap { _ in roads.randomElement(using: &random) }.map { road in
+    let journeys = (0..<8).compactMap { _ in roads.randomElement(using: &random) }.map { road in
       Journey(
         along: Self.walk(road, roads, points: town == .made ? 100 : 400, &random), speed: 1.4, zoom: 17,
         &random)
@@ -93,7 +93,7 @@ struct PrefetchRateTests {
       tell("walk on \(town.rawValue) roads", perSecond, found)
       let plan = try #require(found[.plan])
       #expect(plan.rate > (perSecond > 1 ? 0.9 : 0.7))
-      #expect(plan.shown > 100 || town == .real)
+      #expect(plan.shown > 50 || town == .real)
     }
   }
 

@@ -108,7 +108,7 @@ struct RegionNetworkTests {
     arguments: ["https://assets.test/", "https://api.test/v4/"])
   func oneDown(_ server: String) async throws {
     let rig = try StyleRig()
-    let region = try await rig.regions.create(try await rig.plan("light", zooms: 0...6))
+    let region = try await rig.regions.create(try await rig.plan("light", zooms: 0...4))
     rig.server.change { ($0.down, $0.requests) = (server, []) }
     let half = try await rig.regions.resume(region.id)
     #expect(half.state == .partial && half.progress.done + half.progress.failed == region.tiles)

@@ -1,5 +1,6 @@
 import BothyServer
 import BothySyncService
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -72,7 +73,7 @@ struct S3HistoryTests {
   }
 
   /// Promises: A-6
-  @Test("No blob that devices or records rely on is lost", arguments: 1...40)
+  @Test("No blob that devices or records rely on is lost", arguments: RandomRuns.seeds(10, from: 1))
   func history(seed: UInt64) async throws {
     var history = try History(seed: seed)
     for step in 0..<120 {

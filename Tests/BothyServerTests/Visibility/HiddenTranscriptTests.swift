@@ -2,6 +2,7 @@ import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTestSupport
 import HTTPTypes
 import Testing
 
@@ -28,7 +29,7 @@ struct HiddenTranscriptTests {
   }
 
   /// Promises: A-33
-  @Test("Hidden changes leave no trace in responses", arguments: 0..<12 as Range<UInt64>, [0, 64])
+  @Test("Hidden changes leave no trace in responses", arguments: RandomRuns.seeds(4), [0, 64])
   func equal(seed: UInt64, fewHidden: Int) async throws {
     let script = HiddenScript(seed: seed, length: 120)
     let with = try await Self.transcript(script, withHidden: true, SQLiteServerStorage(), fewHidden)
@@ -40,7 +41,7 @@ struct HiddenTranscriptTests {
   @Test(
     "Hidden changes leave no trace in responses from PostgreSQL",
     .enabled(if: PostgresUnderTest.url != nil, PostgresUnderTest.hint),
-    arguments: 100..<104 as Range<UInt64>,
+    arguments: RandomRuns.seeds(2, from: 100),
     [0, 64])
   func equalOnPostgres(seed: UInt64, fewHidden: Int) async throws {
     let script = HiddenScript(seed: seed, length: 120)

@@ -91,13 +91,15 @@ struct WebhookStormTests {
     }
   }
 
+  /// Makes 1,500 changes. `BOTHY_TIMES=7` makes more than 10,000.
+  ///
   /// Promises: A-23
   @Test(
-    "Each of 10,000 changes is delivered at least once, in order for its record",
+    "Each change is delivered at least once, in order for its record",
     arguments: [(1, 1), (2, 1), (3, 2), (4, 3)] as [(UInt64, Int)])
   func storm(seed: UInt64, processes: Int) async throws {
     var storm = try Storm(seed: seed, processes: processes)
-    for _ in 0..<10_000 {
+    for _ in 0..<RandomRuns.count(1500) {
       try await storm.write()
       storm.world.time.advance(by: Int64.random(in: 0...120, using: &storm.random))
       if storm.random.chance(30) { try await storm.deliver() }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The number of random commits. `BOTHY_COMMITS` sets it.
-private let commits = ProcessInfo.processInfo.environment["BOTHY_COMMITS"].flatMap { Int($0) } ?? 2000
+private let commits = ProcessInfo.processInfo.environment["BOTHY_COMMITS"].flatMap { Int($0) } ?? 600
 
 /// Observers of requests of every kind, during a random history of commits.
 @Suite("Observers and random commits", .timeLimit(.minutes(15 + commits / 400)))

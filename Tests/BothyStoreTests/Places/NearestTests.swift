@@ -11,7 +11,7 @@ struct NearestTests {
 
   @Test(
     "Queries by place match measuring every record, with and without an index",
-    arguments: 0..<20)
+    arguments: 0..<8)
   func exact(seed: UInt64) throws {
     for indexed in [true, false] {
       var places = RandomPlaces(seed: seed, indexed: indexed)

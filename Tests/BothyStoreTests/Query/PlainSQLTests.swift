@@ -21,7 +21,7 @@ import struct Foundation.Data
     return (store, try DatabaseQueue(path: folder.database, configuration: configuration))
   }
 
-  @Test("Plain SQL on the same file gives the result of a query", arguments: RandomQueries.seeds(60))
+  @Test("Plain SQL on the same file gives the result of a query", arguments: RandomQueries.seeds(20))
   func agreement(seed: UInt64) throws {
     var world = RandomQueries(seed: seed &+ 7_000_000)
     let folder = try TemporaryFolder()
@@ -43,7 +43,7 @@ import struct Foundation.Data
     #expect(asked > 0)
   }
 
-  @Test("Plain SQL on the same file gives the different values", arguments: RandomQueries.seeds(40))
+  @Test("Plain SQL on the same file gives the different values", arguments: RandomQueries.seeds(15))
   func distinct(seed: UInt64) throws {
     var world = RandomQueries(seed: seed &+ 8_000_000)
     let folder = try TemporaryFolder()
@@ -59,7 +59,7 @@ import struct Foundation.Data
     }
   }
 
-  @Test("Plain SQL on the same file gives the selected fields", arguments: RandomQueries.seeds(40))
+  @Test("Plain SQL on the same file gives the selected fields", arguments: RandomQueries.seeds(15))
   func selected(seed: UInt64) throws {
     struct Line: Decodable {
       var id: String
@@ -83,7 +83,7 @@ import struct Foundation.Data
     }
   }
 
-  @Test("Plain SQL on the same file gives the numbers of children", arguments: RandomQueries.seeds(20))
+  @Test("Plain SQL on the same file gives the numbers of children", arguments: RandomQueries.seeds(10))
   func children(seed: UInt64) throws {
     var random = SeededChoices(seed: seed)
     let folder = try TemporaryFolder()

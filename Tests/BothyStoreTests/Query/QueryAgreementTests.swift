@@ -4,7 +4,7 @@ import Testing
 
 /// A query has one result wherever it is evaluated.
 @Suite(.timeLimit(.minutes(5))) struct QueryAgreementTests {
-  @Test("A table and a JSON document give the result of the reference", arguments: RandomQueries.seeds(60))
+  @Test("A table and a JSON document give the result of the reference", arguments: RandomQueries.seeds(20))
   func agreement(seed: UInt64) throws {
     var world = RandomQueries(seed: seed)
     let records = world.records(40)
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("Pages of any size together give the whole result", arguments: RandomQueries.seeds(20))
+  @Test("Pages of any size together give the whole result", arguments: RandomQueries.seeds(8))
   func pages(seed: UInt64) async throws {
     var world = RandomQueries(seed: seed)
     let records = world.records(60)

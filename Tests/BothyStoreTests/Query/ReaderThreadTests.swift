@@ -21,7 +21,7 @@ struct ReaderThreadTests {
       for number in 0..<16 {
         group.addTask {
           var found = 0
-          for _ in 0..<200 {
+          for _ in 0..<60 {
             let todo =
               number.isMultiple(of: 2)
               ? try await store.read { try $0.fetch(Todo.self, id: "a") }
@@ -34,7 +34,7 @@ struct ReaderThreadTests {
       }
       return try await group.reduce(into: []) { $0.append($1) }
     }
-    #expect(counts == Array(repeating: 200, count: 16))
+    #expect(counts == Array(repeating: 60, count: 16))
     try store.close()
   }
 

@@ -1,5 +1,6 @@
 import BothyStore
 import BothySync
+import BothyTestSupport
 import BothyTesting
 import Testing
 
@@ -72,7 +73,9 @@ struct SideBySideTests {
     #expect(try await world.serverDigest().digest == older.store.digest().digest)
   }
 
-  @Test("A thousand random edits with conflicts leave unread fields alone", arguments: 0..<policies.count)
+  @Test(
+    "Random edits with conflicts leave unread fields alone under each policy",
+    arguments: 0..<policies.count)
   func randomEdits(_ policy: Int) async throws {
     try await run(policy, seed: UInt64(1000 + policy))
   }
@@ -91,7 +94,7 @@ struct SideBySideTests {
       try world.addDevice($0, schema: Self.old, configuration: configuration)
     }
     func name() -> String { "N\(random.next() % 6)" }
-    for step in 0..<1000 {
+    for step in 0..<RandomRuns.count(250) {
       let comment = Comment("seed \(seed), policy \(Self.policies[policy].name), step \(step)")
       world.time.advance(by: 1000)
       let isNew = random.next() % 2 == 0

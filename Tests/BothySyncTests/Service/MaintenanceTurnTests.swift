@@ -46,7 +46,7 @@ struct MaintenanceTurnTests {
 
   @Test(
     "Few marks give no higher floor than all, and a day later at most",
-    arguments: 0..<40 as Range<UInt64>)
+    arguments: 0..<10 as Range<UInt64>)
   func floors(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let terms = RetentionPolicy(
@@ -114,7 +114,7 @@ struct MaintenanceTurnTests {
 
   @Test(
     "Few turns after the last change raise the floor to the head",
-    arguments: 0..<20 as Range<UInt64>)
+    arguments: 0..<8 as Range<UInt64>)
   func ending(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let terms = RetentionPolicy()
