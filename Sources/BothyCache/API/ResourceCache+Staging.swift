@@ -76,18 +76,27 @@ extension ResourceCache {
   }
 
   /// Returns the checksums of contents that several staged versions have.
-  package func repeatedChecksums(on stage: EntryStage) async throws -> Set<UInt64> {
+  ///
+  /// - Parameters:
+  ///   - documents: the entries that don't count.
+  ///   - isDoubted: true if a content counts too that is the only one.
+  package func repeatedChecksums(
+    on stage: EntryStage, besides documents: Set<ResourceKey>, orOnly isDoubted: Bool
+  ) async throws -> Set<UInt64> {
     guard let disk else { return [] }
+    let left = Set(documents.map { stage.key(for: $0) })
     return try await disk.read { store in
       var keys: [ResourceKey] = []
-      try store.forEachPin(by: stage.holder) { key, _, _ in keys.append(key) }
+      try store.forEachPin(by: stage.holder) { key, _, _ in
+        if !left.contains(key) { keys.append(key) }
+      }
       var seen: Set<UInt64> = []
       var repeated: Set<UInt64> = []
       for part in keys.parts(of: 256) {
         for case let digest? in try store.digests(Array(part))
         where !seen.insert(digest.checksum).inserted { repeated.insert(digest.checksum) }
       }
-      return repeated
+      return isDoubted && seen.count == 1 ? seen : repeated
     }
   }
 

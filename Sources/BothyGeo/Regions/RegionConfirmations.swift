@@ -41,6 +41,20 @@ extension RegionDatabase {
     try await read { try Self.confirmed(id, part, $0) }
   }
 
+  /// Returns true if the current refresh has confirmed a tile, besides the documents, which are the first.
+  func hasConfirmed(of id: String, besides documents: Int) async throws(BothyError) -> Bool {
+    try await read { database in
+      let rows = try Row.fetchAll(
+        database, sql: "SELECT part, tiles FROM confirmed WHERE region = ?", arguments: [id])
+      return rows.contains { row in
+        let (part, bits): (Int, Data) = (row[0], row[1])
+        let known = RegionConfirmations(bits: bits)
+        let places = 0..<RegionManifest.tilesOfPart
+        return places.contains { known.has($0) && part * RegionManifest.tilesOfPart + $0 >= documents }
+      }
+    }
+  }
+
   /// Records that the current refresh has confirmed tiles, by their parts and their places in these.
   func confirm(_ tiles: [Int: [Int]], of id: String) async throws(BothyError) {
     guard !tiles.isEmpty else { return }

@@ -47,7 +47,7 @@ struct RegionRun {
   private var stop: Stop?
   /// True if an earlier part of this run has staged tiles.
   private var hasStaged = false
-  /// The checksums of contents that several of these tiles have. Such tiles are requested again.
+  /// The checksums of contents that several of these tiles have, or the only one. Such tiles are requested again.
   private var repeated: Set<UInt64> = []
   /// The number of tiles that failed without a final response of the server.
   private(set) var unanswered = 0
@@ -107,8 +107,11 @@ struct RegionRun {
   /// Processes the tiles. Returns `nil` after the last one.
   mutating func perform() async throws -> Stop? {
     hasStaged = try await cache.isUsed(region.stage)
-    // If many tiles of a network's sign-in page were staged before a kill, they are equal.
-    if hasStaged { repeated = try await cache.repeatedChecksums(on: region.stage) }
+    if hasStaged {
+      // Tiles that a sign-in network staged before are equal. One alone is the server's if it has confirmed others.
+      let isHonest = try await file.hasConfirmed(of: region.id, besides: documents.count)
+      repeated = try await cache.repeatedChecksums(on: region.stage, besides: documents, orOnly: !isHonest)
+    }
     await withTaskGroup(of: Answered.self) { group in
       var running = 0
       while stop == nil, let wanted = await next() {

@@ -114,13 +114,13 @@ struct RegionGenerationTests {
     #expect(try await rig.bodies(region) == RegionRig.all(2, region))
   }
 
-  @Test("Equal tiles that came before a kill are requested again")
-  func equal() async throws {
+  @Test("Equal tiles from before a kill are requested again, as is one alone", arguments: [1, 3])
+  func equal(count: Int) async throws {
     var rig = try RegionRig()
     let region = try await rig.loaded()
     rig.server.change { state in
       state.page = (String(decoding: RegionServer.tile("sign in"), as: UTF8.self), nil)
-      state.answers = 3
+      state.answers = count
     }
     await refreshPartly(rig, region)
     rig.server.change { ($0.page, $0.answers) = (nil, nil) }
