@@ -67,6 +67,7 @@ extension OfflineRegions {
     var region = old
     region.plan.map = map
     try ProviderTerms.checkBulk(map.hosts)
+    guard try !region.plan.keys().parts.isEmpty || old.plan.keys().parts.isEmpty else { throw Self.emptied }
     region.tiles = try region.plan.keys().count(limit: limits.tilesInOne)
     try limits.check(region.tiles, region.plan.name, beside: 0)
     let known = try await Self.manifest(of: old, file)
@@ -78,6 +79,12 @@ extension OfflineRegions {
     try region.plan.write(to: planFile(region.id))
     return region
   }
+
+  /// The error of a region whose style has no tiles for it now.
+  private static let emptied = BothyError(
+    .unexpectedContent,
+    "The style has no tiles for this region now, so the refresh was not made. The stored map was kept. If the style is "
+      + "right, delete the region.")
 
   /// Unpins what an earlier version of a region's style needed, after the new generation has replaced the old one.
   func releaseSurplus(of region: Region) async throws {

@@ -228,13 +228,17 @@ struct StyleRegionTests {
     try regions.close()
   }
 
-  @Test("A refresh to a style that can't be kept leaves the older one")
-  func refused() async throws {
+  @Test(
+    "A refresh to a style that can't be kept leaves the older one",
+    arguments: ["", #", "sources": {}, "layers": []"#, #", "layers": [{"id": "sea", "type": "background"}]"#])
+  func refused(rest: String) async throws {
     let rig = try StyleRig()
     let region = try await rig.loaded("bright")
-    rig.server.change { $0.documents[StyleRig.bright] = #"{"version": 8, "name": "None"}"# }
+    rig.server.change { $0.documents[StyleRig.bright] = #"{"version": 8, "name": "None"\#(rest)}"# }
     await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
-    #expect(try await rig.regions.region(region.id).state == .outdated)
+    let kept = try await rig.regions.region(region.id)
+    #expect(kept.state == .outdated && kept.tiles == region.tiles)
+    #expect(try await rig.cache.pinCount(by: region.holder) == region.tiles)
     let endpoint = MapEndpoint(try await rig.style("bright"), in: rig.cache)
     #expect(try await name(endpoint) == "Bright")
   }
