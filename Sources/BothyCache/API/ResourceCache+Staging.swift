@@ -75,7 +75,7 @@ extension ResourceCache {
     }
   }
 
-  /// Returns the checksums of contents that several staged versions have.
+  /// Returns the checksums of contents that several staged versions have, as those of a network that wants a sign-in.
   ///
   /// - Parameters:
   ///   - documents: the entries that don't count.

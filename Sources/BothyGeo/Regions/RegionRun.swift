@@ -47,7 +47,7 @@ struct RegionRun {
   private var stop: Stop?
   /// True if an earlier part of this run has staged tiles.
   private var hasStaged = false
-  /// The checksums of contents that several of these tiles have, or the only one. Such tiles are requested again.
+  /// The checksums of contents that several of these tiles have, or the only one if the server has confirmed no other.
   private var repeated: Set<UInt64> = []
   /// The number of tiles that failed without a final response of the server.
   private(set) var unanswered = 0
@@ -108,7 +108,6 @@ struct RegionRun {
   mutating func perform() async throws -> Stop? {
     hasStaged = try await cache.isUsed(region.stage)
     if hasStaged {
-      // Tiles that a sign-in network staged before are equal. One alone is the server's if it has confirmed others.
       let isHonest = try await file.hasConfirmed(of: region.id, besides: documents.count)
       repeated = try await cache.repeatedChecksums(on: region.stage, besides: documents, orOnly: !isHonest)
     }
@@ -129,6 +128,7 @@ struct RegionRun {
       // Waits for running requests, so that their tiles needn't be requested again.
       while let answered = await group.next() { await take(answered) }
     }
+    if stop == nil { await watch.examineOnly(progress) }
     if let reason = watch.reason {
       // Earlier tiles of the stage may be of the same network.
       try await cache.dropStage(region.stage)

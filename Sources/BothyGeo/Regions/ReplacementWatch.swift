@@ -12,7 +12,8 @@ import Synchronization
 ///
 /// A tile that isn't stored yet is compared with the others of the run. The second one with the same text, or the same
 /// picture of more than one color, waits until a `NetworkProbe` has examined the network. The first one is stored
-/// before, and removed by the run if the network is detected. A process that is killed in between leaves that one.
+/// before, and removed by the run if the network is detected. A process that is killed in between leaves that one. If a
+/// run ends with no other tile than such, the network is examined too.
 package final class ReplacementWatch: Sendable {
   /// First content that more than one resource may have.
   private struct First {
@@ -156,6 +157,21 @@ package final class ReplacementWatch: Sendable {
       state.reason = state.reason ?? Self.signIn
       state.foreign.formUnion(state.firsts.filter { $0.content == first.content }.map(\.key))
       return false
+    }
+  }
+
+  /// Examines the network at the end of a run whose tiles all came for the first time with one content, as nothing else
+  /// shows who sent it.
+  func examineOnly(_ progress: RegionProgress) async {
+    let firsts = state.withLock { $0.examinations.isEmpty ? $0.firsts : [] }
+    guard progress.confirmed == 0, progress.loaded == firsts.count,
+      let first = firsts.first, let last = firsts.last, Tile(first.key) != nil, Tile(last.key) != nil,
+      firsts.allSatisfy({ $0.content == first.content }),
+      await probe.findsNetwork(first.content, of: last.key, and: first.key)
+    else { return }
+    state.withLock { state in
+      state.reason = state.reason ?? Self.signIn
+      state.foreign.formUnion(firsts.map(\.key))
     }
   }
 

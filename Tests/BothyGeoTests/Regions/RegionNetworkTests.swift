@@ -72,6 +72,27 @@ struct RegionNetworkTests {
     #expect(try await rig.regions.stored(region.id).count == 8)
   }
 
+  /// Promises: E-19
+  @Test("A region's last missing tile isn't taken from a network that answers alike")
+  func last() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.regions.create(rig.plan())
+    rig.server.change { $0.content = { path in RegionServer.picture(path) } }
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    let lost = try #require(try region.plan.tiles().reduce(nil as Tile?) { $1 })
+    try await rig.cache.remove([rig.source.key(lost)])
+    rig.server.forget()
+    rig.server.change { $0.content = { _ in Self.logo } }
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.resume(region.id) }
+    #expect(error?.code == .signInRequired && rig.server.paths == [lost.description, "0/0/0"])
+    #expect(try await rig.regions.region(region.id).state == .damaged)
+    #expect(try await rig.regions.stored(region.id).count == region.tiles - 1)
+    rig.server.change { $0.content = { path in RegionServer.picture(path) } }
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    let stored = try await rig.cache.value(rig.source.key(lost), policy: .local).bytes
+    #expect(stored == RegionServer.picture(lost.description))
+  }
+
   /// Contents that honest servers send for many tiles, with the number of requests besides those for tiles.
   struct Sea: Sendable, CustomTestStringConvertible {
     var testDescription: String
