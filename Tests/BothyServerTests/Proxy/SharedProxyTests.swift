@@ -1,5 +1,6 @@
 import BothyCache
 import BothyServer
+import BothyTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -117,6 +118,16 @@ struct SharedProxyTests {
     #expect(try await proxy.get("/a").status == 503)
     proxy.origin.answers(304, [.cacheControl: "s-maxage=10", .eTag: "\"a\""], "")
     #expect(try await proxy.get("/a").text == "stored")
+  }
+
+  @Test("While the origin wants no requests, refusals say for how long")
+  func paused() async throws {
+    let proxy = try ProxyUnderTest(clock: VirtualClock())
+    proxy.origin.answers(503, [.retryAfter: "30"], "busy")
+    #expect(try await proxy.get("/a").text == "busy")
+    let refusal = try await proxy.get("/b")
+    #expect(refusal.status == 503 && refusal.fields[.retryAfter] == "30")
+    #expect(proxy.origin.requests.count == 1)
   }
 
   @Test("Requests that joined a response for one caller are each passed on")
