@@ -27,14 +27,17 @@ struct TileFolderUnderTest: Sendable {
   }
 
   /// Writes an MBTiles file, and replaces an earlier one.
-  func mbtiles(_ name: String, _ tiles: [Tile: Data], format: String?) throws {
+  func mbtiles(
+    _ name: String, _ tiles: [Tile: Data], format: String?,
+    compression: TileArchiveInfo.Compression = .unknown
+  ) throws {
     let made = "\(path)/.\(name)-\(UUID().uuidString)"
     let writer = try MBTilesWriter(path: made)
     for (tile, data) in tiles { try writer.add(tile, data) }
     let zooms = tiles.keys.map(\.zoom)
     try writer.finish(
       TileArchiveInfo(
-        container: .mbtiles, name: name, tileFormat: format,
+        container: .mbtiles, name: name, tileFormat: format, tileCompression: compression,
         zooms: try ZoomRange(zooms.min() ?? 0, zooms.max() ?? 0)))
     let target = "\(path)/\(name).mbtiles"
     if FileManager.default.fileExists(atPath: target) { try FileManager.default.removeItem(atPath: target) }

@@ -232,6 +232,27 @@ struct TileRouteTests {
     }
   }
 
+  @Test("A tile packed with Brotli or Zstandard is sent as stored, and once", arguments: ["br", "zstd"])
+  func storedOtherwise(coding: String) async throws {
+    let folder = try TileFolderUnderTest()
+    let tile = try Tile(x: 0, y: 0, zoom: 1)
+    let packed = Data([1, 2, 3])
+    try folder.mbtiles("hills", [tile: packed], format: "pbf", compression: coding == "br" ? .brotli : .zstd)
+    try await withServer(folder) { call in
+      let address = "/tiles/hills/1/0/0.pbf"
+      let first = try await call(.get, address, nil, [.acceptEncoding: "gzip, br, zstd"])
+      #expect(first.headers[.contentEncoding] == coding && first.bytes == [UInt8](packed))
+      let (tag, date) = (try #require(first.tag), try #require(first.headers[.lastModified]))
+      for condition: HTTPFields in [[.ifNoneMatch: tag], [.ifModifiedSince: date]] {
+        var fields = condition
+        fields[.acceptEncoding] = "gzip, br, zstd"
+        let again = try await call(.get, address, nil, fields)
+        #expect(again.status == 304 && again.tag == tag)
+      }
+      #expect(try await call(.get, address, nil, plain).status == 406)
+    }
+  }
+
   @Test("A replaced archive is served in its new version, an unreadable one omitted")
   func archives() async throws {
     let folder = try TileFolderUnderTest()

@@ -31,7 +31,7 @@ struct TileHandler: Sendable {
     // A file that was replaced meanwhile has another checksum than the cached one.
     let isSame = stored.stamp == place.stamp
     let known = isSame ? tileFolder.tags.tag(name, place.stamp) : nil
-    let tag = known ?? ETagCache.checksum(stored.data)
+    let tag = known ?? Self.tag(of: stored)
     if isSame, known == nil { tileFolder.tags.remember(tag, name, place.stamp) }
     if let answer = try unchanged(call, tag, place.stamp) { return answer }
     return try give(stored, tag, place.stamp, call)
@@ -39,16 +39,32 @@ struct TileHandler: Sendable {
 
   private func unchanged(_ call: ServerContext, _ tag: String, _ stamp: FileVersion) throws -> ServerResponse?
   {
-    let tags = AcceptedEncoding.admitsGzip(call.headers) ? [tag + "-gzip", tag] : [tag, tag + "-gzip"]
+    let tags = Self.forms(of: tag, call)
     guard let held = try terms.held(call, tags, modified: stamp.modified) else { return nil }
     return ServerResponse(.notModified, headers: terms.fields(held, modified: stamp.modified))
+  }
+
+  /// Returns the tag of a tile as it is stored. A packing that isn't undone here is a part of it.
+  private static func tag(of stored: StoredTile) -> String {
+    let checksum = ETagCache.checksum(stored.data)
+    switch stored.packing {
+    case .brotli, .zstd: return "\(checksum)-\(stored.packing.rawValue)"
+    case .gzip, .none, .unknown: return checksum
+    }
+  }
+
+  /// Returns the tags of all forms in which a tile is sent. The first is that of the form for this caller.
+  private static func forms(of tag: String, _ call: ServerContext) -> [String] {
+    // The digits of a checksum alone have no dash.
+    if tag.contains("-") { return [tag] }
+    return AcceptedEncoding.admitsGzip(call.headers) ? [tag + "-gzip", tag] : [tag, tag + "-gzip"]
   }
 
   private func give(_ stored: StoredTile, _ tag: String, _ stamp: FileVersion, _ call: ServerContext) throws
     -> ServerResponse
   {
     let (bytes, packing) = try packed(stored, call)
-    let suffix = packing == .none ? "" : "-\(packing.rawValue)"
+    let suffix = packing == .gzip ? "-gzip" : ""
     var fields = terms.fields(tag + suffix, modified: stamp.modified)
     fields[.contentType] = stored.format?.mediaType ?? ServerResponse.bytesType
     if packing != .none { fields[.contentEncoding] = packing == .brotli ? "br" : packing.rawValue }
