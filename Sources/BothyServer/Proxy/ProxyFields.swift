@@ -20,10 +20,11 @@ enum ProxyFields {
   }
 
   /// Returns the fields of a request for the origin. Omits the fields of this connection, and the codings that the
-  /// loader decodes itself.
+  /// loader decodes itself. A part of coded bytes can't be decoded, so parts are requested without a coding.
   static func request(_ fields: HTTPFields) -> HTTPFields {
     var sent = Storability.storable(fields)
     for name in [HTTPField.Name.acceptEncoding, .contentLength, .expect] { sent[name] = nil }
+    if fields.contains(.range) { sent[.acceptEncoding] = "identity" }
     sent.append(HTTPField(name: .via, value: via))
     return sent
   }
@@ -32,7 +33,7 @@ enum ProxyFields {
   /// resources.
   static func cached(_ fields: HTTPFields) -> HTTPFields {
     var sent = request(fields)
-    for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .range] { sent[name] = nil }
+    for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .range, .acceptEncoding] { sent[name] = nil }
     return sent
   }
 

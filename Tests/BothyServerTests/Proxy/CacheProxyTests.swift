@@ -152,6 +152,17 @@ struct CacheProxyTests {
     #expect(proxy.origin.requests.count == 2)
   }
 
+  @Test("A part is requested without a content coding, a whole resource with any")
+  func uncoded() async throws {
+    let proxy = try ProxyUnderTest()
+    proxy.origin.answers(206, [.contentRange: "bytes 1-2/4"], "12")
+    proxy.origin.answers(200, hour, "0123")
+    #expect(try await proxy.get("/a", [.range: "bytes=1-2", .acceptEncoding: "gzip"]).text == "12")
+    #expect(proxy.origin.last?.fields[.acceptEncoding] == "identity")
+    #expect(try await proxy.get("/a").text == "0123")
+    #expect(proxy.origin.last?.fields[.acceptEncoding] == nil)
+  }
+
   @Test("A stale entry replaces a failure of the origin, unless directives forbid it")
   func failures() async throws {
     for (control, standsIn) in [("max-age=10", true), ("max-age=10, must-revalidate", false)] {
