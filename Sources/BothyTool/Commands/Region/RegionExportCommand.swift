@@ -52,7 +52,7 @@ struct RegionExportCommand: AsyncParsableCommand {
     }
     try output.print {
       "\(file): \(report.written) tiles, \(contents ?? 0) different contents, \(report.absent) absent, "
-        + "\(report.missing) not loaded"
+        + "\(report.missing) not loaded" + (report.missing == 0 ? "" : ", or packed in another way")
     } json: { writer in
       writer.member("tiles", report.written)
       writer.member("contents", contents)

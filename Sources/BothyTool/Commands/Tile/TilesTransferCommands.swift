@@ -72,7 +72,8 @@ struct TilesExportCommand: AsyncParsableCommand {
       The new file's extension says of which kind it is: .mbtiles or .pmtiles. Of an
       archive (.mbtiles, .pmtiles) an area and zooms may be chosen. A source of the
       cache needs both; no server is asked, and tiles that are not there are counted
-      as left out.
+      as left out. So are tiles that are packed in another way than the first, as an
+      archive has one packing.
 
       Example:  bothy tiles export hills.pmtiles hills.mbtiles
                 bothy tiles export https://example.org/hills.pmtiles hills.mbtiles
@@ -109,7 +110,7 @@ struct TilesExportCommand: AsyncParsableCommand {
     let contents = try await TileArchives.open(path: target).counted().contentCount
     try output.print {
       "\(target): \(written) tiles, \(contents ?? 0) different contents"
-        + (left == 0 ? "" : ", \(left) not in the cache")
+        + (left == 0 ? "" : ", \(left) left out: not in the cache, or packed in another way")
     } json: { writer in
       writer.member("tiles", written)
       writer.member("contents", contents)
