@@ -53,6 +53,16 @@ struct ArchiveDownloadTests {
     for tile in tiles { #expect(try await content(tile) == MadeArchive.text(tile, "2")) }
   }
 
+  @Test("A download loses a megabyte at most when the link breaks")
+  func parts() async throws {
+    // Bytes after the tiles belong to none of them.
+    let file = try MadeArchive.data(MadeArchive.tiles(0..<5)) + Data(count: 5 << 19)
+    let server = ArchiveServer(file)
+    try await TileArchives.download(url: "https://maps.test/a.pmtiles", to: path, loader: server)
+    let megabyte = 1 << 20
+    #expect(server.requests == [0..<megabyte, megabyte..<2 * megabyte, 2 * megabyte..<file.count])
+  }
+
   @Test(
     "A download that was interrupted anywhere goes on where it was",
     arguments: RandomRuns.seeds(8, from: 1))

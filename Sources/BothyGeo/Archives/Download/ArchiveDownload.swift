@@ -12,7 +12,7 @@ extension TileArchives {
   /// The file is replaced only when every tile was read and unpacked, at once and whole. Readers have the old archive
   /// until then. A source of this file (`ResourceSource.init(_:archive:)`) has the new tiles from the next read on.
   ///
-  /// Costs a request for 8 MB, and a read of every tile. The server must send parts of files (RFC 9110, section 14).
+  /// Costs a request for each MB, and a read of every tile. The server must send parts of files (RFC 9110, section 14).
   /// The file's name with `.download` and `.version` at its end belongs to the download.
   ///
   /// - Parameters:
@@ -49,7 +49,7 @@ package struct ArchiveDownload {
     let fields = Mutex(HTTPFields())
   }
 
-  package init(_ order: FetchOrder, _ fetcher: Fetcher, to path: String, partSize: UInt64 = 8 << 20) {
+  package init(_ order: FetchOrder, _ fetcher: Fetcher, to path: String, partSize: UInt64 = 1 << 20) {
     self.path = path
     self.partSize = partSize
     address = ArchiveDownloadState.address(of: order.urls.first ?? "")
