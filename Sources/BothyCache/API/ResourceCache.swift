@@ -112,7 +112,7 @@ public final class ResourceCache: Sendable {
       options.identity = { registry[$0]?.storedIdentity }
       return DiskQueue(try tier.openStore(options))
     }
-    for source in sources { try registry.register(source) }
+    for source in sources { try register(source) }
     let token = source.start { [weak self] level in self?.relieve(level) }
     pressure.withLock { $0 = token }
     if let states = loader?.networkStates() {
@@ -135,7 +135,10 @@ public final class ResourceCache: Sendable {
   ///
   /// - Throws: `BothyError` `sourceConflict` if a source with another address, other ignored query items or other names
   ///   of secrets has its id in this cache. That source stays.
-  public func register(_ source: ResourceSource) throws(BothyError) { try registry.register(source) }
+  public func register(_ source: ResourceSource) throws(BothyError) {
+    try registry.register(source)
+    fetcher?.gate.raiseTotal(to: source.limits.requestsPerHost)
+  }
 
   /// The registered sources with names and attribution, ordered by id.
   package var sources: [ResourceSource] { registry.all }

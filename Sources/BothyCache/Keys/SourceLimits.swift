@@ -1,6 +1,7 @@
 /// The limits for requests to a source and for the length of its responses.
 ///
-/// They hold for one cache. Besides them, a cache has at most 16 requests at a time to all hosts together.
+/// They hold for one cache. Besides them, a cache has at most 16 requests at a time to all hosts together, or as many as
+/// the source with the highest `requestsPerHost` allows.
 public struct SourceLimits: Sendable, Hashable {
   /// The number of simultaneous requests to one host. If sources share a host, the stricter number applies to all.
   package var requestsPerHost: Int

@@ -200,6 +200,19 @@ struct CacheProxyTests {
     #expect(try await reply.value.text == "new")
   }
 
+  @Test("Twenty slow responses don't hold up another one")
+  func manySlow() async throws {
+    let proxy = try ProxyUnderTest(clock: VirtualClock())
+    let streams = (0..<20).map { _ in AsyncThrowingStream.makeStream(of: Data.self) }
+    for stream in streams { proxy.origin.answers(200, [:], stream.stream) }
+    proxy.origin.answers(200, [:], "quick")
+    let slow = (0..<20).map { number in Task { try await proxy.get("/\(number)").status } }
+    try await until { proxy.origin.requests.count == 20 }
+    #expect(try await proxy.get("/quick").text == "quick")
+    for stream in streams { stream.continuation.finish() }
+    for reply in slow { #expect(try await reply.value == 200) }
+  }
+
   @Test("Errors and redirects pass unchanged, and are stored if HTTP allows it")
   func otherStatuses() async throws {
     for status in [301, 400, 404, 410, 500] {

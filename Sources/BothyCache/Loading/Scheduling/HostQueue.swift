@@ -67,7 +67,7 @@ struct HostQueue: ~Copyable {
     var isProbe: Bool
   }
 
-  private let rules: Rules
+  private var rules: Rules
   private var hosts: [Origin: Host] = [:]
   private var buckets: [String: TokenBucket] = [:]
   /// The rates of providers, by their names.
@@ -81,6 +81,9 @@ struct HostQueue: ~Copyable {
 
   var runningCount: Int { running.count }
   var waitingCount: Int { waiting.count }
+
+  /// Raises the number of simultaneous requests in all, unless it is as high already.
+  mutating func raiseTotal(to total: Int) { rules.total = max(rules.total, total) }
 
   /// Adds a request. Its limits replace the earlier ones of its rate group.
   mutating func request(_ asking: Asking, now: Duration) {

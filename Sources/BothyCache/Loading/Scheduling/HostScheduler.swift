@@ -26,6 +26,9 @@ package final class HostScheduler: Sendable {
 
   deinit { state.withLock { $0.timer?.task.cancel() } }
 
+  /// Lets at least this many requests run at a time, to all hosts together.
+  func raiseTotal(to total: Int) { state.withLock { $0.table.raiseTotal(to: total) } }
+
   /// Waits until a request may be sent to the host. The caller returns the ticket with `leave`.
   func enter(
     _ origin: Origin, _ order: FetchOrder, hasAlias: Bool, for inFlight: InFlightRequest
