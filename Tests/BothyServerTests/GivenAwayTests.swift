@@ -137,6 +137,19 @@ struct GivenAwayTests {
     #expect(try await proxy.get("/login").fields[.setCookie] == "sid=fourth")
   }
 
+  @Test(
+    "The cookie of a response that isn't fresh reaches its caller",
+    arguments: ["", "no-cache", "max-age=0"])
+  func staleCookie(control: String) async throws {
+    let proxy = try ProxyUnderTest()
+    for name in ["first", "second"] {
+      var fields: HTTPFields = [.setCookie: "sid=\(name)"]
+      if !control.isEmpty { fields[.cacheControl] = control }
+      proxy.origin.answers(200, fields, "login")
+    }
+    #expect(try await proxy.get("/login").fields[.setCookie] == "sid=second")
+  }
+
   @Test("Work ends when its caller's connection closes, and other work continues")
   func departure() async throws {
     let (departures, connections) = (Departures(), [NSObject(), NSObject()])

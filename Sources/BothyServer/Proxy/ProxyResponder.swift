@@ -163,19 +163,16 @@ final class ProxyResponder: Sendable {
       if onlyStored, !use(of: resource, order.request).isUsableAtOnce {
         return .problem(504, "Nothing fresh is stored, and the request wants no other.", "fwd=stale")
       }
-      if case .notStored(let why) = resource.storage, why != .noDisk,
-        [.network, .confirmed].contains(resource.origin)
-      {
-        // Several requests share this response, and it is for one of them alone (RFC 9111 §5.2.2.5). Each request for
-        // the resource is then passed on by itself, these too.
-        if why == .forbidden(.answerForbids), resource.isShared {
-          order.target.pass(from: configuration.now())
-          return await pass(order, why: "bypass; detail=forbidden")
-        }
-        // A response from the cache has no cookies, and this one is for the caller.
-        if order.target.isShared, CredentialFields.areIn(resource.metadata.fields) {
-          return await pass(order, why: "bypass; detail=cookie")
-        }
+      guard [.network, .confirmed].contains(resource.origin) else { return served(resource, order) }
+      // Several requests share this response, and it is for one of them alone (RFC 9111 §5.2.2.5). Each request for the
+      // resource is then passed on by itself, these too.
+      if resource.storage == .notStored(.forbidden(.answerForbids)), resource.isShared {
+        order.target.pass(from: configuration.now())
+        return await pass(order, why: "bypass; detail=forbidden")
+      }
+      // A response from the cache has no cookies, and one that isn't for others is for the caller, with its cookies.
+      if order.target.isShared, CredentialFields.areIn(resource.metadata.fields), !isForOthers(resource) {
+        return await pass(order, why: "bypass; detail=cookie")
       }
       return served(resource, order)
     } catch {
@@ -183,6 +180,14 @@ final class ProxyResponder: Sendable {
       if error.code == .tooLarge { return await pass(order, why: "bypass; detail=large") }
       return Self.answer(to: error, onlyStored)
     }
+  }
+
+  /// True if later requests have the same response, without one to the origin.
+  private func isForOthers(_ resource: CachedResource) -> Bool {
+    if case .notStored(let why) = resource.storage, why != .noDisk { return false }
+    return EntryState(
+      of: resource.metadata, under: configuration.source.freshness, at: configuration.now()
+    ).isUsableAtOnce
   }
 
   private static func storedOnly(_ options: ResourceCache.Options) -> ResourceCache.Options {
