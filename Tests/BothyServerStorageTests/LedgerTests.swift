@@ -22,7 +22,7 @@ struct SQLiteServerStorageTests {
   }
 
   /// Promises: A-3
-  @Test("A SQLite storage answers queries as the reference does", arguments: RandomQueries.seeds(8))
+  @Test("A SQLite storage answers queries as the reference does", arguments: RandomQueries.seeds(4))
   func queries(seed: UInt64) async throws {
     try await QueryConformance(seed: seed).run(SQLiteServerStorage())
   }

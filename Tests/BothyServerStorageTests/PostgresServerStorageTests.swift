@@ -84,7 +84,7 @@ struct PostgresServerStorageTests {
   }
 
   /// Promises: A-3
-  @Test("A PostgreSQL storage answers queries as the reference does", arguments: RandomQueries.seeds(8))
+  @Test("A PostgreSQL storage answers queries as the reference does", arguments: RandomQueries.seeds(3))
   func queries(seed: UInt64) async throws {
     try await RealPostgres.with { try await QueryConformance(seed: seed).run($0) }
   }
