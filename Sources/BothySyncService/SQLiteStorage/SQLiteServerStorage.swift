@@ -267,6 +267,8 @@ public final class SQLiteServerStorage: ServerStorage {
     try health?.close()
     try searches?.close()
     try database.writeWithoutTransaction { database in
+      // A cancellation between two statements interrupts a checkpoint that follows, but no statement.
+      try database.execute(sql: "SELECT 1")
       do {
         try database.checkpoint(.truncate)
       } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
