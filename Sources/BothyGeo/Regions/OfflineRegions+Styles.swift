@@ -67,8 +67,9 @@ extension OfflineRegions {
     var region = old
     region.plan.map = map
     try ProviderTerms.checkBulk(map.hosts)
-    guard try !region.plan.keys().parts.isEmpty || old.plan.keys().parts.isEmpty else { throw Self.emptied }
-    region.tiles = try region.plan.keys().count(limit: limits.tilesInOne)
+    let needed = try region.plan.keys()
+    guard try !needed.parts.isEmpty || old.plan.keys().parts.isEmpty else { throw Self.emptied }
+    region.tiles = try needed.count(limit: limits.tilesInOne)
     try limits.check(region.tiles, region.plan.name, beside: 0)
     let known = try await Self.manifest(of: old, file)
     var manifest: [Data] = []
