@@ -52,15 +52,18 @@ final class ChangeCount: Sendable {
   /// The number, if another store has changed it since `note(_:)`, or `nil`.
   var changed: UInt64? {
     let number = number
+    if number == known.load(ordering: .relaxed) { return nil }
+    // This store may write in the meantime. What is read from here on is at least as new as the number.
+    atomicMemoryFence(ordering: .acquiring)
     let known = known.load(ordering: .acquiring)
-    if number == known { return nil }
-    // A change of this store's own becomes known just after it is written.
-    if number == known &+ 1, number == own.load(ordering: .acquiring) { return nil }
-    return number
+    if number <= known { return nil }
+    // A change of this store's own becomes known just after it is written, and before its next one is.
+    if number == own.load(ordering: .acquiring), number == known + 1 { return nil }
+    return number <= self.known.load(ordering: .acquiring) ? nil : number
   }
 
   /// Notes that the changes up to a number are known.
-  func note(_ number: UInt64) { known.store(number, ordering: .releasing) }
+  func note(_ number: UInt64) { known.max(number, ordering: .releasing) }
 
   /// Tells the other stores of a change of this one. Call it with the lock held, after the commit.
   ///
