@@ -46,6 +46,36 @@ struct EventTests {
     expected += [.removed(tile), .removedAll("tiles")]
     let events = try await listener.events(of: rig.cache)
     #expect(events.map(plain) == expected.map(plain))
+    let statuses = events.compactMap { event -> Int? in
+      if case .failed(_, let error) = event { error.status } else { nil }
+    }
+    #expect(statuses == [500])
+  }
+
+  /// Promises: R-41
+  @Test("An eviction, a full disk and released memory are reported")
+  func room() async throws {
+    let rig = try CacheRig()
+    let keys = try (1...3).map { try rig.tile($0) }
+    try await rig.cache.setDiskLimits(DiskCache.Limits(count: 1))
+    let listener = rig.listen()
+    _ = try await rig.cache.value(keys[0])
+    rig.pass(.seconds(1))
+    _ = try await rig.cache.value(keys[1])
+    rig.store.change { $0.refusal = .diskFull }
+    _ = try await rig.cache.value(keys[2])
+    let held = rig.cache.memoryUse.bytes
+    rig.cache.releaseMemory()
+    let events = try await listener.events(of: rig.cache)
+    #expect(
+      events.filter { $0.key == keys[0] } == [
+        .requested(keys[0]), .changed(keys[0], bytes: 33), .evicted(keys[0]),
+      ])
+    #expect(
+      events.filter { $0.key == keys[2] } == [
+        .requested(keys[2]), .notStored(keys[2], .diskFull), .changed(keys[2], bytes: 33),
+      ])
+    #expect(held > 0 && events.filter { $0.key == nil } == [.memoryTrimmed(bytes: held)])
   }
 
   /// Promises: R-41
