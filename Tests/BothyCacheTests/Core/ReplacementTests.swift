@@ -127,7 +127,9 @@ struct ReplacementTests {
     for ending in [".pbf", ".mvt", ""] {
       for isPinned in [true, false] {
         let rig = try await Rig(ending, Self.vector("v1"), pinned: isPinned)
+        let before = rig.store[rig.key]
         #expect(try await rig.askInEveryWay(portal.answer) == Self.vector("v1"), "\(ending)")
+        #expect(rig.store[rig.key] == before, "its validator and its times are those of before")
       }
     }
     let rig = try await Rig(".pbf", Self.vector("v1"), pinned: false)

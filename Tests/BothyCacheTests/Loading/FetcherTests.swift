@@ -76,6 +76,22 @@ struct FetcherTests {
     #expect(down.loader.requests.count == 1)
   }
 
+  /// Promises: R-30
+  @Test("A failure of the network is tried again, and one of the request isn't")
+  func failures() async {
+    let passing: [LoadFailure.Reason] = [.unreachable, .timedOut, .truncated]
+    let lasting: [LoadFailure.Reason] = [
+      .invalidRequest, .tooLarge(limit: 4), .redirectRefused, .unexpectedType("text/html"),
+    ]
+    for (reasons, requests) in [(passing, 3), (lasting, 1)] {
+      for reason in reasons {
+        let bench = FetchBench { _, _ in throw LoadFailure(reason, "It failed.") }
+        #expect(await bench.failure() == reason)
+        #expect(bench.loader.requests.count == requests, "\(reason)")
+      }
+    }
+  }
+
   @Test("A request that isn't safe is sent once")
   func unsafe() async throws {
     let bench = FetchBench { _, _ in .init(503) }
