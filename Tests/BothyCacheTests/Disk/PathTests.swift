@@ -21,6 +21,23 @@ struct PathTests {
     }
   }
 
+  /// Promises: R-10
+  @Test("A file that is being read stays whole while another version replaces it")
+  func replaced() throws {
+    let folder = try TemporaryFolder()
+    let store = try DiskStore(folder: folder.path)
+    let (old, new) = (makeEntry(1, size: 3000), makeEntry(2, size: 5000))
+    let file = URL(fileURLWithPath: folder.path + "/tiledb/osm/16/0/1%t")
+    try store.store([(tile(1), old)])
+    let before = try Data(contentsOf: file)
+    let reader = try FileHandle(forReadingFrom: file)
+    try store.store([(tile(1), new)])
+    #expect(try reader.readToEnd() == before)
+    try reader.close()
+    #expect(try Data(contentsOf: file).prefix(5000) == new.body)
+    #expect(try store.entry(tile(1)) == new)
+  }
+
   static let hostilePaths = [
     "../../../etc/passwd", "/etc/passwd", "..", ".", "", "/", "//", "a//b", "%2e%2e/%2e%2e/x", "..%2f..%2fx",
     "a\0b",
