@@ -99,6 +99,32 @@ struct ArchiveSourceTests {
     #expect(try await rig.read(Tile(x: 1, y: 1, zoom: 1)).text == "1/1/1 v1")
   }
 
+  /// Promises: B-31
+  @Test("Two files of one name have their own tiles, and can't share an id")
+  func equalNames() async throws {
+    let scratch = try TemporaryFolder()
+    let tiles = try MadeArchive.tiles(0..<5)
+    var sources: [ResourceSource] = []
+    for version in ["1", "2"] {
+      let folder = scratch.file(version)
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+      try MadeArchive.write(tiles, to: folder + "/hills.mbtiles", as: .mbtiles, version: version)
+      sources.append(try ResourceSource(SourceID("hills \(version)"), archive: folder + "/hills.mbtiles"))
+    }
+    let cache = try ResourceCache(sources: sources, disk: .sqliteFile(in: scratch.url("cache")), loader: nil)
+    for (source, version) in zip(sources, ["1", "2"]) {
+      let found = try await cache.value(source.key(tiles[3]))
+      #expect(found.bytes.map { RegionServer.text($0) } == MadeArchive.text(tiles[3], version))
+    }
+    let other = try ResourceSource("hills 1", archive: scratch.file("2") + "/hills.mbtiles")
+    #expect {
+      try cache.register(other)
+    } throws: {
+      ($0 as? BothyError)?.code == .sourceConflict
+    }
+    try await cache.close()
+  }
+
   @Test("A replaced file is read anew, and a missing one is an error")
   func replacedFile() async throws {
     let scratch = try TemporaryFolder()
