@@ -5,6 +5,7 @@ import BothyTestSupport
 import BothyTesting
 import Foundation
 import GRDB
+import HTTPTypes
 import Testing
 
 @Suite("The budget of places and their tiles", .timeLimit(.minutes(10)))
@@ -57,6 +58,7 @@ struct NearbyMapBudgetTests {
     await map.close()
   }
 
+  /// Promises: B-19c, T-42
   @Test("Shown tiles, required ones and pinned bytes stay whatever the budget is")
   func kept() async throws {
     let rig = try NearbyMapRig()
@@ -95,6 +97,7 @@ struct NearbyMapBudgetTests {
     await map.close()
   }
 
+  /// Promises: B-8
   @Test("The bytes of a tile are stored once, and another table needs no network")
   func once() async throws {
     let rig = try NearbyMapRig()
@@ -115,6 +118,31 @@ struct NearbyMapBudgetTests {
     #expect(try Set(rig.places.in(box: .world).map(\.category)) == [.landmark])
     #expect(rig.server.requests.isEmpty)
     await map.close()
+  }
+
+  /// Promises: B-8
+  @Test("A later launch's table counts for tiles that the server only confirms")
+  func laterTable() async throws {
+    let rig = try NearbyMapRig()
+    let first = map(rig, budget: .max)
+    try await first.update(rig.start)
+    await first.close()
+    try rig.places.close()
+    rig.pass(.seconds(8 * 86_400))
+    rig.server.forget()
+    let table = CategoryTable(version: 77, [.landmark: ["cafe"]])
+    let places = try PlaceStore(path: rig.scratch.file("places.sqlite"), categories: table)
+    let later = NearbyMap(
+      places: places, cache: rig.cache, source: rig.source,
+      clock: LoadClock(rig.clock, wall: rig.time.reader()))
+    #expect(try await later.update(rig.start)?.loaded == rig.cover)
+    #expect(rig.server.requests.isEmpty)
+    #expect(try Set(places.in(box: .world).map(\.category)) == [.landmark])
+    #expect(try await later.refresh().unchanged == rig.cover)
+    #expect(rig.server.requests.count == rig.cover.count)
+    #expect(rig.server.requests.allSatisfy { $0.fields[.ifNoneMatch] == "\"v1\"" })
+    #expect(try Set(places.in(box: .world).map(\.category)) == [.landmark])
+    await later.close()
   }
 
   @Test("Maps on one file keep each other's tiles")
