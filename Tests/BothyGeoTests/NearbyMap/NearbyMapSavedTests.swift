@@ -57,6 +57,31 @@ struct NearbyMapSavedTests {
     await rig.atlas.close()
   }
 
+  /// Promises: T-42
+  @Test("The tiles of saved places outlast a full disk and the budget")
+  func evicted() async throws {
+    let rig = try NearbyMapRig()
+    let map = NearbyMap(
+      places: rig.places, cache: rig.cache, source: rig.source, saved: rig.mine, budget: 1,
+      clock: LoadClock(rig.clock, wall: rig.time.reader()))
+    try rig.mine.setDestination("Hut", at: Geodesy.destination(from: rig.start, bearing: 45, distance: 9000))
+    try rig.mine.addMarker("Spring", at: Geodesy.destination(from: rig.start, bearing: 45, distance: 20_000))
+    let saved = try rig.mine.tiles(zoom: 16)
+    #expect(saved.count == 2)
+    for place in [rig.start, Geodesy.destination(from: rig.start, bearing: 225, distance: 9000)] {
+      rig.pass(.seconds(86_400))
+      try await map.update(place)
+      let shown = await map.tiles
+      let held = try Set(rig.places.heldTiles().map(\.tile))
+      #expect(!shown.isEmpty && held == shown.union(saved))
+    }
+    try await rig.cache.setDiskLimits(DiskCache.Limits(count: 0))
+    let held = try rig.places.heldTiles().map(\.tile)
+    let stored = try held.filter { try rig.store.metadata(rig.source.key($0)) != nil }
+    #expect(Set(stored) == saved)
+    await map.close()
+  }
+
   @Test("Maps of two zooms keep the tiles of saved places of both")
   func zooms() async throws {
     let rig = try NearbyMapRig()
