@@ -140,7 +140,7 @@ struct PlaceDatabaseTests {
   }
 
   /// Promises: T-15
-  @Test("A place has its names, address and numbers in a later launch")
+  @Test("A place has its names, address, numbers and shape in a later launch")
   func details() throws {
     let properties = #"""
       {"amenity": "cafe", "name": "Alpha", "name:de": "Alfa", "addr:housenumber": "7", "addr:street": "Main", "phone": "1",
@@ -149,7 +149,11 @@ struct PlaceDatabaseTests {
     let table = CategoryTable(version: 1, [.place: ["cafe"]])
     var places = try PlaceStore(path: path, categories: table)
     let text = TileDocument.feature("amenity", "cafe", ids: "[1, 2]", properties: properties)
-    try places.replace(version(text, at: 5))
+    let ring = TileDocument.shape("Polygon", "[[[0, 0], [0.002, 0], [0.002, 0.001], [0, 0]]]")
+    let hall = TileDocument.feature(
+      "building", "office", ids: "[-20]", geometry: ring,
+      properties: #"{"building": "office", "name": "Hall"}"#)
+    try places.replace(version(text, hall, at: 5))
     try places.close()
     places = try PlaceStore(path: path, categories: table)
     let place = try #require(try places.features(FeatureKey(.poi, "1")).first)
@@ -157,6 +161,11 @@ struct PlaceDatabaseTests {
     #expect(place.addressLine == "7 Main" && place.streetName == "Main" && place.phone == "1")
     #expect(place.reference == "A4" && place.isRoundabout && place.category == .place)
     #expect(place.ids == [1, 2] && place.type == "amenity" && place.value == "cafe")
+    #expect(place.geometry == .point(place.center) && place.tag("phone") == "1")
+    let area = try #require(try places.features(FeatureKey(.poi, "-20")).first)
+    #expect(area.nameTag == "office_building" && area.geometry.extent == .area)
+    #expect(area.center.distance(to: Coordinate(latitude: 0.0005, longitude: 0.001)) < 0.01)
+    #expect(try area == TileDocument.decode(hall, table))
   }
 
   /// Promises: T-43, B-8
