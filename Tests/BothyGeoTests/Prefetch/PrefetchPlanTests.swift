@@ -26,6 +26,7 @@ struct PrefetchPlanTests {
     #expect(Set(plan).isDisjoint(with: tiles) && Set(plan).count == plan.count)
   }
 
+  /// Promises: R-24
   @Test("A source without bulk downloads gets one ring and no more")
   func ring() throws {
     var activity = MapActivity()
@@ -39,6 +40,7 @@ struct PrefetchPlanTests {
     #expect(plan.first == center.neighbor(east: 1, south: 0), "the way first")
   }
 
+  /// Promises: R-24
   @Test("A fast movement is prepared further along its way than a slow one")
   func ahead() throws {
     var activity = MapActivity()
@@ -54,6 +56,7 @@ struct PrefetchPlanTests {
     #expect(west == 1)
   }
 
+  /// Promises: R-24
   @Test("A dragged map goes on in its direction")
   func dragged() throws {
     var activity = MapActivity()
@@ -113,6 +116,7 @@ struct PrefetchPlanTests {
     }
   }
 
+  /// Promises: R-24
   @Test("The zooms that were shown before are planned, then one zoom out")
   func zooms() throws {
     var activity = MapActivity()
