@@ -92,6 +92,20 @@ struct FetcherTests {
     }
   }
 
+  /// Promises: R-30
+  @Test("A response without bytes is requested again if the source expects some")
+  func noBytes() async throws {
+    let late = FetchBench { _, number in number < 3 ? .init(200) : .init(200, "{}") }
+    let order = FetchBench.order { $0.expectation = .json }
+    #expect(try await late.fetch(order).body == Data("{}".utf8))
+    #expect(late.loader.requests.count == 3)
+    let never = FetchBench { _, _ in .init(200) }
+    #expect(try await never.fetch(order).body.isEmpty)
+    #expect(never.loader.requests.count == 3)
+    #expect(try await never.fetch().body.isEmpty)
+    #expect(never.loader.requests.count == 4, "other sources may have empty content")
+  }
+
   @Test("A request that isn't safe is sent once")
   func unsafe() async throws {
     let bench = FetchBench { _, _ in .init(503) }

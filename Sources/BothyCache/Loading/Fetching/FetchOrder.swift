@@ -39,6 +39,12 @@ package struct FetchOrder: Sendable {
 
   /// True if repeating the request has no further effect.
   var isSafe: Bool { method == .get || method == .head }
+
+  /// Returns true for a response without bytes if the source expects some. Another request may bring them.
+  func lacksBytes(_ answer: FetchedResponse) -> Bool {
+    method == .get && answer.body.isEmpty && AnswerKind(status: answer.status) == .body
+      && expectation?.allowsEmpty == false
+  }
 }
 
 /// A complete response from the network, whatever its status. A 304 is possible if the order had conditions.

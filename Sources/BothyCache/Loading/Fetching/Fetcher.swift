@@ -59,7 +59,7 @@ package final class Fetcher: Sendable {
       if Task.isCancelled, case .failure = result { throw .cancelled }
       // A refusal to use one host says less than the response of another host.
       if reported == nil || !Self.isRefusal(result) { reported = result }
-      switch plan.next(after: Self.outcome(result), random: random()) {
+      switch plan.next(after: Self.outcome(result, order), random: random()) {
       case .finish: return try (reported ?? result).get()
       case .send(let next, let delay):
         place = next
@@ -92,8 +92,11 @@ package final class Fetcher: Sendable {
     return false
   }
 
-  private static func outcome(_ result: Result<FetchedResponse, LoadFailure>) -> RetryPlan.Outcome {
+  private static func outcome(
+    _ result: Result<FetchedResponse, LoadFailure>, _ order: FetchOrder
+  ) -> RetryPlan.Outcome {
     switch result {
+    case .success(let answer) where order.lacksBytes(answer): .failure(.truncated)
     case .success(let answer):
       .answer(status: answer.status, retryAfter: wait(answer.fields, answer.receivedAt))
     case .failure(let failure): .failure(failure.reason)
