@@ -23,7 +23,8 @@ struct Coast {
     }
   }
 
-  private static func picture(_ number: Int, size: Int) -> Data {
+  /// Returns bytes that begin as a PNG picture does.
+  static func picture(_ number: Int, size: Int) -> Data {
     var body = Tiles.body(number, size: size)
     body.replaceSubrange(0..<8, with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
     return body

@@ -31,8 +31,10 @@ struct RefreshRun {
       OfflineRegions.Plan(
         name: "World", source: Tiles.source,
         area: .box(GeoBox(west: -180, south: -85, east: 180, north: 85)), zooms: try ZoomRange(0, highest)))
-    guard try await regions.resume(region.id).state == .complete else {
-      throw BenchmarkError("the region could not be loaded")
+    let loaded = try await regions.resume(region.id)
+    guard loaded.state == .complete else {
+      throw BenchmarkError(
+        "the region could not be loaded: \(loaded.state), \(loaded.reason ?? "\(loaded.progress)")")
     }
     regions.setPolicy(PrefetchPolicy(concurrentLoads: 1))
     let before = SizeRun.written()
@@ -61,10 +63,10 @@ private struct UnchangedServer: ResourceLoader {
     return ResourceResponse(
       status: isKnown ? 304 : 200,
       fields: [
-        .eTag: "\"1\"", .contentType: "application/octet-stream", .cacheControl: "max-age=604800",
+        .eTag: "\"1\"", .contentType: "image/png", .cacheControl: "max-age=604800",
       ],
       body: AsyncThrowingStream { stream in
-        if !isKnown { stream.yield(Tiles.body(number, size: 2000)) }
+        if !isKnown { stream.yield(Coast.picture(number, size: 2000)) }
         stream.finish()
       })
   }
