@@ -2,19 +2,22 @@ import BothyCache
 import BothyCore
 import Foundation
 
-/// Encodes directories (specification, version 3, sections 2 and 4). Either one directory fits beside the header, or a
-/// directory of directories does.
+/// Encodes directories (specification, version 3, sections 2 and 4). Few entries are one directory beside the header, and
+/// more are leaf directories with a directory of them there.
 extension PMTilesDirectory {
   /// The room for the root directory, as the header and the root are within the first 16 KB.
   static let rootLimit = 16_384 - PMTilesHeader.size
+  /// The most tiles of a root without leaves.
+  ///
+  /// Regular ones take few bytes each when packed, but opening the archive unpacks all of them.
+  private static let rootTiles = 16_384
 
-  /// Returns one directory of all entries if it fits beside the header. Otherwise returns leaf directories, each with
-  /// as many entries as needed for their root to fit.
+  /// Returns one directory of all entries if they are few and it fits beside the header. Otherwise returns leaf
+  /// directories, each with as many entries as needed for their root to fit.
   static func packed(
     _ entries: [Entry], rootLimit: Int = rootLimit, leafSize first: Int = 4096
   ) throws(Gzip.Failure) -> (root: Data, leaves: Data) {
-    // An entry has at least four bytes. gzip doesn't shrink them to a hundredth.
-    if entries.count <= 100 * rootLimit {
+    if entries.count <= rootTiles {
       let root = try Gzip.pack(PMTilesDirectory(entries: entries[...]).encoded)
       if root.count <= rootLimit { return (root, Data()) }
     }

@@ -101,6 +101,17 @@ struct PMTilesWriterTests {
     #expect(count == 20_000)
   }
 
+  @Test("Many tiles have leaf directories even if one directory of them is small")
+  func regularTiles() async throws {
+    let writer = try PMTilesWriter(path: scratch.file("regular"))
+    for id in UInt64(0)..<16_385 { try writer.add(Tile(hilbertID: id), withUnsafeBytes(of: id) { Data($0) }) }
+    try writer.finish(TileArchiveInfo(container: .pmtiles))
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.file("regular")))
+    #expect(number(16, in: bytes) < 200 && number(48, in: bytes) > 0)
+    let last = withUnsafeBytes(of: UInt64(16_384)) { Data($0) }
+    #expect(try await archive("regular").data(of: Tile(hilbertID: 16_384)) == last)
+  }
+
   @Test("Metadata of an archive is read back, also through the other format")
   func metadata() async throws {
     let tile = try Tile(x: 2, y: 1, zoom: 3)
