@@ -15,7 +15,7 @@ enum RegionLoad: Sendable {
   case gone(String)
   /// This tile isn't available now. Others may be.
   case failed(String)
-  /// The server refuses this tile for good (4xx). The stored tile stays.
+  /// The server refuses this tile for good (4xx, but not 408, 425 or 429). The stored tile stays.
   case refused(String)
   /// Other content came in place of the tile, for example on a network that requires a sign-in. The stored tile stays.
   case misled(BothyError)
@@ -124,10 +124,15 @@ enum RegionLoad: Sendable {
     case .unreachable, .timedOut, .offline: .unreachable(error)
     case .unexpectedContent: .misled(error)
     case .refused where error.status == Self.signInStatus: .misled(error)
-    case .refused where (400..<500).contains(error.status ?? 0): .refused(error.message)
+    case .refused where isFinal(error.status ?? 0): .refused(error.message)
     case .absent: .gone(error.message)
     case .closed, .storage, .unknownSource, .sourceConflict, .cancelled: .stopped(error)
     default: .failed(error.message)
     }
+  }
+
+  /// True for an error that later requests have too. One of a server with too many requests passes.
+  private static func isFinal(_ status: Int) -> Bool {
+    (400..<500).contains(status) && AnswerKind(status: status) != .retry
   }
 }

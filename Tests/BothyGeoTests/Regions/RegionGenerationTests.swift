@@ -73,13 +73,13 @@ struct RegionGenerationTests {
     #expect(try await rig.bodies(region) == expected)
   }
 
-  @Test("Tiles that the server can't send now keep the old generation")
-  func waits() async throws {
+  @Test("Tiles that the server can't send now keep the old generation", arguments: [500, 429, 408])
+  func waits(status: Int) async throws {
     let rig = try RegionRig()
     let region = try await rig.loaded()
     try rig.raise(region, to: 2)
     let last = try #require(try region.plan.tiles().reduce(nil as Tile?) { $1 }).description
-    rig.server.change { $0.statuses[last] = 500 }
+    rig.server.change { $0.statuses[last] = status }
     let done = try await rig.regions.refresh(region.id)
     #expect(done.state == .outdated && done.progress.failed == 1)
     #expect(try await rig.bodies(region) == RegionRig.all(1, region))
