@@ -137,7 +137,7 @@ extension ResourceCache {
       for field in conditions { fields[field.name] = field.value }
       let fetched = try await demand.fetched(demand.order(fields), by: fetcher, for: inFlight)
       var answer = ReceivedResponse(
-        request: demand.requestFields, status: fetched.status, fields: fetched.fields, body: fetched.body,
+        request: demand.varyingFields, status: fetched.status, fields: fetched.fields, body: fetched.body,
         requestedAt: fetched.requestedAt, receivedAt: fetched.receivedAt)
       answer.wasCoded = fetched.wasCoded
       if let held, !conditions.isEmpty, let outcome = confirmation(of: held, by: answer, demand) {
@@ -229,7 +229,7 @@ extension ResourceCache {
 
   /// Returns the entry that a conditional request compares with: the one stored for this request, with its bytes.
   private func storedForCondition(_ demand: Demand) async -> StoredEntry? {
-    let (key, typed, request) = (demand.key, demand.options.typed, demand.requestFields)
+    let (key, typed, request) = (demand.key, demand.options.typed, demand.varyingFields)
     let known = key.variants.compactMap { memory.look($0) }
     for exactly in [true, false] {
       let stored = known.first {

@@ -52,9 +52,14 @@ extension ResourceCache {
       if case .tile = key.name { isOnScreen } else { false }
     }
 
-    var requestFields: HTTPFields {
-      if options.fields.isEmpty { return source.headers }
-      var fields = source.headers
+    var requestFields: HTTPFields { fields(over: source.headers) }
+
+    /// The fields that choose among stored responses.
+    var varyingFields: HTTPFields { fields(over: box.varyingFields) }
+
+    private func fields(over own: HTTPFields) -> HTTPFields {
+      if options.fields.isEmpty { return own }
+      var fields = own
       for field in options.fields { fields[field.name] = nil }
       for field in options.fields { fields.append(field) }
       return fields
@@ -75,7 +80,7 @@ extension ResourceCache {
   ) -> Found? {
     var use: EntryState?
     let stored = readInMemory(demand.key, at: now) { stored, exactly in
-      guard stored.answers(demand.requestFields, exactly: exactly) else { return false }
+      guard stored.answers(demand.varyingFields, exactly: exactly) else { return false }
       let found = self.use(of: stored.entry.metadata, demand, at: now)
       use = found
       return suffices(found)
@@ -136,7 +141,7 @@ extension ResourceCache {
     if let found = lookInMemory(demand, at: clock.wall()) { return found }
     let key = demand.key
     func isLatest() -> Bool { generations.isCurrent(ticket, key) && replacements.isCurrent(reading, key) }
-    let request = demand.requestFields
+    let request = demand.varyingFields
     var failure: (any Error)?
     var best: (place: ResourceKey, found: Found)?
     let container = demand.source.container?.reader

@@ -154,7 +154,7 @@ public final class ResourceCache: Sendable {
   public func peek(_ key: ResourceKey) -> CachedResource? {
     guard let box = registry[key.source] else { return nil }
     let now = clock.wall()
-    guard let stored = readInMemory(key, at: now, if: { $0.answers(box.source.headers, exactly: $1) }) else {
+    guard let stored = readInMemory(key, at: now, if: { $0.answers(box.varyingFields, exactly: $1) }) else {
       return nil
     }
     let metadata = stored.entry.metadata

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import Synchronization
 
 /// The sources of one cache by id. Two different sources never share an id.
@@ -46,12 +47,19 @@ package final class RegisteredSource: Sendable {
   package let source: ResourceSource
   /// The number of the source. See `ResourceSource.identity`.
   let identity: UInt64
+  /// The fields of the source's requests that choose among stored responses: all but its user agent.
+  ///
+  /// That names the app and its version. With it, an updated app would lose what a server sends with `Vary: User-Agent`.
+  let varyingFields: HTTPFields
   /// The number of changes at which the entries under the id were those of this source, plus one, or 0.
   private let checkedAt = Atomic<UInt64>(0)
 
   init(_ source: ResourceSource) {
     self.source = source
     identity = source.identity
+    var fields = source.headers
+    fields[.userAgent] = nil
+    varyingFields = fields
   }
 
   /// The identity that stored entries have, or `nil` if the source's resources aren't stored.

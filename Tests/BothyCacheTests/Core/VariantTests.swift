@@ -157,6 +157,31 @@ struct VariantTests {
     }
   }
 
+  @Test("An updated app finds what came with Vary for its earlier user agent")
+  func userAgent() async throws {
+    let rig = try CacheRig(freshness: .fixed(.hours(1))) { request in
+      if request.fields[.ifNoneMatch] == "\"1\"" { return .init(304, fields: [.eTag: "\"1\""]) }
+      return .init(
+        200, fields: [.vary: "User-Agent", .eTag: "\"1\""], request.fields[.userAgent] ?? "none")
+    }
+    let (tile, before) = (try rig.tile(), rig.source.headers[.userAgent])
+    #expect(text(try await rig.cache.value(tile)) == before)
+    var updated = rig.source
+    updated.headers[.userAgent] = "Tests/2 (tests.example)"
+    try rig.cache.register(updated)
+    for _ in 0..<2 {
+      let stored = try await rig.cache.value(tile, policy: .local)
+      #expect(text(stored) == before && text(rig.cache.peek(tile)) == before)
+      rig.cache.relieve(.warning)
+    }
+    rig.pass(.hours(2))
+    #expect(try await rig.cache.value(tile).origin == .confirmed)
+    #expect(rig.lastSent(.userAgent) == "Tests/2 (tests.example)")
+    let other = ResourceCache.Options(policy: .local, fields: [.userAgent: "Other/1"])
+    await #expect(throws: BothyError.self) { try await rig.cache.value(tile, other) }
+    #expect(rig.loader.requests.count == 2 && rig.store.keys.count == 1)
+  }
+
   @Test("A cache in memory alone keeps several variants too")
   func memoryAlone() async throws {
     let loader = ScriptedLoader { request in
