@@ -29,6 +29,19 @@ struct NetworkProbe: Sendable {
     }
   }
 
+  /// Returns true if a tile that the server has sent doesn't exist any longer, as on a network that answers so for every
+  /// address. Costs one request, which stores nothing.
+  func isGone(_ key: ResourceKey) async -> Bool {
+    guard !cache.isInContainer(key.source) else { return false }
+    do throws(BothyError) {
+      let answer = try await cache.send(.get, to: key)
+      return AnswerKind.isNegative(answer.status)
+    } catch {
+      // A missing response proves nothing.
+      return false
+    }
+  }
+
   /// Returns a resource that has other content on an honest network, or `nil` if none is known.
   private func other(_ key: ResourceKey, _ first: ResourceKey, _ source: ResourceSource) -> ResourceKey? {
     guard let tile = Tile(key), let earlier = Tile(first) else { return style }

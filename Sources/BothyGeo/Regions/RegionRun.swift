@@ -128,7 +128,7 @@ struct RegionRun {
       // Waits for running requests, so that their tiles needn't be requested again.
       while let answered = await group.next() { await take(answered) }
     }
-    if stop == nil { await watch.examineOnly(progress) }
+    if stop == nil { await watch.examineAtEnd(of: progress) }
     if let reason = watch.reason {
       // Earlier tiles of the stage may be of the same network.
       try await cache.dropStage(region.stage)
@@ -168,7 +168,7 @@ struct RegionRun {
             staged[place] != nil || confirmed.has(place) || isDone(key, metadata)
           {
             progress.done += 1
-            if AnswerKind.isNegative(metadata.status) { progress.absent += 1 }
+            if AnswerKind.isNegative(metadata.status) { progress.absent += 1 } else { watch.noteSent(key) }
             noteVersion((staged[place] ?? metadata).fields[.eTag], of: key)
           } else {
             lacking.append(Wanted(key: key, place: batches * Self.batch + place))

@@ -13,7 +13,8 @@ import Synchronization
 /// A tile that isn't stored yet is compared with the others of the run. The second one with the same text, or the same
 /// picture of more than one color, waits until a `NetworkProbe` has examined the network. The first one is stored
 /// before, and removed by the run if the network is detected. A process that is killed in between leaves that one. If a
-/// run ends with no other tile than such, the network is examined too.
+/// run ends with no other tile than such, the network is examined too. So it is when several tiles don't exist that
+/// aren't stored: a server that now denies a tile which it has sent isn't the server.
 package final class ReplacementWatch: Sendable {
   /// First content that more than one resource may have.
   private struct First {
@@ -28,6 +29,12 @@ package final class ReplacementWatch: Sendable {
     var examinations: [StoredDigest: Task<Bool, Never>] = [:]
     /// The stored resources with content of such a network.
     var foreign: Set<ResourceKey> = []
+    /// A tile of each source that its server has sent.
+    var sent: [SourceID: ResourceKey] = [:]
+    /// The tiles of each source that were stored as nonexistent since the last examination.
+    var absent: [SourceID: [ResourceKey]] = [:]
+    /// The number of these tiles at which the network is examined. It doubles each time.
+    var mostAbsent = ReplacementWatch.mostReplaced
     /// The last received content, or `nil` for a response that the tile doesn't exist.
     var body: Data?
     /// The distinct contents that this content would replace, by digest.
@@ -148,7 +155,12 @@ package final class ReplacementWatch: Sendable {
   /// Returns true if the response may become a tile that isn't stored.
   private func admitsFirst(_ candidate: ReplacementCandidate) async -> Bool {
     if isTripped || candidate.strangeHost != nil { return false }
-    guard !candidate.isNegative, !candidate.body.isEmpty, let most = most(candidate) else { return true }
+    if candidate.isNegative {
+      if candidate.stored != nil { return true }
+      return await admitsAbsence(of: candidate.key)
+    }
+    noteSent(candidate.key)
+    guard !candidate.body.isEmpty, let most = most(candidate) else { return true }
     let first = First(content: StoredDigest(of: candidate.body), key: candidate.key)
     guard let examination = state.withLock({ examination(of: first, after: most, &$0) }) else { return true }
     let isForeign = await examination.value
@@ -160,9 +172,47 @@ package final class ReplacementWatch: Sendable {
     }
   }
 
+  /// Notes a tile that its server has sent, now or before.
+  func noteSent(_ key: ResourceKey) {
+    if Tile(key) != nil { state.withLock { $0.sent[key.source] = key } }
+  }
+
+  /// Returns true if a tile that isn't stored may be stored as nonexistent.
+  private func admitsAbsence(of key: ResourceKey) async -> Bool {
+    guard Tile(key) != nil else { return true }
+    let sent = state.withLock { state -> ResourceKey? in
+      guard let sent = state.sent[key.source] else { return nil }
+      state.absent[key.source, default: []].append(key)
+      return state.absent[key.source]?.count == state.mostAbsent ? sent : nil
+    }
+    if let sent { await examineAbsent(besides: sent) }
+    return !isTripped
+  }
+
+  /// Examines the network with a tile that its server has sent, after others of the source didn't exist.
+  private func examineAbsent(besides sent: ResourceKey) async {
+    let isForeign = await probe.isGone(sent)
+    state.withLock { state in
+      let absent = state.absent.removeValue(forKey: sent.source) ?? []
+      state.mostAbsent *= 2
+      guard isForeign else { return }
+      state.reason = state.reason ?? Self.moved
+      state.foreign.formUnion(absent)
+    }
+  }
+
+  /// Examines the network at the end of a run, for what no tile has shown.
+  func examineAtEnd(of progress: RegionProgress) async {
+    let (absent, sent) = state.withLock { ($0.absent, $0.sent) }
+    for (source, tiles) in absent where tiles.count >= Self.mostReplaced {
+      if let sent = sent[source] { await examineAbsent(besides: sent) }
+    }
+    await examineOnly(progress)
+  }
+
   /// Examines the network at the end of a run whose tiles all came for the first time with one content, as nothing else
   /// shows who sent it.
-  func examineOnly(_ progress: RegionProgress) async {
+  private func examineOnly(_ progress: RegionProgress) async {
     let firsts = state.withLock { $0.examinations.isEmpty ? $0.firsts : [] }
     guard progress.confirmed == 0, progress.loaded == firsts.count,
       let first = firsts.first, let last = firsts.last, Tile(first.key) != nil, Tile(last.key) != nil,
@@ -222,6 +272,6 @@ package final class ReplacementWatch: Sendable {
 
   private static let moved = BothyError(
     .unexpectedContent,
-    "Many stored tiles no longer exist, as on a network that wants a sign-in first, or with a server that has moved. The "
-      + "stored tiles were kept. Sign in, or see to the source's address, then resume.")
+    "Many tiles of the server no longer exist, as on a network that wants a sign-in first, or with a server that has "
+      + "moved. The stored tiles were kept. Sign in, or see to the source's address, then resume.")
 }

@@ -93,6 +93,38 @@ struct RegionNetworkTests {
     #expect(stored == RegionServer.picture(lost.description))
   }
 
+  /// Promises: E-19
+  @Test("A network that has no tiles makes no region complete", arguments: [404, 410, 204])
+  func nothing(status: Int) async throws {
+    var rig = try RegionRig()
+    let region = try await rig.regions.create(rig.plan())
+    rig.server.change { $0.answers = 8 }
+    await #expect(throws: BothyError.self) { try await rig.regions.resume(region.id) }
+    let paths = try rig.paths(region.plan)
+    rig.server.change { state in
+      state.answers = nil
+      for path in paths { state.statuses[path] = status }
+    }
+    rig = try await rig.reopened()
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.resume(region.id) }
+    #expect(error?.code == .interrupted && error?.message.contains("no longer exist") == true)
+    #expect(try await rig.regions.region(region.id).state == .interrupted)
+    #expect(try await rig.regions.stored(region.id).count == 8)
+    rig.server.change { $0.statuses = [:] }
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(try await rig.bodies(region) == RegionRig.all(1, region))
+  }
+
+  @Test("Many tiles that a server never had keep no region from being complete")
+  func sparse() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.regions.create(rig.plan())
+    let absent = try region.plan.tiles().filter { $0.zoom > 8 }.map(\.description)
+    rig.server.change { state in for path in absent { state.statuses[path] = 404 } }
+    let done = try await rig.regions.resume(region.id)
+    #expect(done.state == .complete && done.progress.absent == absent.count && absent.count > 12)
+  }
+
   /// Contents that honest servers send for many tiles, with the number of requests besides those for tiles.
   struct Sea: Sendable, CustomTestStringConvertible {
     var testDescription: String
