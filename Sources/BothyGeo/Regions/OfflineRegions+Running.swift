@@ -191,8 +191,10 @@ extension OfflineRegions {
         stop = try await run.perform()
       }
       progress = run.progress
-      if stop == nil, run.unanswered == 0 { try await Self.flip(region, cache, file) }
-      if stop == nil, run.unanswered == 0, region.plan.map != nil { try await releaseSurplus(of: region) }
+      if stop == nil, run.unanswered == 0, try await hasNewMap(of: region) {
+        try await Self.flip(region, cache, file)
+        if region.plan.map != nil { try await releaseSurplus(of: region) }
+      }
     } catch let error as BothyError where error.code != .cancelled && error.code != .unknownRegion {
       throw await interrupted(region, by: error, progress)
     } catch let error as BothyError where error.code == .cancelled && control.isPaused && !Task.isCancelled {

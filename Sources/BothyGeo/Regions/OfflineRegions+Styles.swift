@@ -87,11 +87,42 @@ extension OfflineRegions {
     "The style has no tiles for this region now, so the refresh was not made. The stored map was kept. If the style is "
       + "right, delete the region.")
 
+  /// Returns true if the map of a newer style may replace the older one, or if no newer one came.
+  ///
+  /// Tiles of a new address have no older versions, so each must be there, or not exist.
+  ///
+  /// - Throws: the error of a style without tiles, if the server has none of the new ones and the older style had some.
+  func hasNewMap(of region: Region) async throws -> Bool {
+    guard region.plan.map != nil, region.completedAt != nil else { return true }
+    var (isNew, hasContent) = (false, false)
+    for (place, keys) in try Batches(region).enumerated() {
+      let part = try await file.parts(of: region.id, from: place, count: 1)[place]
+      let held = part.map { RegionManifest.decoded($0) } ?? []
+      let awaited = zip(keys, held).filter { Tile($0) != nil && $1 == RegionManifest.awaited }.map(\.0)
+      if awaited.isEmpty { continue }
+      isNew = true
+      let present = try await cache.digests(awaited)
+      let unstored = zip(awaited, present).filter { $1 == nil }.map(\.0)
+      let bundled = await cache.bundledCount(unstored)
+      if bundled < unstored.count { return false }
+      if bundled > 0 || present.contains(where: { ($0?.size ?? 0) > 0 }) { hasContent = true }
+    }
+    guard isNew, !hasContent else { return true }
+    let older = try await cache.digests(surplus(of: region).filter { Tile($0) != nil })
+    if older.contains(where: { ($0?.size ?? 0) > 0 }) { throw Self.emptied }
+    return true
+  }
+
+  /// Returns the keys that an earlier version of a region's style needed and the present one doesn't.
+  private func surplus(of region: Region) async throws -> [ResourceKey] {
+    guard try await cache.pinCount(by: region.holder) > region.tiles else { return [] }
+    let needed = Set(try region.plan.keys())
+    return try await cache.pins(by: region.holder).map(\.key.base).filter { !needed.contains($0) }
+  }
+
   /// Unpins what an earlier version of a region's style needed, after the new generation has replaced the old one.
   func releaseSurplus(of region: Region) async throws {
-    guard try await cache.pinCount(by: region.holder) > region.tiles else { return }
-    let needed = Set(try region.plan.keys())
-    let surplus = try await cache.pins(by: region.holder).map(\.key.base).filter { !needed.contains($0) }
+    let surplus = try await surplus(of: region)
     for start in stride(from: 0, to: surplus.count, by: 512) {
       try await cache.unpin(Array(surplus[start..<min(start + 512, surplus.count)]), by: region.holder)
     }

@@ -243,6 +243,37 @@ struct RegionMixtureTests {
     #expect(walk.missing == [] && walk.asked > 256)
   }
 
+  @Test("A newer style whose tiles the server refuses or lacks takes no map away", arguments: [403, 404])
+  func brokenStyle(status: Int) async throws {
+    let rig = try StyleRig()
+    let region = try await rig.loaded("bright")
+    let address = "https://maps.test/tiles/omt.json"
+    let tiles = Set(try region.plan.keys().compactMap { Tile($0)?.description })
+    rig.server.change { state in
+      state.documents[address] = state.documents[address]?.replacing("/omt/", with: "/omt2/")
+      for tile in tiles {
+        for host in ["a", "b"] { state.statuses["https://\(host).maps.test/omt2/\(tile).pbf"] = status }
+      }
+    }
+    // Refused tiles are failures of the run. That the server has none is its error.
+    let ended = try? await rig.regions.refresh(region.id)
+    #expect((ended == nil) == (status == 404))
+    #expect(try await rig.regions.region(region.id).state == .outdated)
+    #expect(try await shown(rig).contains("/omt/3/4/2"))
+    rig.server.change { $0.statuses = [:] }
+    #expect(try await rig.regions.refresh(region.id).state == .complete)
+    #expect(try await shown(rig).contains("/omt2/3/4/2"))
+  }
+
+  /// Returns the text of a tile that a renderer receives without a network.
+  private func shown(_ rig: StyleRig) async throws -> String {
+    rig.cache.suspendNetwork()
+    defer { rig.cache.resumeNetwork() }
+    let endpoint = MapEndpoint(try await rig.style("bright"), in: rig.cache)
+    let answer = await endpoint.answer("tiles/openmaptiles/3/4/2", at: "http://map.test")
+    return RegionServer.text(answer.body)
+  }
+
   @Test("An export takes no tile from memory that another process has replaced")
   func exportBeside() async throws {
     let rig = try RegionRig()
