@@ -30,7 +30,13 @@ extension ResourceCache {
     hold.forget(nil)
     memory.removeAll { key, _ in source == nil || key.source == source }
     decoded.removeAll { key, _ in source == nil || key.resource.source == source }
-    try await disk?.write { try $0.removeAll(source) }
+    try await disk?.write { store in
+      try store.removeAll(source)
+      guard let source else { return }
+      for staged in EntryStage.sources(for: source, among: try store.totals().keys) {
+        try store.removeAll(staged)
+      }
+    }
     hub.send(.removedAll(source))
   }
 

@@ -27,6 +27,11 @@ package struct EntryStage: Sendable, Hashable {
     all.filter { Self.name(of: $0.name) == name }
   }
 
+  /// Returns the sources of all stages that have newer versions of a source's entries.
+  static func sources(for source: SourceID, among all: some Sequence<SourceID>) -> [SourceID] {
+    all.filter { Self.name(of: $0.name) != nil && $0.name.drop { $0 != "/" }.dropFirst() == source.name }
+  }
+
   /// Returns the staged version of an entry, or `nil`. Of several, the newest.
   func entry(for key: ResourceKey, in store: any DiskCache.Reader) throws -> CacheEntry? {
     try self.key(for: key).variants.compactMap { try store.entry($0) }

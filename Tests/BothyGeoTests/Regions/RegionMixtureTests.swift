@@ -119,6 +119,18 @@ struct RegionMixtureTests {
     #expect(try await rig.cache.stages().isEmpty)
   }
 
+  @Test("Removing all of a source removes what a refresh has staged of it")
+  func removedSource() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.loaded()
+    try await stageAllButLast(rig, region)
+    try await rig.cache.removeAll("trails")
+    #expect(try await rig.cache.totals().values.reduce(0) { $0 + $1.count } == 0)
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(rig.server.requests.count == region.tiles)
+    #expect(try await rig.bodies(region) == RegionRig.all(2, region))
+  }
+
   @Test("Over plain HTTP, a pinned tile isn't replaced by one reader's response alone")
   func portalForReaders() async throws {
     let rig = try RegionRig(scheme: "http")
