@@ -48,7 +48,9 @@ extension OfflineRegions {
     let (cache, asked) = (cache, options)
     let style = try await MapStyle(at: map.style, of: region.plan.source, in: cache) {
       key throws(BothyError) in
-      try await cache.value(key, asked)
+      do throws(BothyError) { return try await cache.value(key, asked) } catch {
+        throw error.code == .unexpectedContent ? RegionRun.misled(error) : error
+      }
     }
     if style.closure != map { region = try await replanned(region, style.closure) }
     // The server has confirmed or sent the documents just now, so the run needs no further request for them.

@@ -358,7 +358,7 @@ struct RegionRun {
   }
 
   /// Returns the error of a run whose tiles came with other content. Pictures of another size are the server's own.
-  private static func misled(_ error: BothyError) -> BothyError {
+  static func misled(_ error: BothyError) -> BothyError {
     if case .otherPicture? = error.underlying as? ContentMismatch { return error }
     return BothyError(
       .signInRequired, "\(ReplacementWatch.signIn.message) \(error.message)", underlying: error)

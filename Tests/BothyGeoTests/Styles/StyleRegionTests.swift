@@ -286,6 +286,17 @@ struct StyleRegionTests {
     #expect(try await rig.regions.stored(region.id).count == region.tiles)
   }
 
+  /// Promises: E-19
+  @Test("A sign-in page in place of the style stops a refresh as such a page")
+  func signIn() async throws {
+    let rig = try StyleRig()
+    let region = try await rig.loaded("bright")
+    rig.server.change { $0.portal = Data("<html><body>Sign in</body></html>".utf8) }
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
+    #expect(error?.code == .signInRequired)
+    #expect(try await rig.regions.region(region.id).state == .outdated)
+  }
+
   @Test("A region that could not be created doesn't come back as a damaged one")
   func notCreated() async throws {
     let rig = try StyleRig()
