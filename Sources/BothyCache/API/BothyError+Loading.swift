@@ -12,7 +12,8 @@ extension BothyError {
     case .suspended: self.init(.offline, message)
     case .tooLarge: self.init(.tooLarge, message)
     case .unexpectedType: self.init(.unexpectedContent, message)
-    case .invalidRequest, .redirectRefused: self.init(.refused, message)
+    case .invalidRequest: self.init(.refused, message)
+    case .redirectRefused: self.init(.refused, message, underlying: failure)
     case .notBefore(let wait): self.init(.unreachable, message, retryAfter: wait)
     }
   }

@@ -49,7 +49,7 @@ extension OfflineRegions {
     let style = try await MapStyle(at: map.style, of: region.plan.source, in: cache) {
       key throws(BothyError) in
       do throws(BothyError) { return try await cache.value(key, asked) } catch {
-        throw error.code == .unexpectedContent ? RegionRun.misled(error) : error
+        throw RegionLoad.isMisled(error) ? RegionRun.misled(error) : error
       }
     }
     if style.closure != map { region = try await replanned(region, style.closure) }

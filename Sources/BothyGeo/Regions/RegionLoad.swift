@@ -123,12 +123,20 @@ enum RegionLoad: Sendable {
     switch error.code {
     case .unreachable, .timedOut, .offline: .unreachable(error)
     case .unexpectedContent: .misled(error)
-    case .refused where error.status == Self.signInStatus: .misled(error)
+    case .refused where isMisled(error): .misled(error)
     case .refused where isFinal(error.status ?? 0): .refused(error.message)
     case .absent: .gone(error.message)
     case .closed, .storage, .unknownSource, .sourceConflict, .cancelled: .stopped(error)
     default: .failed(error.message)
     }
+  }
+
+  /// True if a network in place of the server may be the cause: other content, a redirect that isn't followed, or the
+  /// status of such networks.
+  static func isMisled(_ error: BothyError) -> Bool {
+    if error.code == .unexpectedContent { return true }
+    let isRedirected = (error.underlying as? LoadFailure)?.reason == .redirectRefused
+    return error.code == .refused && (isRedirected || error.status == signInStatus)
   }
 
   /// True for an error that later requests have too. One of a server with too many requests passes.

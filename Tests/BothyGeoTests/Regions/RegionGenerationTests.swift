@@ -130,9 +130,9 @@ struct RegionGenerationTests {
     #expect(try await rig.bodies(region) == RegionRig.all(1, region))
   }
 
-  @Test("Redirects to another host over plain HTTP stop a first load")
-  func redirects() async throws {
-    let rig = try RegionRig(scheme: "http")
+  @Test("Redirects to another host over plain HTTP stop a load", arguments: ["http", "https"])
+  func redirects(scheme: String) async throws {
+    let rig = try RegionRig(scheme: scheme)
     let region = try await rig.regions.create(rig.plan())
     rig.server.change { $0.portal = "hotel.test" }
     let error = await #expect(throws: BothyError.self) { try await rig.regions.resume(region.id) }
