@@ -89,6 +89,9 @@ extension TileArchiveWriter {
   ///
   /// Tiles that are packed with Brotli or Zstandard stay so. An archive has one packing, so tiles of another one than the
   /// first that was found are left. On failure no file remains.
+  ///
+  /// - Parameter info: the metadata. Without a format in it, the first tile decides on it. The layers of vector tiles are
+  ///   added.
   package static func export(
     _ tiles: some Sequence<Tile>, of source: SourceID, from store: some DiskCache.Reader, to path: String,
     _ info: TileArchiveInfo
@@ -99,7 +102,7 @@ extension TileArchiveWriter {
       for tile in tiles {
         try Task.checkCancellation()
         guard let entry = try store.entry(tile.key(in: source)), !entry.body.isEmpty,
-          let data = try packing.packed(entry.body, coding: entry.metadata.fields[.contentEncoding])
+          let data = try packing.packed(entry.body, entry.metadata.fields)
         else {
           report.left.append(tile)
           continue
@@ -112,30 +115,56 @@ extension TileArchiveWriter {
   }
 }
 
-/// The packing of the tiles of an archive that is written from a cache's entries. The first tile decides on it.
+/// The packing of the tiles of an archive that is written from a cache's entries, and what they tell about its metadata.
+///
+/// The first tile decides on the packing, and on the format if that isn't known.
 struct TilePacking {
-  var format: String?
+  private var format: String?
   private var compression: TileArchiveInfo.Compression?
+  private var layers = TileLayers()
 
-  init(format: String?) { self.format = format }
+  init(format: String? = nil) { self.format = format }
 
   /// Returns a tile as it is written, or `nil` if it is packed in another way than those before.
   ///
   /// Vector tiles that aren't packed are packed with gzip.
-  mutating func packed(_ body: Data, coding: String?) throws(Gzip.Failure) -> Data? {
+  ///
+  /// - Parameter fields: the fields of the response that brought it.
+  mutating func packed(_ body: Data, _ fields: HTTPFields) throws(Gzip.Failure) -> Data? {
+    if format == nil, compression == nil { format = Self.format(of: body, fields) }
     let packsItself = format == "pbf"
     let own =
-      TileContent.compression(coding: coding) ?? (packsItself ? .gzip : TileArchiveInfo.Compression.none)
+      TileContent.compression(coding: fields[.contentEncoding])
+      ?? (packsItself ? .gzip : TileArchiveInfo.Compression.none)
     if compression == nil { compression = own }
     guard own == compression else { return nil }
+    if packsItself, let tile = Self.vectorTile(body) { layers.add(tile) }
     return own == .gzip && packsItself && !Gzip.isPacked(body) ? try Gzip.pack(body) : body
   }
 
-  /// Returns the metadata of an archive with this packing.
+  /// Returns the metadata of an archive with these tiles.
   func completed(_ info: TileArchiveInfo) -> TileArchiveInfo {
     var info = info
+    info.tileFormat = format
     info.tileCompression = compression ?? info.tileCompression
+    if info.vectorLayers == nil, let layers = layers.json {
+      info.metadata["vector_layers"] = layers.canonicalText
+    }
     return info
+  }
+
+  /// Returns the format of a tile. Many servers send vector tiles without their media type.
+  private static func format(of body: Data, _ fields: HTTPFields) -> String? {
+    if let format = TileContent.format(of: body, mediaType: fields[.contentType]) { return format }
+    return vectorTile(body)?.layers.isEmpty == false ? "pbf" : nil
+  }
+
+  /// Returns a vector tile, or `nil` for other bytes.
+  private static func vectorTile(_ body: Data) -> VectorTile? {
+    // Bytes that can't be read have no layers to describe.
+    let content: Data? =
+      Gzip.isPacked(body) ? (try? Gzip.unpack(body, limit: VectorTile.sizeLimit)) : body
+    return content.flatMap { try? VectorTile(decoding: $0) }
   }
 }
 

@@ -12,7 +12,7 @@ public typealias RegionExport = (written: Int, absent: Int, missing: Int)
 /// Exports regions as one file each, for other programs and other devices.
 extension OfflineRegions {
   /// Writes the tiles of a region, fresh or stale, into a new archive, with the source's attribution. Vector tiles are
-  /// packed with gzip. On failure no file remains.
+  /// packed with gzip, and the archive's metadata describes their layers. On failure no file remains.
   ///
   /// All tiles are of one generation. If a refresh replaces the region's tiles in the meantime, the archive is begun
   /// again, and `progress` starts from zero.
@@ -74,23 +74,19 @@ extension OfflineRegions {
     let (source, tiles) = try Self.part(of: region.plan, name)
     return try await Writer.write(to: path) { writer in
       var report: RegionExport = (0, 0, 0)
-      var packing: TilePacking?
+      var packing = TilePacking()
       for tile in tiles {
         try Task.checkCancellation()
         switch try await stored(tile, source) {
         case nil: report.missing += 1
         case let body? where body.data.isEmpty: report.absent += 1
         case let body?:
-          var known =
-            packing
-            ?? TilePacking(format: TileContent.format(of: body.data, mediaType: body.fields[.contentType]))
-          if let data = try known.packed(body.data, coding: body.fields[.contentEncoding]) {
+          if let data = try packing.packed(body.data, body.fields) {
             try writer.add(tile, data)
             report.written += 1
           } else {
             report.missing += 1
           }
-          packing = known
         }
         progress(report)
       }
@@ -99,8 +95,7 @@ extension OfflineRegions {
       guard report.written > 0 else {
         throw BothyError(.unavailable, "Nothing of the region '\(region.name)' is stored. Load it first.")
       }
-      let plain = info(region, source, packing?.format)
-      return (packing?.completed(plain) ?? plain, report)
+      return (packing.completed(info(region, source)), report)
     }
   }
 
@@ -134,11 +129,11 @@ extension OfflineRegions {
     }
   }
 
-  private func info(_ region: Region, _ source: SourceID, _ format: String?) -> TileArchiveInfo {
+  private func info(_ region: Region, _ source: SourceID) -> TileArchiveInfo {
     let names = cache.source(source)?.names
     let attribution = names?.attribution ?? ""
     return TileArchiveInfo(
       container: .mbtiles, name: region.name, attribution: attribution.isEmpty ? nil : attribution,
-      tileFormat: format, bounds: region.plan.area.bounds)
+      bounds: region.plan.area.bounds)
   }
 }

@@ -203,6 +203,30 @@ struct ArchiveTransferTests {
     try store.close()
   }
 
+  @Test("An export recognizes vector tiles by their bytes, also after an absent one")
+  func recognized() async throws {
+    let scratch = try TemporaryFolder()
+    let store = try DiskStore(path: scratch.file("cache.sqlite"))
+    let tiles = try (UInt64(0)..<4).map { try Tile(hilbertID: $0) }
+    let content = VectorTileWriter.tile("road", .point(1, 2))
+    let fields: HTTPFields = [.contentType: "application/octet-stream"]
+    try store.store(
+      tiles.enumerated().map { place, tile in
+        let metadata = EntryMetadata(
+          status: place == 0 ? 404 : 200, fields: fields, receivedAt: 1_700_000_000_000)
+        return (tile.key(in: "a"), CacheEntry(metadata: metadata, body: place == 0 ? Data() : content))
+      })
+    let path = scratch.file("a.pmtiles")
+    let report = try await PMTilesWriter.export(
+      tiles, of: "a", from: store, to: path, TileArchiveInfo(container: .pmtiles))
+    #expect(report.written == 3 && report.left == [tiles[0]])
+    let archive = try await TileArchives.open(path: path)
+    #expect(archive.info.tileFormat == "pbf" && archive.info.tileCompression == .gzip)
+    #expect(archive.info.vectorLayers?.canonicalText == #"[{"fields":{},"id":"road"}]"#)
+    #expect(try await archive.content(of: tiles[3]) == content)
+    try store.close()
+  }
+
   @Test("A real vector archive is copied to the cache with all tiles and contents")
   func fixture() async throws {
     guard let folder = Fixtures.folder else {

@@ -222,4 +222,28 @@ struct RegionUpkeepTests {
     }
     #expect(taken?.code == .unavailable)
   }
+
+  @Test(
+    "An exported archive describes vector tiles that came without a type",
+    arguments: [TileArchiveInfo.Container.mbtiles, .pmtiles])
+  func layers(container: TileArchiveInfo.Container) async throws {
+    let rig = try RegionRig()
+    rig.server.change { state in
+      state.content = { path in
+        let number: VectorTileWriter.Value = path == "0/0/0" ? .int(1) : .string(path)
+        return VectorTileWriter.tile(
+          "road",
+          .point(
+            1, 2, [("name", .string(path)), ("lanes", .uint(2)), ("lit", .bool(true)), ("ref", number)]))
+      }
+    }
+    let region = try await rig.regions.create(rig.plan(zooms: 0...3))
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    let path = rig.scratch.file("oslo")
+    try await rig.regions.export(region.id, to: path, as: container)
+    let info = try await TileArchives.open(path: path).info
+    #expect(info.tileFormat == "pbf" && info.tileCompression == .gzip)
+    let fields = #"{"lanes":"Number","lit":"Boolean","name":"String","ref":"String"}"#
+    #expect(info.vectorLayers?.canonicalText == "[{\"fields\":\(fields),\"id\":\"road\"}]")
+  }
 }

@@ -3,7 +3,6 @@ import BothyCache
 import BothyGeo
 import BothyStore
 import Foundation
-import HTTPTypes
 
 /// `bothy tiles import`: copies an archive's tiles into the cache.
 struct TilesImportCommand: AsyncParsableCommand {
@@ -129,27 +128,12 @@ struct TilesExportCommand: AsyncParsableCommand {
     }
     let id = SourceID(origin)
     return try await store.withDisk(list) { [tiles] disk in
-      let format = try tiles.lazy.compactMap { try? disk.entry($0.key(in: id)) }.first.flatMap(Self.format)
       let info = TileArchiveInfo(
         container: writesPMTiles ? .pmtiles : .mbtiles, name: record.name.isEmpty ? record.id : record.name,
-        attribution: record.attribution.isEmpty ? nil : record.attribution, tileFormat: format,
-        bounds: bounds)
+        attribution: record.attribution.isEmpty ? nil : record.attribution, bounds: bounds)
       return writesPMTiles
         ? try await PMTilesWriter.export(tiles, of: id, from: disk, to: target, info)
         : try await MBTilesWriter.export(tiles, of: id, from: disk, to: target, info)
-    }
-  }
-
-  /// Returns the name that archives use for a media type.
-  private static func format(_ entry: CacheEntry) throws -> String? {
-    switch entry.metadata.fields[.contentType]?.prefix(while: { $0 != ";" }).lowercased() {
-    case "image/png": "png"
-    case "image/jpeg": "jpg"
-    case "image/webp": "webp"
-    case "image/avif": "avif"
-    case "application/vnd.mapbox-vector-tile", "application/x-protobuf": "pbf"
-    case "application/geo+json", "application/json": "geojson"
-    default: nil
     }
   }
 }
