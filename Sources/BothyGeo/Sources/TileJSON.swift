@@ -9,7 +9,7 @@ package struct TileJSON: Sendable, Hashable {
   package var attribution: String
   /// The addresses of tiles, one for each host. They contain `{z}`, `{x}` and `{y}`, or `{-y}` for rows from the south.
   package var templates: [String]
-  /// The zooms of the tiles, by default 0 to 22.
+  /// The zooms of the tiles, by default 0 to 22. A higher end than that of tiles becomes 29.
   package var zooms: ZoomRange
   /// The area of the tiles, by default the world.
   package var bounds: GeoBox
@@ -41,7 +41,9 @@ package struct TileJSON: Sendable, Hashable {
     }
     name = json["name"]?.stringValue ?? ""
     attribution = json["attribution"]?.stringValue ?? ""
-    zooms = try ZoomRange(Self.zoom(json, "minzoom") ?? 0, Self.zoom(json, "maxzoom") ?? 22)
+    // Documents may name zoom 30 (3.7 and 3.8), which no `Tile` has.
+    let highest = try min(Self.zoom(json, "maxzoom") ?? 22, Tile.zooms.upperBound)
+    zooms = try ZoomRange(Self.zoom(json, "minzoom") ?? 0, highest)
     bounds = try Self.bounds(json["bounds"])
     form = Self.form(json)
   }

@@ -44,6 +44,12 @@ struct TileSourceTests {
     #expect(try document.source("tiles").tileForm == form)
   }
 
+  @Test("A document may end at zoom 30, beyond the last zoom of tiles", arguments: [29, 30])
+  func lastZoom(zoom: Int) throws {
+    let text = "{\"tiles\": [\"https://c.test/{z}/{x}/{y}\"], \"minzoom\": 2, \"maxzoom\": \(zoom)}"
+    #expect(try TileJSON(json: text).source("tiles").zooms == 2...29)
+  }
+
   @Test(
     "A document that contradicts itself is rejected",
     arguments: [
