@@ -267,6 +267,11 @@ final class ProxyResponder: Sendable {
 
   private func pass(_ order: PlannedProxyRequest, why: String) async -> ProxyAnswer {
     let (url, request) = (order.target.url, order.request)
+    if [HTTPRequest.Method.get, .head].contains(request.method),
+      RequestDirectives(request.fields).onlyIfCached
+    {
+      return .problem(504, "Nothing is stored for the request, and it wants no other.", "fwd=\(why)")
+    }
     let sent = ResourceRequest(
       url, method: request.method, fields: ProxyFields.request(request.fields), body: request.body)
     do throws(LoadFailure) {

@@ -118,6 +118,24 @@ struct CacheProxyTests {
     #expect(try await proxy.get("/a", [.cacheControl: "only-if-cached, max-stale=10"]).text == "3")
   }
 
+  @Test("A request for what is stored alone never reaches the origin")
+  func onlyStored() async throws {
+    let proxy = try ProxyUnderTest()
+    let requests: [(HTTPRequest.Method, HTTPFields)] = [
+      (.get, [.range: "bytes=0-1"]), (.get, [.authorization: "Bearer a"]), (.head, [:]),
+    ]
+    for (method, given) in requests {
+      var fields = given
+      fields[.cacheControl] = "only-if-cached"
+      #expect(try await proxy.send(method, "/a", fields).status == 504)
+    }
+    #expect(proxy.origin.requests.isEmpty)
+    proxy.origin.answers(200, [.cacheControl: "max-age=100"], "map")
+    #expect(try await proxy.get("/a").text == "map")
+    let part = try await proxy.get("/a", [.cacheControl: "only-if-cached", .range: "bytes=0-1"])
+    #expect(part.status == 206 && part.text == "ma" && proxy.origin.requests.count == 1)
+  }
+
   @Test("A program that has the bytes gets 304 without a request to the origin")
   func conditions() async throws {
     let proxy = try ProxyUnderTest()
