@@ -36,8 +36,11 @@ package struct ProviderTerms: Sendable, Hashable {
   package var remark: String
 
   /// Returns the terms for a host, or `nil` for a host that isn't known.
+  ///
+  /// A dot at the end of a name is that of the root, and changes no host.
   package static func of(host: String) -> ProviderTerms? {
-    known.first { $0.hosts.contains { isBelow($0, host) } }
+    let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+    return known.first { $0.hosts.contains { isBelow($0, name) } }
   }
 
   /// Returns true for the name itself, and for names that end in a dot and the name.

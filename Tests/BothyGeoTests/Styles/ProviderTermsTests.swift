@@ -43,6 +43,17 @@ struct ProviderTermsTests {
     #expect(otherwise == 7 * 86_400_000, "kept for a week if the server says nothing")
   }
 
+  /// Promises: A-75
+  @Test("The dot of the root at the end of a host changes no terms")
+  func rootDot() throws {
+    #expect(ProviderTerms.of(host: "a.tile.openstreetmap.org.")?.name == "openstreetmap")
+    #expect(ProviderTerms.of(host: "tile.openstreetmap.org.test.") == nil)
+    let source = try claiming("osm", "https://tile.openstreetmap.org./{z}/{x}/{y}.png")
+    let hosts = source.hosts(for: try source.key(zoom: 0, x: 0, y: 0))
+    let error = #expect(throws: BothyError.self) { try ProviderTerms.checkBulk(hosts) }
+    #expect(error?.code == .bulkForbidden)
+  }
+
   /// Returns a source on a provider that forbids to load in advance, and says otherwise itself.
   private func claiming(_ id: SourceID, _ template: String, _ rule: FreshnessRule = .http) throws
     -> ResourceSource
