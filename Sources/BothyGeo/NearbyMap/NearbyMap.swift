@@ -58,7 +58,8 @@ public actor NearbyMap {
   ///   - source: the source of the tiles, known to the cache.
   ///   - saved: the tiles of its markers and destination are fetched and pinned too.
   ///   - radius: the metres around the position.
-  ///   - zoom: the zoom of the tiles with places.
+  ///   - zoom: the zoom of the tiles with places, by default 16. Those of OpenMapTiles and Shortbread end at 14, and
+  ///     those of Protomaps at 15.
   ///   - lifetime: the age from which a tile is requested again, by default a week.
   ///   - limit: the maximum number of tiles for one position.
   ///   - budget: the bytes that the places and the tiles that they came from may take together, by default 256 MiB.
