@@ -158,9 +158,10 @@ final class LoopbackListener: Sendable {
   private static func bytes(_ answer: MapAnswer, isHead: Bool, ends: Bool) -> [UInt8] {
     var text = "HTTP/1.1 \(answer.status.code) \(answer.status.reasonPhrase)\r\n"
     for field in answer.fields { text += "\(field.name.rawName): \(field.value)\r\n" }
-    if answer.status != .notModified { text += "Content-Length: \(answer.body.count)\r\n" }
+    // These have neither a body nor its length (RFC 9110 8.6).
+    let isBare = answer.status == .notModified || answer.status == .noContent
+    if !isBare { text += "Content-Length: \(answer.body.count)\r\n" }
     text += ends ? "Connection: close\r\n\r\n" : "\r\n"
-    let hasBody = !isHead && answer.status != .notModified
-    return Array(text.utf8) + (hasBody ? Array(answer.body) : [])
+    return Array(text.utf8) + (isHead || isBare ? [] : Array(answer.body))
   }
 }

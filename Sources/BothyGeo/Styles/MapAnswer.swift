@@ -49,7 +49,9 @@ package struct MapAnswer: Sendable {
   /// Creates the answer with a resource. Bytes that a server packed without saying so are unpacked.
   init(_ resource: CachedResource) {
     guard var body = resource.bytes else {
-      self.init(.notFound)
+      // A server says by 204 that there is nothing to draw. For a renderer 404 is an error: it leaves out each tile
+      // whose glyphs have one.
+      self.init(resource.metadata.status == 204 ? .noContent : .notFound)
       return
     }
     if Gzip.isPacked(body) {

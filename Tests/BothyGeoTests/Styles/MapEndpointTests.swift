@@ -153,6 +153,23 @@ struct MapEndpointTests {
     #expect(await endpoint.answer("style.json", at: "http://map.test").status == .ok, "the style is known")
   }
 
+  @Test("Glyphs and tiles that a server calls empty are empty for the renderer")
+  func empty() async throws {
+    let there = try await Listening()
+    there.rig.server.change { state in
+      state.statuses["https://maps.test/fonts/Noto%20Sans%20Bold/256-511.pbf"] = 204
+      for host in ["a", "b"] { state.statuses["https://\(host).maps.test/omt/1/0/0.pbf"] = 204 }
+    }
+    for isOnline in [true, false] {
+      if !isOnline { there.rig.cache.suspendNetwork() }
+      for name in ["glyphs/Noto%20Sans%20Bold/256-511.pbf", "tiles/openmaptiles/1/0/0"] {
+        let answer = try await there.get(there.sibling(name))
+        #expect(answer.hasPrefix("HTTP/1.1 204 ") && answer.hasSuffix("\r\n\r\n"), "\(name)")
+        #expect(!answer.contains("Content-Length"), "\(name)")
+      }
+    }
+  }
+
   @Test("Bytes that a server calls a page are no page here")
   func pages() async throws {
     let rig = try StyleRig()
