@@ -34,6 +34,9 @@ extension BothyError {
 
   private static func sentence(for failure: DatabaseError, path: String) -> (Code, String) {
     switch failure.resultCode {
+    // SQLite opens a folder, and fails to read it.
+    case .SQLITE_IOERR where isFolder(path), .SQLITE_CANTOPEN where isFolder(path):
+      (.cannotOpen, "\(path) is a folder. Give the path of a file in it.")
     case .SQLITE_FULL:
       (.diskFull, "The disk is full, so nothing was written to \(path). Free some space and try again.")
     case .SQLITE_IOERR where failure.message?.contains("disk I/O") == true && isDiskFull(path),
@@ -81,6 +84,11 @@ extension BothyError {
     return fields.contains(", ")
       ? "Another record has the same values of \(fields), which are unique together."
       : "Another record has the same value of the unique field \(fields)."
+  }
+
+  private static func isFolder(_ path: String) -> Bool {
+    var isDirectory: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory.boolValue
   }
 
   private static func isDiskFull(_ path: String) -> Bool {

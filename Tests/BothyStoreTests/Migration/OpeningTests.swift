@@ -78,6 +78,13 @@ struct OpeningTests {
     expect(.cannotOpen) { _ = try LocalStore.diagnose(fileAt: folder.database) }
   }
 
+  @Test("The error of a folder in place of a file says so")
+  func folderAsFile() throws {
+    let error = #expect(throws: BothyError.self) { try LocalStore.storedSchema(at: folder.path) }
+    #expect(error?.code == .cannotOpen)
+    #expect(error?.message == "\(folder.path) is a folder. Give the path of a file in it.")
+  }
+
   @Test("A folder without write permission is refused")
   func readOnlyFolder() throws {
     // No process can create a file in /proc, not even root.
