@@ -58,6 +58,21 @@ struct SQLiteServerStorageTests {
     #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
   }
 
+  @Test("A device's file is refused, and stays as it is")
+  func foreign() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/notes.bothy"
+    try LocalStore(at: path, schema: StoreSchema(types: [])).close()
+    let bytes = try Data(contentsOf: URL(filePath: path))
+    let error = #expect(throws: BothyError.self) { try SQLiteServerStorage(at: path) }
+    #expect(error?.code == .notADatabase)
+    #expect(
+      error?.message
+        == "\(path) is not the database of a Bothy server. Choose another path; the file was left as it is.")
+    #expect(#expect(throws: BothyError.self) { try SQLiteServerStorage.migrate(path) }?.code == .notADatabase)
+    #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
+  }
+
   @Test("A file of an older server gets the missing steps, if it may")
   func older() async throws {
     let folder = try TemporaryFolder()

@@ -23,8 +23,21 @@ extension SQLiteServerStorage {
   /// The version of the files of this server, stored as `PRAGMA user_version`.
   private static let version = steps.last?.version ?? 0
 
-  /// Throws `BothyError` `.newerFile` if a newer server wrote the file, which is unchanged.
-  static func refuseNewer(_ database: Database, _ path: String) throws {
+  /// Throws `BothyError` `.newerFile` if a newer server wrote the file, and `notADatabase` if another program did. The
+  /// file is unchanged.
+  static func refuseUnknown(_ database: Database, _ path: String) throws {
+    // Not `tableExists`, which remembers its answer while another process may make the tables.
+    let isForeign = try Bool.fetchOne(
+      database,
+      sql: """
+        SELECT count(*) > 0 AND total(name = 'space') = 0 FROM sqlite_master
+        WHERE type = 'table' AND name NOT GLOB 'sqlite_*'
+        """)
+    if isForeign == true {
+      throw BothyError(
+        .notADatabase,
+        "\(path) is not the database of a Bothy server. Choose another path; the file was left as it is.")
+    }
     let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     guard found > version else { return }
     throw BothyError(
@@ -60,12 +73,13 @@ extension SQLiteServerStorage {
   /// Blocks the thread. For a file of the newest version both numbers are equal, and nothing is changed. A missing file
   /// is created, with 0 before. Older servers refuse the file from then on, so make a copy first.
   ///
-  /// - Throws: `BothyError`, with `.newerFile` for a newer file, which stays as it is.
+  /// - Throws: `BothyError`, with `.newerFile` for a newer file and `notADatabase` for one of another program. Both stay as
+  ///   they are.
   public static func migrate(_ path: String) throws -> (before: Int, after: Int) {
     do {
       let queue = try DatabaseQueue(path: path)
       let before = try queue.read { database in
-        try refuseNewer(database, path)
+        try refuseUnknown(database, path)
         return try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
       }
       try queue.close()

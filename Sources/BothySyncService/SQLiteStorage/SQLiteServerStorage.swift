@@ -38,8 +38,9 @@ public final class SQLiteServerStorage: ServerStorage {
   ///   - queries: the most connections for long reads, which are separate from those of short ones; at least one. 16
   ///     times as many may wait, and any further one throws `StorageUnavailable` `.busy`.
   ///   - migrates: false to refuse an older file.
-  /// - Throws: `BothyError`: `.newerFile`, before it changes anything, for a file of a newer server, and
-  ///   `.schemaMismatch` if steps are missing and `migrates` is false.
+  /// - Throws: `BothyError`. Before it changes anything: `.newerFile` for a file of a newer server, and `notADatabase`
+  ///   for a file of another program, such as that of a device. `.schemaMismatch` if steps are missing and `migrates`
+  ///   is false.
   public convenience init(
     at path: String, readers: Int = 4, queries: Int = 4, migrates: Bool = true
   ) throws {
@@ -64,7 +65,7 @@ public final class SQLiteServerStorage: ServerStorage {
       configuration.busyMode = .timeout(patience)
       configuration.maximumReaderCount = max(1, readers)
       configuration.prepareDatabase { database in
-        try Self.refuseNewer(database, path)
+        try Self.refuseUnknown(database, path)
         try database.execute(sql: "PRAGMA cache_size = -32768")
         QueryFunctions.install(in: database)
       }
