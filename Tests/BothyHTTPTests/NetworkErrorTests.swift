@@ -59,6 +59,40 @@ struct NetworkErrorTests {
       #expect(
         error?.message.hasSuffix("No answer came: Connection refused.") == true, "\(error?.message ?? "")")
     }
+
+    @Test("The error for a server without TLS says so in plain words")
+    func withoutTLS() async throws {
+      try await RunningServer.run { server in
+        let remote = BothyRemote(
+          url: server.url.replacing("http:", with: "https:"), space: "hut", transport: platformTransport(),
+          patience: RetryAfterPolicy(retries: 0))
+        let error = await #expect(throws: RemoteError.self) { try await remote.query(AnyQuery("Card")) }
+        #expect(error?.message == "No answer came: It doesn't use TLS, which https: needs.")
+      }
+    }
+
+    @Test(
+      "Errors of TLS have plain words, whatever the library says",
+      arguments: [
+        (
+          "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268435581 error:1000007d:SSL "
+            + "routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at /b/swift-nio-ssl/handshake.cc:320]))",
+          "Its TLS certificate isn't trusted here"
+        ),
+        (
+          "NIOSSLExtraError.failedToValidateHostname: Couldn't find hut in certificate from peer",
+          "Its TLS certificate is for another name"
+        ),
+        (
+          "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268435703 error:100000f7:SSL "
+            + "routines:OPENSSL_internal:WRONG_VERSION_NUMBER at /b/swift-nio-ssl/tls_record.cc:127]))",
+          "It doesn't use TLS, which https: needs"
+        ),
+        ("uncleanShutdown", "TLS failed"),
+      ])
+    func tlsWords(_ text: String, _ words: String) {
+      #expect(AsyncHTTPClientTransport.tlsReason(text) == words)
+    }
   #endif
 
   /// Promises: H-22, H-30

@@ -129,7 +129,8 @@
       }
     }
 
-    /// Returns the system's words for an error of a connection, and other errors as they describe themselves.
+    /// Returns the system's words for an error of a connection, plain words for one of TLS, and other errors as they
+    /// describe themselves.
     private static func reason(_ error: any Error) -> String {
       switch error {
       case let error as IOError: String(cString: strerror(error.errnoCode))
@@ -139,8 +140,18 @@
         } else {
           "The name \(error.host) leads to no address"
         }
+      // Its type is in a module that only the HTTP client imports.
+      case _ where String(reflecting: type(of: error)).hasPrefix("NIOSSL."): tlsReason("\(error)")
       default: "\(error)"
       }
+    }
+
+    /// Returns plain words for an error of TLS. Its own have addresses in the library's sources.
+    package static func tlsReason(_ text: String) -> String {
+      if text.contains("CERTIFICATE_VERIFY_FAILED") { return "Its TLS certificate isn't trusted here" }
+      if text.contains("failedToValidateHostname") { return "Its TLS certificate is for another name" }
+      if text.contains("WRONG_VERSION_NUMBER") { return "It doesn't use TLS, which https: needs" }
+      return "TLS failed"
     }
   }
 #endif
