@@ -1,5 +1,6 @@
 import BothyInspector
 import BothyStore
+import Foundation
 import Logging
 import ServiceLifecycle
 
@@ -45,10 +46,21 @@ struct RunningService {
     }
   }
 
+  /// Returns the error, or one with a remedy if the service can't listen at its address.
   private func failure(_ error: any Error) -> any Error {
     let text = "\(error)"
-    guard text.contains("bind") || text.contains("EADDR") || text.contains("Address") else { return error }
-    return ToolError(
-      "The address \(host):\(port) can't be used (\(text)). Choose another \(portOption), or 0 for any.")
+    func has(_ number: Int32) -> Bool { text.hasSuffix("(errno: \(number))") }
+    let address = "The address \(host):\(port)"
+    if has(EADDRINUSE) {
+      return ToolError("\(address) is in use. Choose another \(portOption), or 0 for any.")
+    }
+    if has(EACCES) {
+      return ToolError("\(address) needs an administrator's rights. Choose a \(portOption) from 1024 on.")
+    }
+    if has(EADDRNOTAVAIL) || text.hasPrefix("SocketAddressError") {
+      return ToolError("\(host) is not an address of this machine. Give another, such as --host 127.0.0.1.")
+    }
+    guard text.contains("bind(") else { return error }
+    return ToolError("\(address) can't be used. Choose another \(portOption), or 0 for any.")
   }
 }
