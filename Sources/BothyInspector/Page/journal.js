@@ -89,7 +89,7 @@ export default {
         h("input", { type: "checkbox", id: "only-lost", checked: !memory.all, onchange: toggle }), "Only what lost something")),
       entries.length ? entries.map((entry) => card(context, entry))
         : memory.all ? empty("Nothing was decided.", "What the server accepted, merged, replaced or rejected of this device's changes is listed here.")
-        : empty("Nothing was lost.", "Content of this device that gave way to another's, or that the server rejected, is listed here, and can be restored."),
+        : empty("Nothing was lost.", "Content of this device that gave way to another's, or was given up after a rejection, is listed here, and can be restored."),
       entries.length && (data.next || (memory.marks ?? []).length)
         ? pager(context, plural(entries.length, "decision"), data.next) : null,
     ];

@@ -222,7 +222,7 @@ export default {
     const isSeveral = data.entries.length > 1;
     return [
       h("p", { class: "lead" }, data.total
-        ? `${plural(data.total, "change")} that the server rejected. Other changes are sent all the same; each of these waits for you.`
+        ? `${plural(data.total, "change")} that the server rejected. Other changes are sent all the same; each of these is kept until the server accepts it or you decide.`
         : "The server rejected nothing."),
       isSeveral ? many(context, data.entries) : null,
       data.entries.length ? data.entries.map((entry) => card(context, entry, isSeveral))
