@@ -108,7 +108,11 @@ private struct NamedRemote: CompleteRemote {
 
   private func named(_ error: RemoteError) -> RemoteError {
     var error = error
-    let verb = error.errorClass == .unreachable ? "can't be reached" : "says"
+    let verb =
+      switch error.code {
+      case "insecureAddress": "was not asked"
+      default: error.errorClass == .unreachable ? "can't be reached" : "says"
+      }
     error.message = "The server \(address.url) \(verb): \(error.message)"
     return error
   }

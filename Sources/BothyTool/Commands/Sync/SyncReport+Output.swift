@@ -48,7 +48,8 @@ extension SyncStop {
     case .signInRequired(let message): "\(message) \(ErrorMessage.authentication)"
     case .throttled(let message): "\(message) Try again later."
     case .serverError(let message): "\(message) Look at the server's log."
-    case .refused(_, let message): message
+    case .refused("insecureAddress", let message): "\(message) That is --allow-http."
+    case .refused(_, let message): "\(message) \(remedy)"
     case .alreadyRunning: "\(sentence) \(remedy)"
     case .paused: "\(sentence) Resume syncing in the app, or sync with --force."
     case .expensiveNetwork, .constrainedNetwork, .lowPower, .signedOut: "\(sentence) \(remedy)"
