@@ -9,11 +9,12 @@ struct CommandSlip: Equatable {
   let suggestions: [String]
 
   /// Walks the words along the tree of commands. Returns `nil` if each has its command, or if the parser must decide:
-  /// at an option, at a default command, and where the words end.
+  /// at an option, at a default command, and where the words end. Words after `help` are walked like those without.
   init?(in words: [String], of root: any ParsableCommand.Type) {
     var command = root
     var path = [root._commandName]
-    for word in words {
+    let walked = words.first == "help" ? Array(words.dropFirst()) : words
+    for word in walked {
       let children = command.configuration.subcommands
       guard !children.isEmpty, command.configuration.defaultSubcommand == nil, !word.hasPrefix("-"),
         !(path.count == 1 && word == "help")
