@@ -13,7 +13,8 @@ struct BothyCommand: AsyncParsableCommand {
       Make a database:    bothy db create notes.bothy --schema schema.json
       Write and read:     bothy db put notes.bothy Note '{"title":"Milk"}'
                           bothy db query notes.bothy Note --order -title
-      Agree with others:  bothy sync notes.bothy --server http://localhost:8080 --space home
+      Agree with others:  bothy sync notes.bothy --space home \\
+                            --server http://localhost:8080
       Keep downloads:     bothy cache get https://example.org/16/10472/22982.png
       Ship static data:   bothy pack build times.pack times.csv --shard-by city
       See what is inside: bothy inspect notes.bothy --open

@@ -16,19 +16,25 @@ struct ServeCommand: AsyncParsableCommand {
       or --jwt-secret everybody who can reach the address may read and write every
       space, so keep it on this machine then. Make a tokens file:
         bothy admin token create tokens.json --principal ada --space home
-      Such a server answers under IP addresses, localhost and --host only; --allow-host
-      adds names.
+      Without tokens a server answers under IP addresses, localhost and --host only;
+      --allow-host adds names.
+
       JSON Web Tokens are signed by RSA, ECDSA, EdDSA or HS256, have an exp, and name
       the user, its groups and its spaces by claims. Files of tokens, keys, secrets,
-      schemas and certificates are read again when they change, keys at an address when their
-      time is over. A file that can't be used, and a schema that devices or records don't
-      fit, is refused with a log line; what was read before stays in force. With --schema
-      records are checked against it, its permissions hold, values of unique fields are
-      unique in their space, and what refers to a record that is not there is rejected (--no-check-references takes it). With --older-schema
+      schemas and certificates are read again when they change, keys at an address
+      when their time is over. A file that can't be used, and a schema that devices
+      or records don't fit, is refused with a log line; what was read before stays
+      in force.
+
+      With --schema records are checked against it, its permissions hold, values of
+      unique fields are unique in their space, and what refers to a record that is
+      not there is rejected (--no-check-references takes it). With --older-schema
       devices of older versions of the app go on: what they could not live with is
-      refused at the start. --limits prints every limit with its value. SIGINT and
-      SIGTERM let requests that are under way finish, within --shutdown-time. The API describes itself at
-      /openapi.json.
+      refused at the start.
+
+      --limits prints every limit with its value. SIGINT and SIGTERM let requests
+      that are under way finish, within --shutdown-time. The API describes itself
+      at /openapi.json.
 
       With --database postgres://… any number of processes may serve the same spaces.
       They make the tables where they are missing (schema `bothy`), tell each other
@@ -40,10 +46,10 @@ struct ServeCommand: AsyncParsableCommand {
       pulls and queries when it has all that the database had as they came. The
       database answers while it is behind or away; /readyz and /metrics say so.
 
-      --blobs s3://bucket/prefix keeps blobs on S3, or on any storage that speaks its
-      protocol: --s3-endpoint. The key is in AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
-      and, for a temporary one, AWS_SESSION_TOKEN: in the environment, or in the lines of
-      a file --s3-key.
+      --blobs s3://bucket/prefix keeps blobs on S3, or on any storage that speaks
+      its protocol: --s3-endpoint. The key is in AWS_ACCESS_KEY_ID,
+      AWS_SECRET_ACCESS_KEY and, for a temporary one, AWS_SESSION_TOKEN: in the
+      environment, or in the lines of a file --s3-key.
 
       --feed-group lets back ends read all changes of a space in their order, at
       /v1/spaces/NAME/feed. --webhook sends them, signed and in the order of each
@@ -60,13 +66,13 @@ struct ServeCommand: AsyncParsableCommand {
 
       With --decide URL your own back end decides about every change that the schema
       and the permissions accept, before it is made: accept it, set other fields, or
-      refuse it with a reason. The requests are signed like webhooks. While no decision comes,
-      changes are answered 503 and devices send them again later.
+      refuse it with a reason. The requests are signed like webhooks. While no
+      decision comes, changes are answered 503 and devices send them again later.
 
       Example:  bothy serve --port 8080 --database home.sqlite --tokens tokens.json
                 bothy serve --jwt-audience bothy --jwt-spaces 'user-{sub}' \\
-                  --jwt-keys https://id.example.org/.well-known/openid-configuration \\
-                  --tls-certificate fullchain.pem --tls-key key.pem
+                  --tls-certificate fullchain.pem --tls-key key.pem \\
+                  --jwt-keys https://id.example.org/.well-known/openid-configuration
                 bothy serve --tiles ./maps
                 bothy serve --webhook https://billing.example.org/bothy \\
                   --webhook-secret billing.secret --webhook-spaces 'team-*'

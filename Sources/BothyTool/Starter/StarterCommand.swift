@@ -9,9 +9,9 @@ struct StarterCommand: AsyncParsableCommand {
     abstract: "Makes a folder with an app, a schema and a token to begin with.",
     discussion: """
       The folder gets a Swift package with one type of record and a command line app
-      that adds, lists, syncs and watches. Beside it are the schema and the tokens for
-      `bothy serve`, a .gitignore and a README. The token itself is printed once. An existing folder
-      must be empty.
+      that adds, lists, syncs and watches. Beside it are the schema and the tokens
+      for `bothy serve`, a .gitignore and a README. The token itself is printed
+      once. An existing folder must be empty.
 
       Example:  bothy new notes
                 bothy new notes --bothy ~/checkouts/bothy

@@ -15,14 +15,14 @@ struct TilesGetCommand: AsyncParsableCommand {
       one byte. Every tile is read and unpacked before the file is replaced, at once
       and whole. If the archive changes on the server meanwhile, it begins anew.
 
-      With an area or --zooms only those tiles of a PMTiles archive are asked for, near
-      ones together, and the new file's extension says of which kind it is. It replaces
-      an earlier one when it is whole.
+      With an area or --zooms only those tiles of a PMTiles archive are asked for,
+      near ones together, and the new file's extension says of which kind it is. It
+      replaces an earlier one when it is whole.
 
       The server must send parts of files, as most servers of files do.
 
       Example:  bothy tiles get https://tiles.example.org/hills.pmtiles hills.pmtiles
-                bothy tiles get https://tiles.example.org/world.pmtiles oslo.pmtiles \\
+                bothy tiles get https://tiles.example.org/all.pmtiles oslo.pmtiles \\
                   --box 10.6,59.8,10.9,60.0 --zooms 0-14
       """)
 

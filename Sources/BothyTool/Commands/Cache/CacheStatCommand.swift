@@ -59,8 +59,8 @@ struct CacheLimitsCommand: AsyncParsableCommand {
     commandName: "limits",
     abstract: "Sets how much is kept, and makes room at once if it is more.",
     discussion: """
-      Sizes are bytes, or numbers with K, M or G (1024 each). Copies unused for longest
-      are evicted first; pinned ones stay and do not count. Without options
+      Sizes are bytes, or numbers with K, M or G (1024 each). Copies unused for
+      longest are evicted first; pinned ones stay and do not count. Without options
       the limits are printed. One that is not given is left as it is; none lifts it.
 
       Example:  bothy cache limits --bytes 2G --entries none

@@ -14,9 +14,9 @@ struct SourceAddCommand: AsyncParsableCommand {
       them it is one below which paths are looked up. Times are numbers with w, d,
       h, m, s.
 
-      An archive is a source too: the path of an MBTiles or PMTiles file, which is read
-      in place, or the address of a PMTiles file, which is read by parts. Their names
-      end in .mbtiles and .pmtiles.
+      An archive is a source too: the path of an MBTiles or PMTiles file, which is
+      read in place, or the address of a PMTiles file, which is read by parts. Their
+      names end in .mbtiles and .pmtiles.
 
       With --style the address is that of a style of MapLibre. Its sources of tiles
       are sources too, called by the id, a slash and their name in the style.

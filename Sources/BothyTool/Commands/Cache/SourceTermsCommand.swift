@@ -8,9 +8,10 @@ struct SourceTermsCommand: AsyncParsableCommand {
     commandName: "terms",
     abstract: "Prints what well-known providers of maps allow.",
     discussion: """
-      They are a summary of each provider's page when this version was made; the page
-      decides. A region of a provider that forbids to load in bulk is refused. Rates and
-      the days to keep a copy apply to all sources of the provider's hosts.
+      They are a summary of each provider's page when this version was made; the
+      page decides. A region of a provider that forbids to load in bulk is refused.
+      Rates and the days to keep a copy apply to all sources of the provider's
+      hosts.
 
       Example:  bothy source terms
                 bothy source terms openstreetmap --json

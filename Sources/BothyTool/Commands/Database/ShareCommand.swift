@@ -8,8 +8,8 @@ struct ShareCommand: AsyncParsableCommand {
     commandName: "share",
     abstract: "Shares a record with users and lists; the server is told at the next sync.",
     discussion: """
-      Without --with and --list it shows the record's audience. The type's permissions
-      on the server say what sharing opens.
+      Without --with and --list it shows the record's audience. The type's
+      permissions on the server say what sharing opens.
 
       Example:  bothy db share notes.bothy Note 0197f3c2-… --with bob cid \\
                   --list friends

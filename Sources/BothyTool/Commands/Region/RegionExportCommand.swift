@@ -9,8 +9,8 @@ struct RegionExportCommand: AsyncParsableCommand {
     commandName: "export",
     abstract: "Writes the stored tiles of a region into an MBTiles or PMTiles file.",
     discussion: """
-      The kind is the file's extension, or --format. Sends no request. What the region
-      still lacks is counted and left out.
+      The kind is the file's extension, or --format. Sends no request. What the
+      region still lacks is counted and left out.
 
       Example:  bothy region export Oslo oslo.pmtiles
                 bothy region export Oslo oslo.mbtiles --json

@@ -10,8 +10,8 @@ struct SettingsCommand: AsyncParsableCommand {
     discussion: """
       A group is made by the app that declares it; here its values are read and set
       by name. Apps that have it open hear of a change at once. What an app checks
-      before it stores a change (willUpdate) is not checked here, only the kind of the
-      value.
+      before it stores a change (willUpdate) is not checked here, only the kind of
+      the value.
 
       Example:  bothy settings get app.bothy
                 bothy settings get app.bothy LocaleSettings timeFormat

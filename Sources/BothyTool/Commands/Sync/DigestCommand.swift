@@ -9,8 +9,8 @@ struct DigestCommand: AsyncParsableCommand {
     abstract: "Prints a digest of the records: equal digests mean equal content.",
     discussion: """
       It is of the records here, pending changes included. --remote prints the
-      server's own instead. --repair compares both, brings back what differs and keeps
-      the pending changes.
+      server's own instead. --repair compares both, brings back what differs and
+      keeps the pending changes.
 
       Example:  bothy digest notes.bothy --container Note
                 bothy digest notes.bothy --remote

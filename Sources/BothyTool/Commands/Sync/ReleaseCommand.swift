@@ -10,7 +10,8 @@ struct ReleaseCommand: AsyncParsableCommand {
     abstract: "Lets a draft, or all of them, be sent by the next sync.",
     discussion: """
       A draft is made by `bothy db put --draft`, and `bothy outbox` shows it. All
-      drafts of the record are released. Fails with status 1 when the record has none.
+      drafts of the record are released. Fails with status 1 when the record has
+      none.
 
       Example:  bothy release notes.bothy Note 0197f3c2-…
                 bothy release notes.bothy --all

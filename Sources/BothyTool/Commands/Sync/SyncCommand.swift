@@ -12,17 +12,17 @@ struct SyncCommand: AsyncParsableCommand {
     discussion: """
       Ends with status 1 when the server could not be reached; nothing is lost then,
       and the report says so. Changes that the server rejects are in the report and
-      in `bothy rejected`; they aren't failures of the sync. --watch continues to sync
-      after each change here or there until Ctrl-C, a report a line.
+      in `bothy rejected`; they aren't failures of the sync. --watch continues to
+      sync after each change here or there until Ctrl-C, a report a line.
 
       A database belongs to the server and space that it was synced with. Another
       one, or one that lost what it had acknowledged, is refused, and nothing is
       removed until you decide. --adopt takes what that one has: what it lacks is
       removed here. --upload-mine gives it what it lost, and what it has as it was
-      before, but nothing that was deleted there. Several devices may do so. Both send
-      pending changes and remember the address. --keep-apart leaves the file with its
-      first server: it can be read and written, and nothing is sent until that one
-      answers again.
+      before, but nothing that was deleted there. Several devices may do so. Both
+      send pending changes and remember the address. --keep-apart leaves the file
+      with its first server: it can be read and written, and nothing is sent until
+      that one answers again.
 
       Example:  bothy sync notes.bothy
                 bothy sync notes.bothy --scope push --merge fieldByField --json

@@ -14,9 +14,9 @@ struct TilesImportCommand: AsyncParsableCommand {
       `bothy places load --source` and apps with this cache's folder send no request
       until they are past their time. What the source sends later takes their place.
 
-      With an area or --zooms only those tiles are copied; of an archive at an address
-      only they are asked for. A source can also be an archive itself, without a
-      copy: `bothy source add`.
+      With an area or --zooms only those tiles are copied; of an archive at an
+      address only they are asked for. A source can also be an archive itself,
+      without a copy: `bothy source add`.
 
       Tiles take about the room that they have in the archive. In a folder that was
       begun with --files each takes whole blocks of the disk, unpacked. Tiles beyond
