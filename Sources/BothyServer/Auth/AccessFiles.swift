@@ -98,7 +98,7 @@ public struct AccessFiles: Sendable {
   private static func naming(_ path: String, _ error: any Error) -> any Error {
     switch error {
     case let error as BothyError: BothyError(error.code, "\(path) can't be used. \(error.message)")
-    case let error as JSONError: BothyError(.invalidValue, "\(path) can't be used: \(error).")
+    case let error as JSONError: BothyError(.invalidValue, "\(path) can't be used: \(error)")
     default: error
     }
   }

@@ -98,7 +98,7 @@ struct BackEndOptions: ParsableArguments {
         }
         found += file.webhooks
       } catch let error as JSONError {
-        throw ToolError("The webhooks file \(webhooks) can't be used: \(error).")
+        throw ToolError("The webhooks file \(webhooks) can't be used: \(error)")
       }
     }
     try WebhookFile.check(found)

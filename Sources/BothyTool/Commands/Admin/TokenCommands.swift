@@ -164,7 +164,8 @@ struct TokenStore {
 
   func read() throws -> TokenFile {
     do { return try TokenFile(json: StandardStreams.read(path)) } catch let error as JSONError {
-      throw ToolError("The tokens file \(path) can't be used: \(error).")
+      throw ToolError(
+        "The tokens file \(path) can't be used: \(error) `bothy admin token create` makes one in a new file.")
     }
   }
 
