@@ -55,7 +55,11 @@ struct BothyCommand: AsyncParsableCommand {
     do {
       Logs.start()
       let words = Array(CommandLine.arguments.dropFirst())
-      if let slip = CommandSlip(in: words, of: Self.self) { throw ValidationError(slip.message) }
+      if let slip = CommandSlip(in: words, of: Self.self) {
+        // The parser would add the usage of `bothy`, whatever the command before the word is.
+        StandardStreams.note("Error: \(slip.message)")
+        throw ExitCode.validationFailure
+      }
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
