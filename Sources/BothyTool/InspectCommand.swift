@@ -107,6 +107,7 @@ private final class OpenedSubjects {
     guard FileManager.default.fileExists(atPath: file) else {
       throw ToolError("The file of places \(file) does not exist. Make it with `bothy places load`.")
     }
+    try PlacesFile.refuseOthers(file)
     let places = try PlaceStore(path: file)
     for repair in places.repairs { StandardStreams.note("bothy: \(repair)") }
     closings.append { try places.close() }

@@ -63,7 +63,7 @@ struct CreateTokenCommand: AsyncParsableCommand {
   func run() async throws {
     let now = try CLIClock().now()
     let end = expires.flatMap { CLIClock.offset("+" + $0) }.map { now + $0 }
-    let made = try TokenStore(file).edit {
+    let made = try TokenStore(file).edit(makes: true) {
       try $0.create(user: user, spaces: space, groups: group, expires: end)
     }
     try output.print {
@@ -169,8 +169,12 @@ struct TokenStore {
     }
   }
 
-  func edit<Result>(_ body: (inout TokenFile) throws -> Result) throws -> Result {
-    try PrivateFile.change(path) {
+  /// Changes the file. Throws for a missing one, unless `makes` is true.
+  func edit<Result>(makes: Bool = false, _ body: (inout TokenFile) throws -> Result) throws -> Result {
+    guard makes || FileManager.default.fileExists(atPath: path) else {
+      throw ToolError("The file \(path) does not exist. Check the path.")
+    }
+    return try PrivateFile.change(path) {
       var file = FileManager.default.fileExists(atPath: path) ? try read() : TokenFile()
       let result = try body(&file)
       return (result, Data(file.json))

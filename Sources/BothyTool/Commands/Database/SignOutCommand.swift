@@ -53,9 +53,8 @@ struct SignOutCommand: AsyncParsableCommand {
       let pending = try await session.store.signOut(form)
       try output.print {
         let kept = park ? "kept here" : export.map { "written to \($0)" } ?? "discarded"
-        return
-          (pending == 0
-          ? "Signed out; nothing was pending." : "Signed out. Pending changes \(kept): \(pending).")
+        return (park ? "Signed out. " : "Signed out, and removed \(database.path). ")
+          + (pending == 0 ? "Nothing was pending." : "Pending changes \(kept): \(pending).")
           + (unanswered == 0 || park
             ? "" : " Saves without an answer, which the server may have made: \(unanswered).")
       } json: { writer in

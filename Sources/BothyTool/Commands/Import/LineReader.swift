@@ -17,8 +17,12 @@ final class LineReader {
     if path == "-" {
       handle = .standardInput
     } else {
-      guard FileManager.default.fileExists(atPath: path) else {
+      var isFolder: ObjCBool = false
+      guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
         throw ToolError("The file \(path) does not exist. Check the path.")
+      }
+      guard !isFolder.boolValue else {
+        throw ToolError("\(path) is a folder. Give the path of a file in it.")
       }
       guard let handle = FileHandle(forReadingAtPath: path) else {
         throw ToolError("\(path) can't be read. Check that it is a file and may be read.")

@@ -19,10 +19,23 @@ struct PlacesFile: ParsableArguments {
     guard makes || FileManager.default.fileExists(atPath: file) else {
       throw ToolError("The file of places \(file) does not exist. Make it with `bothy places load`.")
     }
+    try Self.refuseOthers(file)
     let table = try categories.map { try CategoryTable(json: StandardStreams.read($0)) } ?? .common
     let places = try PlaceStore(path: file, categories: table, schema: schema.read())
     for repair in places.repairs { StandardStreams.note("bothy: \(repair)") }
     return try await Opened.use(places, body, close: { try $0.close() })
+  }
+
+  /// Throws for a file without SQLite's mark, which a store takes for a damaged one and replaces.
+  static func refuseOthers(_ path: String) throws {
+    // A missing file may be made, and opening a folder has an error of its own.
+    guard let file = FileHandle(forReadingAtPath: path), let mark = try? file.read(upToCount: 16) else {
+      return
+    }
+    try file.close()
+    guard mark.isEmpty || mark == Data("SQLite format 3\0".utf8) else {
+      throw ToolError("\(path) is not a file of places. Choose another path; the file was left as it is.")
+    }
   }
 }
 
