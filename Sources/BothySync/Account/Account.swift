@@ -159,9 +159,10 @@ extension SyncedStore {
 
 extension BothyError {
   fileprivate init(pendingAtSignOut count: Int) {
+    let changes = count == 1 ? "1 change is" : "\(count) changes are"
     self.init(
       .pendingChanges,
-      "\(count) changes are not on the server yet. Release drafts and sync first, or sign out by parking, exporting "
+      "\(changes) not on the server yet. Release drafts and sync first, or sign out by parking, exporting "
         + "or discarding them.",
       pendingCount: count)
   }

@@ -108,13 +108,18 @@ enum ServedBlobs {
   /// The path of the folder, or `nil` for a bucket.
   var folder: String? { if case .folder(let path) = self { path } else { nil } }
 
-  /// Opens the storage. A bucket that refuses a request is a `ToolError`. One that does not answer is used all the same,
-  /// because records don't need it.
+  /// Opens the storage. A file in place of a folder, and a bucket that refuses a request, are a `ToolError`. A bucket
+  /// that does not answer is used all the same, because records don't need it.
   func open(
     _ limits: BlobLimits, logger: Logger, now: @escaping @Sendable () -> Int64
   ) async throws -> any BlobFileStorage {
     switch self {
-    case .folder(let path): return FolderBlobStorage(at: path, limits: limits, now: now)
+    case .folder(let path):
+      var isFolder: ObjCBool = false
+      guard !FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) || isFolder.boolValue else {
+        throw ToolError("\(path) is a file. Give --blobs a folder.")
+      }
+      return FolderBlobStorage(at: path, limits: limits, now: now)
     case .bucket(let bucket):
       let transport = OutboundTransport(compression: false, bodyLimit: 64 << 20, connections: 64)
       let storage = S3BlobStorage(bucket, limits: limits, logger: logger, now: now, send: transport.send)

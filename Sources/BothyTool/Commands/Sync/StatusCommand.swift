@@ -54,8 +54,8 @@ struct StatusCommand: AsyncParsableCommand {
     _ reachable: Bool?, _ problem: SyncStop?
   ) -> String {
     var lines = [
-      "Pending: \(counts.insert) inserts, \(counts.update) updates, \(counts.delete) deletes"
-        + " (\(counts.rejected) rejected, \(counts.drafts) drafts)"
+      "Pending: \(counts.insert) new, \(counts.update) changed, \(counts.delete) deleted"
+        + " (\(counts.rejected) rejected, \(counts.drafts) in draft)"
     ]
     if unanswered > 0 {
       lines.append("Unsure:  \(unanswered) without an answer, which the server may have (bothy outbox)")
