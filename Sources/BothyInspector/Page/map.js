@@ -53,6 +53,14 @@ function move(context, change) {
   }, 180);
 }
 
+/** Takes the units of the window as it is now. From west to east the view shows what it did. */
+function measureAgain(memory) {
+  const before = WIDTH;
+  measure();
+  if (WIDTH === before || !memory.view) return;
+  memory.view = memory.isWhole ? fit(memory.whole) : { ...memory.view, scale: memory.view.scale * WIDTH / before };
+}
+
 const zoom = (context, factor) => move(context, (view) => { view.scale *= factor; });
 const pan = (context, right, down) => move(context, (view) => {
   view.x += right * WIDTH / 4 / view.scale;
@@ -194,13 +202,11 @@ export default {
   },
   async load({ get, signal, memory, redraw }) {
     phone.onchange = () => {
-      const before = WIDTH;
-      measure();
-      // From west to east it shows what it did.
-      if (memory.view && !memory.isWhole) memory.view = { ...memory.view, scale: memory.view.scale * WIDTH / before };
-      else if (memory.whole) memory.view = fit(memory.whole);
+      measureAgain(memory);
       redraw();
     };
+    // The window may have changed while another page was shown.
+    measureAgain(memory);
     const box = memory.view ? edges(memory.view) : null;
     const found = await get("/api/map", { box: box && [box.west, box.south, box.east, box.north].map((edge) => edge.toFixed(6)).join() }, signal);
     if (!memory.view) Object.assign(memory, { view: fit(found.box), whole: found.box, isWhole: true });

@@ -24,7 +24,7 @@ export default {
   title: () => "Packs",
   load: ({ get, signal }) => get("/api/packs", {}, signal),
   render: (context, data) => [
-    h("p", { class: "lead" }, data.packs.length ? `${plural(data.packs.length, "pack")} in the folders that were named.` : "Read-only records that ship with an app."),
+    h("p", { class: "lead" }, data.packs.length ? `${plural(data.packs.filter((each) => !each.problem).length, "pack")} in the folders that were named.` : "Read-only records that ship with an app."),
     data.packs.length ? data.packs.map(pack)
       : empty("No packs were named.", "Start the inspector with --packs DIR, and each pack in it is shown here: its version, types, rows and files."),
   ],
