@@ -25,6 +25,7 @@ struct GetCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       let schema = try session.type(type)
       let query = AnyQuery(type, where: .compare(field: "id", .equal, .text(id)))
+      if fetch == .remote { try session.requireServer() }
       let policy = session.readPolicy(fetch)
       let found = try await session.store.fetchResult(query, options: RequestOptions(readPolicy: policy))
         .records
