@@ -9,7 +9,8 @@ struct RouteTable: Sendable {
   /// The routes of each path, by the path's description.
   private let paths: [String: (path: RouterPath, routes: [Route])]
 
-  private static let unknown = HTTPFailure(.notFound, "notFound", "This server has no such address.")
+  private static let unknown = HTTPFailure(
+    .notFound, "notFound", "This server has no such address. /openapi.json lists those it has.")
 
   init(_ routes: [Route]) {
     self.routes = routes

@@ -122,6 +122,9 @@ struct AccessTests {
         let reply = try await call(.get, path)
         #expect(reply.status == 404, "\(path)")
         #expect(try reply.code() == "notFound")
+        #expect(
+          try reply.json()["error"]?["message"]?.stringValue
+            == "This server has no such address. /openapi.json lists those it has.")
       }
       let long = String(repeating: "s", count: 129)
       #expect(try await call(.get, "/v1/spaces/\(long)/changes").status == 400)
