@@ -124,7 +124,9 @@ class Browser:
         # What was laid out anew is painted with the next frame.
         self.devtools("Runtime.evaluate", awaitPromise=True,
                       expression="new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        shot = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        # The first picture of a page may be of an earlier frame, so the second is kept.
+        for _ in range(2):
+            shot = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def gather(self):
