@@ -287,7 +287,7 @@ struct StyleRegionTests {
   }
 
   /// Promises: E-19
-  @Test("A sign-in page in place of the style stops a refresh as one")
+  @Test("A sign-in page in place of the style is reported as one")
   func signIn() async throws {
     let rig = try StyleRig()
     let region = try await rig.loaded("bright")
