@@ -1,11 +1,13 @@
 extension FixedWidthInteger {
   /// Returns the sum, or the nearest number of the type. For numbers from outside.
+  @inlinable
   package func addingClamped(_ other: Self) -> Self {
     let (sum, overflows) = addingReportingOverflow(other)
     return !overflows ? sum : other < 0 ? .min : .max
   }
 
   /// Returns the difference, or the nearest number of the type.
+  @inlinable
   package func subtractingClamped(_ other: Self) -> Self {
     let (difference, overflows) = subtractingReportingOverflow(other)
     return !overflows ? difference : other < 0 ? .max : .min
