@@ -122,8 +122,7 @@ enum RegionLoad: Sendable {
   private static func outcome(_ error: BothyError) -> RegionLoad {
     switch error.code {
     case .unreachable, .timedOut, .offline: .unreachable(error)
-    case .unexpectedContent: .misled(error)
-    case .refused where isMisled(error): .misled(error)
+    case _ where isMisled(error): .misled(error)
     case .refused where isFinal(error.status ?? 0): .refused(error.message)
     case .absent: .gone(error.message)
     case .closed, .storage, .unknownSource, .sourceConflict, .cancelled: .stopped(error)

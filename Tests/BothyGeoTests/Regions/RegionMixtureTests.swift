@@ -271,19 +271,10 @@ struct RegionMixtureTests {
     let ended = try? await rig.regions.refresh(region.id)
     #expect((ended == nil) == (status == 404))
     #expect(try await rig.regions.region(region.id).state == .outdated)
-    #expect(try await shown(rig).contains("/omt/3/4/2"))
+    #expect(try await rig.shownTile().contains("/omt/3/4/2"))
     rig.server.change { $0.statuses = [:] }
     #expect(try await rig.regions.refresh(region.id).state == .complete)
-    #expect(try await shown(rig).contains("/omt2/3/4/2"))
-  }
-
-  /// Returns the text of a tile that a renderer receives without a network.
-  private func shown(_ rig: StyleRig) async throws -> String {
-    rig.cache.suspendNetwork()
-    defer { rig.cache.resumeNetwork() }
-    let endpoint = MapEndpoint(try await rig.style("bright"), in: rig.cache)
-    let answer = await endpoint.answer("tiles/openmaptiles/3/4/2", at: "http://map.test")
-    return RegionServer.text(answer.body)
+    #expect(try await rig.shownTile().contains("/omt2/3/4/2"))
   }
 
   @Test("An export takes no tile from memory that another process has replaced")

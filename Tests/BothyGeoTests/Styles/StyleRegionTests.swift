@@ -95,22 +95,22 @@ struct StyleRegionTests {
   func otherAddress() async throws {
     let rig = try StyleRig()
     let region = try await rig.loaded("bright")
-    #expect(try await tile(rig).contains("/omt/3/4/2"))
+    #expect(try await rig.shownTile().contains("/omt/3/4/2"))
     let address = "https://maps.test/tiles/omt.json"
     rig.server.change { state in
       state.documents[address] = state.documents[address]?.replacing("/omt/", with: "/omt2/")
       state.answers = 40
     }
     await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
-    #expect(try await tile(rig).contains("/omt/3/4/2"))
+    #expect(try await rig.shownTile().contains("/omt/3/4/2"))
     rig.server.change { ($0.answers, $0.fields) = (nil, [:]) }
     #expect(try await rig.regions.resume(region.id).state == .complete)
-    #expect(try await tile(rig).contains("/omt2/3/4/2"))
+    #expect(try await rig.shownTile().contains("/omt2/3/4/2"))
     let asked = rig.server.fields.filter { $0.key.contains("/omt2/") }
     #expect(asked.count > 10 && asked.values.allSatisfy { $0[.ifNoneMatch] == nil })
     let later = try await rig.reopened()
     later.cache.suspendNetwork()
-    #expect(try await tile(later).contains("/omt2/3/4/2"))
+    #expect(try await later.shownTile().contains("/omt2/3/4/2"))
     var walk = StyleWalk(MapEndpoint(try await later.style("bright"), in: later.cache))
     try await walk.walk(RegionRig.oslo, 0...11, fonts: Self.fonts["bright"] ?? [])
     #expect(walk.missing == [])
@@ -373,15 +373,6 @@ struct StyleRegionTests {
     let region = try await rig.regions.create(try await rig.plan(SourceID(name), zooms: 0...3))
     #expect(try await rig.regions.resume(region.id).state == .partial)
     #expect(rig.server.requests.contains(address) && !rig.server.requests.contains(router))
-  }
-
-  /// Returns the text of a tile that a renderer receives without a network.
-  private func tile(_ rig: StyleRig) async throws -> String {
-    rig.cache.suspendNetwork()
-    defer { rig.cache.resumeNetwork() }
-    let endpoint = MapEndpoint(try await rig.style("bright"), in: rig.cache)
-    let answer = await endpoint.answer("tiles/openmaptiles/3/4/2", at: "http://map.test")
-    return RegionServer.text(answer.body)
   }
 
   private func name(_ endpoint: MapEndpoint) async throws -> String? {

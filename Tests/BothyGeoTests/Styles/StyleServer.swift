@@ -133,6 +133,15 @@ struct StyleRig {
       zooms: try ZoomRange(zooms.lowerBound, zooms.upperBound))
   }
 
+  /// Returns the text of a tile that a renderer receives without a network.
+  func shownTile() async throws -> String {
+    cache.suspendNetwork()
+    defer { cache.resumeNetwork() }
+    let endpoint = MapEndpoint(try await style("bright"), in: cache)
+    let answer = await endpoint.answer("tiles/openmaptiles/3/4/2", at: "http://map.test")
+    return RegionServer.text(answer.body)
+  }
+
   /// Returns a region that was loaded a day ago.
   func loaded(_ source: SourceID) async throws -> Region {
     let region = try await regions.create(try await plan(source))
