@@ -55,11 +55,10 @@ final class ChangeCount: Sendable {
     if number == known.load(ordering: .relaxed) { return nil }
     // This store may write in the meantime. What is read from here on is at least as new as the number.
     atomicMemoryFence(ordering: .acquiring)
+    let own = own.load(ordering: .acquiring)
+    // Read last: a change of this store's own becomes known just after it is written, and before its next one is.
     let known = known.load(ordering: .acquiring)
-    if number <= known { return nil }
-    // A change of this store's own becomes known just after it is written, and before its next one is.
-    if number == own.load(ordering: .acquiring), number == known + 1 { return nil }
-    return number <= self.known.load(ordering: .acquiring) ? nil : number
+    return number <= known || number == own && number == known + 1 ? nil : number
   }
 
   /// Notes that the changes up to a number are known.
