@@ -8,7 +8,7 @@ struct CacheVerifyCommand: AsyncParsableCommand {
     commandName: "verify",
     abstract: "Checks every copy; removes damaged ones and fails if there were any.",
     discussion: """
-      What was removed is fetched again when it is next asked for; a region that
+      A removed copy is fetched again when it is next requested; a region that
       lost tiles is damaged, and `bothy region resume` loads them. Damage is found
       at every read too, and pinned copies are read every 30 days; this reads all.
 

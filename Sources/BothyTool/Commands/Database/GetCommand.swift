@@ -25,8 +25,7 @@ struct GetCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       let schema = try session.type(type)
       let query = AnyQuery(type, where: .compare(field: "id", .equal, .text(id)))
-      if fetch == .remote { try session.requireServer() }
-      let policy = session.readPolicy(fetch)
+      let policy = try session.readPolicy(fetch)
       let found = try await session.store.fetchResult(query, options: RequestOptions(readPolicy: policy))
         .records
         .first
@@ -43,7 +42,10 @@ struct GetCommand: AsyncParsableCommand {
 
 extension Session {
   /// Returns the requested policy, else the configured one. Without a server, it is the one for the local file.
-  func readPolicy(_ asked: ReadPolicy?) -> ReadPolicy {
-    asked ?? (address == nil ? .local : store.options.readPolicy)
+  ///
+  /// Throws if the server alone is requested, and the database has none.
+  func readPolicy(_ asked: ReadPolicy?) throws -> ReadPolicy {
+    if asked == .remote { try requireServer() }
+    return asked ?? (address == nil ? .local : store.options.readPolicy)
   }
 }

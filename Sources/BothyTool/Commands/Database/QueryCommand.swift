@@ -43,8 +43,7 @@ struct QueryCommand: AsyncParsableCommand {
       // A server without a schema finds nothing for a misspelt field, so the file's own schema is checked first.
       let asked = try order.ordered(query.query(limit: limit, offset: offset), type).checked(for: type)
       if explain { return try await printPlan(of: asked, in: session) }
-      if fetch == .remote { try session.requireServer() }
-      let policy = session.readPolicy(fetch)
+      let policy = try session.readPolicy(fetch)
       let result = try await session.store.fetchResult(asked, options: RequestOptions(readPolicy: policy))
       let nearest = order.nearest == nil ? nil : asked.order.first
       let records = try RecordView.all(result.records, in: session.store, nearest: nearest)
@@ -89,8 +88,7 @@ struct CountCommand: AsyncParsableCommand {
   func run() async throws {
     try await Session.with(database) { session in
       let asked = try query.query().checked(for: session.type(query.type))
-      if fetch == .remote { try session.requireServer() }
-      let options = RequestOptions(readPolicy: fetch ?? .local)
+      let options = RequestOptions(readPolicy: try session.readPolicy(fetch ?? .local))
       let count = try await session.store.count(asked, options: options)
       try output.print {
         "\(count)"
