@@ -157,8 +157,7 @@ public final class ResourceCache: Sendable {
     guard let stored = readInMemory(key, at: now, if: { $0.answers(box.varyingFields, exactly: $1) }) else {
       return nil
     }
-    let metadata = stored.entry.metadata
-    let use = EntryState(of: metadata, under: box.source.freshness, at: now)
+    let use = EntryState(of: stored.entry.metadata, under: box.source.freshness, at: now)
     return CachedResource(
       key: key, stored: stored, origin: .memory, freshness: use.isFresh ? .fresh : .stale(.notChecked),
       age: use.age)

@@ -7,6 +7,8 @@ extension CachedResource {
     case stale(CachedResource.StaleReason)
 
     /// True if the resource is stale.
-    package var isStale: Bool { self != .fresh }
+    package var isStale: Bool {
+      if case .stale = self { true } else { false }
+    }
   }
 }

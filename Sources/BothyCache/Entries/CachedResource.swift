@@ -56,7 +56,7 @@ public struct CachedResource: Sendable {
   /// True if a request to the server isn't needed, because the entry is fresh.
   ///
   /// It is that of the moment of the read. A response that just came is fresh in any case.
-  public var isFresh: Bool { freshness == .fresh }
+  public var isFresh: Bool { !freshness.isStale }
 
   /// The reason why the resource was returned although it is stale, or `nil` if it is fresh.
   ///
