@@ -48,16 +48,27 @@ struct LookupConnection {
     var bytes: [UInt8]
   }
 
+  private enum Statement: Int, CaseIterable {
+    case entry
+    case page
+    case frame
+
+    var sql: String {
+      switch self {
+      case .entry: RowReader.find
+      case .page: "SELECT live, data FROM page WHERE id = ?1"
+      case .frame: "SELECT checksum, data FROM frame WHERE id = ?1"
+      }
+    }
+  }
+
   private static let keptPages = 3
-  private static let page = "SELECT live, data FROM page WHERE id = ?1"
-  private static let frame = "SELECT checksum, data FROM frame WHERE id = ?1"
 
   let path: String
   let frames: FrameBook
   private var database: OpaquePointer?
-  /// The statements, prepared by the first look-up, when the tables exist.
-  private var statements: [String: OpaquePointer] = [:]
-  private var finding: OpaquePointer?
+  /// The statements by their number, each prepared by the first look-up that needs it, when the tables exist.
+  private var statements = [OpaquePointer?](repeating: nil, count: Statement.allCases.count)
   private var pages: [Page] = []
 
   init(path: String, frames: FrameBook, database: OpaquePointer) {
@@ -67,19 +78,14 @@ struct LookupConnection {
   }
 
   /// Returns the statement `RowReader.find`.
-  mutating func find() throws -> PreparedStatement {
-    if let finding { return PreparedStatement(kept: finding) }
-    let pointer = try prepared(RowReader.find)
-    finding = pointer
-    return PreparedStatement(kept: pointer)
-  }
+  mutating func find() throws -> PreparedStatement { PreparedStatement(kept: try prepared(.entry)) }
 
   /// Calls `body` with the bytes of a page, or returns `nil` if it is missing.
   mutating func page<Result>(_ number: Int64, _ body: (UnsafeRawBufferPointer) -> Result) throws -> Result? {
     if let kept = pages.firstIndex(where: { $0.number == number }) {
       return pages[kept].bytes.withUnsafeBytes(body)
     }
-    let select = PreparedStatement(kept: try prepared(Self.page))
+    let select = PreparedStatement(kept: try prepared(.page))
     defer { select.reset() }
     select.bind(number, at: 1)
     guard try select.step() else { return nil }
@@ -94,35 +100,36 @@ struct LookupConnection {
   /// Returns a frame, or `nil` if it is missing or damaged.
   mutating func frame(_ number: Int64) throws -> MetadataFrame? {
     if let known = frames[number] { return known }
-    let select = PreparedStatement(kept: try prepared(Self.frame))
+    let select = PreparedStatement(kept: try prepared(.frame))
     defer { select.reset() }
     select.bind(number, at: 1)
     guard try select.step() else { return nil }
     return frames.keep(number, select)
   }
 
-  private mutating func prepared(_ sql: String) throws -> OpaquePointer {
-    if let known = statements[sql] { return known }
+  private mutating func prepared(_ kind: Statement) throws -> OpaquePointer {
+    if let known = statements[kind.rawValue] { return known }
     guard let database else {
       throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "\(path) is closed")
     }
     var statement: OpaquePointer?
-    let code = sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    let code = sqlite3_prepare_v3(database, kind.sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
     guard code == SQLITE_OK, let statement else {
       let message = sqlite3_errmsg(database).map { String(cString: $0) }
       throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
     }
-    statements[sql] = statement
+    statements[kind.rawValue] = statement
     return statement
   }
 
   /// Ends the snapshot.
-  func reset() { if let finding { sqlite3_reset(finding) } }
+  func reset() { if let find = statements[Statement.entry.rawValue] { sqlite3_reset(find) } }
 
   mutating func close() {
-    for statement in statements.values { sqlite3_finalize(statement) }
-    statements = [:]
-    finding = nil
+    for kind in Statement.allCases {
+      sqlite3_finalize(statements[kind.rawValue])
+      statements[kind.rawValue] = nil
+    }
     pages = []
     sqlite3_close(database)
     database = nil
