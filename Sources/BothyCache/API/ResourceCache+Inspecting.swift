@@ -68,4 +68,10 @@ extension ResourceCache {
     guard let disk else { return GarbageReport() }
     return try await disk.write { try $0.collectGarbage() }
   }
+
+  /// Makes the store on disk smaller after much of it has changed. See `DiskStore.pack()`.
+  package func packDisk() async {
+    // A store that isn't packed is only larger.
+    try? await disk?.write { try $0.pack() }
+  }
 }

@@ -153,4 +153,7 @@ extension DiskCache.Store {
   ///
   /// Unneeded are bodies without an entry, temporary files of killed processes, and quarantined files.
   package func collectGarbage() throws -> GarbageReport { try index?.collectGarbage() ?? GarbageReport() }
+
+  /// Makes the store smaller after much of it has changed. Does nothing in a store without an index.
+  package func pack() throws { try index?.pack() }
 }

@@ -77,6 +77,7 @@ extension TileArchive {
       if bytes > 4 << 20 || batch.count >= 1000 { try flush() }
     }
     try flush()
+    try disk?.pack()
     return (held.count, left)
   }
 }

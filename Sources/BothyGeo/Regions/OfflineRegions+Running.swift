@@ -213,6 +213,7 @@ extension OfflineRegions {
         region.id, progress.failed == 0 ? .complete : .partial,
         reason: Self.reason(progress, region.run.removesGone),
         at: cache.now)
+      await cache.packDisk()
     }
   }
 

@@ -1,6 +1,7 @@
 internal import BothyStore
 package import Foundation
 internal import GRDB
+internal import Synchronization
 
 extension DiskStore {
   /// The place of an entry's bytes.
@@ -152,6 +153,7 @@ extension DiskStore {
     }
     if outcome.leavesFiles { try sweepIfPossible() }
     report.stored += outcome.stored.count - refused.count
+    unpacked.add(Int64(outcome.stored.count), ordering: .relaxed)
     report.unchanged.formUnion(outcome.unchanged.subtracting(refused))
     report.evicted += outcome.evicted
     for key in refused { report.refused[key] = .diskFull }

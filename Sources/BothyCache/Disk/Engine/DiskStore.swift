@@ -44,6 +44,8 @@ package final class DiskStore: DiskCache.Store {
   private let keptRank = Atomic(Int64.min)
   /// True if entries have their bytes in pages, also those of another layout.
   private let usesPages = Atomic(false)
+  /// The number of entries that were written since the table of entries was packed.
+  let unpacked = Atomic<Int64>(0)
 
   /// Opens the store in `folder`, with its index in `index.sqlite`. Creates the folder if needed.
   ///
@@ -122,6 +124,8 @@ package final class DiskStore: DiskCache.Store {
   }
 
   package func close() throws {
+    // A table that isn't packed is only larger.
+    if index.withLock({ $0 != nil }) { try? pack() }
     let open = index.withLock { index in
       defer { index = nil }
       return index
