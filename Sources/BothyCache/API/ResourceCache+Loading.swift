@@ -195,7 +195,7 @@ extension ResourceCache {
   ) async -> (ContentMismatch?, stored: StoredEntry?, isPinned: Bool) {
     guard AnswerKind(status: answer.status) != .notModified else { return (nil, known, false) }
     var stored = known
-    if stored == nil, !demand.isKnownMissing { stored = await storedForCondition(demand) }
+    if stored == nil, !demand.isKnownMissing { stored = await storedForCondition(demand, orEarlier: true) }
     var (isPinned, evictsGone) = (false, false)
     let isHeld = demand.options.held != nil
     if stored != nil, let disk, !isHeld, ReplacementRule.needsPin(answer) {
@@ -228,7 +228,10 @@ extension ResourceCache {
   }
 
   /// Returns the entry that a conditional request compares with: the one stored for this request, with its bytes.
-  private func storedForCondition(_ demand: Demand) async -> StoredEntry? {
+  ///
+  /// - Parameter orEarlier: true for the entry that a response would replace, which may be for the source's earlier
+  ///   fields. A request with other fields isn't compared with it.
+  private func storedForCondition(_ demand: Demand, orEarlier: Bool = false) async -> StoredEntry? {
     let (key, typed, request) = (demand.key, demand.options.typed, demand.varyingFields)
     let known = key.variants.compactMap { memory.look($0) }
     for exactly in [true, false] {
@@ -237,12 +240,10 @@ extension ResourceCache {
       }
       if let stored { return stored }
     }
-    let box = demand.box
     // A disk that fails here, or has entries of another source, causes an unconditional request.
     let found = try? await disk?.read { store -> VariantSearch.Found? in
-      let answer = try VariantSearch(key, for: request, in: store).answer
-      try box.check(in: store)
-      return answer
+      let search = try VariantSearch(demand, in: store)
+      return search.isEarlier && !orEarlier ? nil : search.answer
     }
     if let answer = found ?? nil, isAcceptable(answer.stored, key, typed) {
       return answer.stored

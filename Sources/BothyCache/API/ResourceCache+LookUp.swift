@@ -11,6 +11,12 @@ extension ResourceCache {
     /// True if the entry is known to be pinned.
     var isPinned = false
 
+    /// Makes a pinned response to earlier fields of the source stale, whatever its age is.
+    mutating func outdate() {
+      isPinned = true
+      (use.state, use.freshFor) = (.staleIfError, min(0, use.freshFor))
+    }
+
     func resource(_ key: ResourceKey, _ reason: CachedResource.StaleReason?) -> CachedResource {
       CachedResource(
         key: key, stored: stored, origin: origin, freshness: reason.map { .stale($0) } ?? .fresh, age: use.age
@@ -147,18 +153,11 @@ extension ResourceCache {
     let container = demand.source.container?.reader
     do {
       // Resources of a file on this device aren't stored again.
-      let box = demand.box
-      if container == nil,
-        let search = try await disk?.read({ store in
-          let search = try VariantSearch(key, for: request, in: store)
-          // After the search: the identity of another source is stored with its first entry.
-          try box.check(in: store)
-          return search
-        })
-      {
+      if container == nil, let search = try await disk?.read({ try VariantSearch(demand, in: $0) }) {
         if let other = search.other { promote(other.key, other.stored, if: isLatest) }
         if let answer = search.answer {
           best = found(answer.stored, .disk, demand, at: clock.wall()).map { (answer.key, $0) }
+          if search.isEarlier { best?.found.outdate() }
         }
       }
     } catch {
@@ -228,7 +227,9 @@ extension ResourceCache {
   /// Returns the found entry, with more use allowed if it is pinned. Checks the pin only if it makes a difference.
   func allowingForPins(_ found: Found?, _ demand: Demand) async -> Found? {
     let policy = demand.options.policy
-    guard var found, !found.use.isUsableAtOnce, policy != .local, let disk else { return found }
+    guard var found, !found.isPinned, !found.use.isUsableAtOnce, policy != .local, let disk else {
+      return found
+    }
     let decides = policy == .localElseRemote && !demand.isOnScreen
     guard decides || !found.use.isUsableOnError else { return found }
     let key = demand.key

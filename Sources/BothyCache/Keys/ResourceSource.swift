@@ -25,6 +25,8 @@ public struct ResourceSource: Sendable, Identifiable {
   /// The rule for the freshness of resources. The default is HTTP's rule, by the server's fields.
   package var freshness: FreshnessRule
   /// Fields that every request sends.
+  ///
+  /// After a change, a pinned resource stays readable as stale, also if its server varies its responses by them.
   package var headers: HTTPFields
   /// The limits for requests to the servers and for the length of a response.
   package var limits: SourceLimits

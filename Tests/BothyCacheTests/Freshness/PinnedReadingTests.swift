@@ -43,6 +43,35 @@ struct PinnedReadingTests {
     await #expect(throws: BothyError.self) { try await rig.cache.value(key, wanting) }
   }
 
+  @Test("A pinned response with Vary stays readable when the source sends other fields")
+  func otherFields() async throws {
+    let rig = try CacheRig { request in
+      let fields: HTTPFields = [.vary: "Accept-Language", .eTag: "\"1\""]
+      if request.fields[.ifNoneMatch] != nil { return .init(304, fields: fields) }
+      return .init(200, fields: fields, request.fields[.acceptLanguage] ?? "none")
+    }
+    let (pinned, other) = (try rig.tile(1), try rig.tile(2))
+    for key in [pinned, other] { _ = try await rig.cache.value(key) }
+    try await rig.cache.pin([pinned], by: "region")
+    var updated = rig.source
+    updated.headers[.acceptLanguage] = "no"
+    try rig.cache.register(updated)
+    rig.cache.suspendNetwork()
+    for _ in 0..<2 {
+      let read = try await rig.cache.value(pinned)
+      #expect(text(read) == "none" && read.freshness == .stale(.noNetwork))
+      #expect(try await rig.cache.value(pinned, policy: .local).freshness == .stale(.notChecked))
+      await #expect(throws: BothyError.self) { try await rig.cache.value(other, policy: .local) }
+      let own = ResourceCache.Options(policy: .local, fields: [.acceptLanguage: "sv"])
+      await #expect(throws: BothyError.self) { try await rig.cache.value(pinned, own) }
+      rig.cache.relieve(.warning)
+    }
+    rig.cache.resumeNetwork()
+    let renewed = try await rig.cache.value(pinned, policy: .remoteElseLocal)
+    #expect(text(renewed) == "no" && renewed.isFresh && rig.lastSent(.ifNoneMatch) == nil)
+    #expect(text(try await rig.cache.value(pinned, policy: .local)) == "no")
+  }
+
   @Test("A store knows if any holder has pinned a key, stored or not", arguments: StoreKind.allCases)
   func holders(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()

@@ -4,6 +4,7 @@ import BothyStore
 import BothyTestSupport
 import BothyTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @Suite("Maintaining regions", .timeLimit(.minutes(5)))
@@ -221,6 +222,25 @@ struct RegionUpkeepTests {
       try await rig.regions.export(region.id, to: path, as: container)
     }
     #expect(taken?.code == .unavailable)
+  }
+
+  @Test("A region stays readable when its source sends other fields than before")
+  func otherFields() async throws {
+    let rig = try RegionRig()
+    rig.server.change { $0.fields = [.vary: "Accept-Language"] }
+    let region = try await rig.loaded()
+    var updated = rig.source
+    updated.headers[.acceptLanguage] = "no"
+    try rig.cache.register(updated)
+    #expect(try await rig.regions.region(region.id).state == .complete)
+    #expect(try await rig.bodies(region) == RegionRig.all(1, region))
+    try rig.raise(region, to: 2)
+    rig.server.change { $0.answers = region.tiles - 8 }
+    await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
+    #expect(try await rig.bodies(region) == RegionRig.all(1, region))
+    rig.server.change { $0.answers = nil }
+    #expect(try await rig.regions.resume(region.id).state == .complete)
+    #expect(try await rig.bodies(region) == RegionRig.all(2, region))
   }
 
   @Test(
