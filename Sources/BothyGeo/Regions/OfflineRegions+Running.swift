@@ -179,6 +179,7 @@ extension OfflineRegions {
     var region = planned
     var stop: RegionRun.Stop?
     var progress = region.progress
+    var empty: [SourceID] = []
     do {
       if readsStyle { region = try await control.asking { [region] in try await self.withNewStyle(region) } }
       var run = try RegionRun(region, cache, file, control, freshness)
@@ -190,7 +191,7 @@ extension OfflineRegions {
         run = try RegionRun(region, cache, file, control, freshness)
         stop = try await run.perform()
       }
-      progress = run.progress
+      (progress, empty) = (run.progress, run.empty)
       if stop == nil, run.unanswered == 0, try await hasNewMap(of: region) {
         try await Self.flip(region, cache, file)
         if region.plan.map != nil { try await releaseSurplus(of: region) }
@@ -211,7 +212,7 @@ extension OfflineRegions {
     case nil:
       try await file.end(
         region.id, progress.failed == 0 ? .complete : .partial,
-        reason: Self.reason(progress, region.run.removesGone),
+        reason: Self.reason(progress, empty, region.run.removesGone),
         at: cache.now)
       await cache.packDisk()
     }
@@ -241,10 +242,18 @@ extension OfflineRegions {
     return try await file.region(region.id)
   }
 
-  private static func reason(_ progress: RegionProgress, _ removesGone: Bool) -> String? {
+  private static func reason(
+    _ progress: RegionProgress, _ empty: [SourceID], _ removesGone: Bool
+  ) -> String? {
     guard progress.gone > 0 else {
-      guard progress.failed > 0 else { return nil }
-      return "\(progress.failed) of its \(progress.total) tiles failed. Resume it to try them again."
+      if progress.failed > 0 {
+        return "\(progress.failed) of its \(progress.total) tiles failed. Resume it to try them again."
+      }
+      if empty.isEmpty { return nil }
+      let names = empty.map { "'\($0)'" }.joined(separator: ", ")
+      return
+        "No tile of \(names) exists there, according to the server. If there should be some, check the source's "
+        + "address and whether the network wants a sign-in, then refresh it."
     }
     if removesGone {
       return

@@ -55,14 +55,8 @@ struct RegionRun {
   private let archives: Set<SourceID>
   /// The known versions of these archives that the tiles are of.
   private var versions: [SourceID: Set<String>] = [:]
-
-  /// The reason why a run ends before the last tile.
-  enum Stop: Sendable {
-    case paused
-    /// The archive of the source was replaced, so the tiles are of two versions.
-    case replaced
-    case interrupted(BothyError)
-  }
+  /// The sources with a tile that exists.
+  private var shown: Set<SourceID> = []
 
   /// A tile to request, with its place in the order of the plan.
   private struct Wanted: Sendable {
@@ -168,7 +162,9 @@ struct RegionRun {
             staged[place] != nil || confirmed.has(place) || isDone(key, metadata)
           {
             progress.done += 1
-            if AnswerKind.isNegative(metadata.status) { progress.absent += 1 } else { watch.noteSent(key) }
+            let isAbsent = AnswerKind.isNegative(metadata.status)
+            if isAbsent { progress.absent += 1 } else { watch.noteSent(key) }
+            if !isAbsent { shown.insert(key.source) }
             noteVersion((staged[place] ?? metadata).fields[.eTag], of: key)
           } else {
             lacking.append(Wanted(key: key, place: batches * Self.batch + place))
@@ -298,6 +294,7 @@ struct RegionRun {
     } else {
       // A tile that never changes stays, whatever its archive is now.
       if case .kept = load {} else { noteVersion(answered.entityTag, of: key) }
+      if case .absent = load {} else { shown.insert(key.source) }
       progress.done += 1
       failedInRow = (0, 0, 0)
       lost = []
@@ -350,6 +347,9 @@ struct RegionRun {
     givenUp.insert(source)
     if sources.drop(while: { $0 != source }).allSatisfy(isGivenUp) { stop = stop ?? .interrupted(cause) }
   }
+
+  /// The sources whose servers have no tile of the region.
+  var empty: [SourceID] { keys.parts.map(\.source).filter { !shown.contains($0) } }
 
   private func isGivenUp(_ source: SourceID) -> Bool {
     if givenUp.contains(source) { return true }

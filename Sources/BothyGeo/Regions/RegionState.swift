@@ -14,7 +14,7 @@ public enum RegionState: String, Sendable, Hashable, CaseIterable {
   /// Finished, but some tiles failed. They are tried again when the region is resumed.
   case partial
   /// Complete on the disk. Tiles that don't exist, according to the server, count as stored. So do those that came with
-  /// the app, if the source's tiles never change.
+  /// the app, if the source's tiles never change. If no tile of a source exists, the region's reason says so.
   case complete
   /// Complete on the disk, but its last refresh was interrupted, or some tiles of it failed. Readers receive the older
   /// tiles. Resuming the region continues the refresh.

@@ -184,4 +184,20 @@ struct RegionNetworkTests {
     #expect(try await rig.cache.value(key, policy: .local).bytes == RegionServer.picture("newer"))
     #expect(!rig.server.requests.contains { $0.hasPrefix("https://relief.test/") })
   }
+
+  @Test("A region of which no tile exists says so, until a refresh finds some")
+  func nothing() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.regions.create(rig.plan())
+    let paths = try rig.paths(region.plan)
+    rig.server.change { state in for path in paths { state.statuses[path] = 404 } }
+    for _ in 0..<2 {
+      let empty = try await rig.regions.resume(region.id)
+      #expect(empty.state == .complete && empty.progress.absent == region.tiles)
+      #expect(empty.reason?.hasPrefix("No tile of 'trails' exists there") == true)
+    }
+    rig.server.change { $0.statuses["0/0/0"] = nil }
+    #expect(try await rig.regions.refresh(region.id).reason == nil)
+    #expect(try await rig.regions.resume(region.id).reason == nil)
+  }
 }
