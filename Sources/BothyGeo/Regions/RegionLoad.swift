@@ -19,13 +19,15 @@ enum RegionLoad: Sendable {
   case refused(String)
   /// Other content came in place of the tile, for example on a network that requires a sign-in. The stored tile stays.
   case misled(BothyError)
-  /// The network isn't available, or the server doesn't respond.
+  /// The network isn't available, or the server doesn't respond, or it wants fewer requests also after its pauses.
   case unreachable(BothyError)
   /// The cache can't load or store any tile.
   case stopped(BothyError)
 
   /// The maximum time that one tile waits for a server that sent `Retry-After`.
   static let patience = Duration.seconds(120)
+  /// The time that a tile waits for a server that wants fewer requests and doesn't say for how long.
+  private static let pause = Duration.seconds(30)
   /// The status of networks that require a sign-in (RFC 6585 §6).
   private static let signInStatus = 511
 
@@ -66,7 +68,8 @@ enum RegionLoad: Sendable {
         let problem = failure(error, key)
         // A server with `Retry-After` will respond. One that doesn't respond is waited for once.
         attempts -= problem.status == nil ? 2 : 1
-        guard let wait = problem.retryAfter, wait <= patience, attempts > 0 else {
+        let demanded = problem.retryAfter ?? (isThrottled(problem) ? pause : nil)
+        guard let wait = demanded, wait <= patience, attempts > 0 else {
           return (outcome(problem), nil)
         }
         await control.wait(wait, of: cache)
@@ -122,6 +125,7 @@ enum RegionLoad: Sendable {
   private static func outcome(_ error: BothyError) -> RegionLoad {
     switch error.code {
     case .unreachable, .timedOut, .offline: .unreachable(error)
+    case _ where isThrottled(error): .unreachable(error)
     case _ where isMisled(error): .misled(error)
     case .refused where isFinal(error.status ?? 0): .refused(error.message)
     case .absent: .gone(error.message)
@@ -136,6 +140,11 @@ enum RegionLoad: Sendable {
     if error.code == .unexpectedContent { return true }
     let isRedirected = (error.underlying as? LoadFailure)?.reason == .redirectRefused
     return error.code == .refused && (isRedirected || error.status == signInStatus)
+  }
+
+  /// True if the server demands a pause of all requests, as a `HostQueue` understands it.
+  private static func isThrottled(_ error: BothyError) -> Bool {
+    error.status == 429 || error.status == 503 && error.retryAfter != nil
   }
 
   /// True for an error that later requests have too. One of a server with too many requests passes.

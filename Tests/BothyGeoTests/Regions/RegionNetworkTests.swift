@@ -4,6 +4,7 @@ import BothyStore
 import BothyTestSupport
 import BothyTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @Suite("First loads of regions on networks that want a sign-in", .timeLimit(.minutes(5)))
@@ -199,5 +200,23 @@ struct RegionNetworkTests {
     rig.server.change { $0.statuses["0/0/0"] = nil }
     #expect(try await rig.regions.refresh(region.id).reason == nil)
     #expect(try await rig.regions.resume(region.id).reason == nil)
+  }
+
+  @Test(
+    "A server that always wants fewer requests ends the run soon",
+    arguments: [nil, "60", "3600"] as [String?])
+  func throttled(after: String?) async throws {
+    let rig = try RegionRig()
+    let region = try await rig.loaded()
+    let paths = try rig.paths(region.plan)
+    rig.server.change { state in
+      for path in paths { state.statuses[path] = 429 }
+      state.fields[.retryAfter] = after
+    }
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
+    #expect(error?.code == .interrupted && rig.server.requests.count < region.tiles / 2)
+    #expect(try await rig.regions.region(region.id).state == .outdated)
+    rig.server.change { ($0.statuses, $0.fields) = ([:], [:]) }
+    if after != "3600" { #expect(try await rig.regions.resume(region.id).state == .complete) }
   }
 }
