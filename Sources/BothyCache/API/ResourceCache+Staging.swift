@@ -71,11 +71,19 @@ extension ResourceCache {
   }
 
   /// Returns the metadata of each staged version, or `nil` where none exists.
+  ///
+  /// Neither does one count that won't replace the stored entry, because another content has replaced that since.
   package func staged(_ keys: [ResourceKey], on stage: EntryStage) async throws -> [EntryMetadata?] {
     guard let disk else { return keys.map { _ in nil } }
     return try await disk.read { store in
       try keys.map { key in
-        try stage.key(for: key).variants.lazy.compactMap { try store.metadata($0) }.first
+        let place = stage.key(for: key)
+        let staged = try place.variants.lazy.compactMap { try store.metadata($0) }.first
+        guard let staged, let known = try store.metadata(key), Self.isRenewed(known, since: staged) else {
+          return staged
+        }
+        let digests = try store.digests([key, place])
+        return digests[0] == digests[1] ? staged : nil
       }
     }
   }
@@ -122,20 +130,26 @@ extension ResourceCache {
   /// Replaces stored entries by their staged versions, where such exist. It may be repeated after any interruption.
   ///
   /// Readers receive either version in the meantime. Throws `.diskFull` if the disk has no room for both.
-  package func unstage(_ keys: [ResourceKey], from stage: EntryStage) async throws {
-    guard let disk else { return }
+  ///
+  /// - Returns: false if another content stays in place of a staged one, because it replaced the stored entry since.
+  @discardableResult
+  package func unstage(_ keys: [ResourceKey], from stage: EntryStage) async throws -> Bool {
+    guard let disk else { return true }
+    var isWhole = true
     for part in keys.parts(of: Self.unstagedAtOnce) {
-      let moved = try await disk.write { store -> [(key: ResourceKey, entry: CacheEntry)] in
-        var moved: [(key: ResourceKey, entry: CacheEntry)] = []
+      let (moved, isReplaced) = try await disk.write { store -> (Staged, isReplaced: Bool) in
+        var moved: Staged = []
+        var isReplaced = false
         for key in part {
           guard let entry = try stage.entry(for: key, in: store) else { continue }
-          if let known = try store.metadata(key), Self.isRenewed(known, since: entry) {
+          if let known = try store.metadata(key), Self.isRenewed(known, since: entry.metadata) {
+            if try store.digests([key]) != [StoredDigest(of: entry.body)] { isReplaced = true }
             try store.remove(stage.key(for: key).variants)
           } else {
             moved.append((key, entry.replacing(nil)))
           }
         }
-        guard !moved.isEmpty else { return [] }
+        guard !moved.isEmpty else { return ([], isReplaced) }
         if let (key, obstacle) = try store.store(moved).refused.first {
           throw BothyError(
             obstacle == .diskFull ? .diskFull : .storage,
@@ -144,8 +158,9 @@ extension ResourceCache {
         // Entries for other requests are older than this one.
         try store.remove(moved.flatMap { $0.key.variants.dropFirst() })
         try store.remove(moved.flatMap { stage.key(for: $0.key).variants })
-        return moved
+        return (moved, isReplaced)
       }
+      if isReplaced { isWhole = false }
       replacements.note(moved.map(\.key))
       for (key, entry) in moved {
         forgetInMemory(key)
@@ -159,15 +174,18 @@ extension ResourceCache {
         decoded.removeAll { key, _ in changed.contains(key.resource) }
       }
     }
+    return isWhole
   }
+
+  private typealias Staged = [(key: ResourceKey, entry: CacheEntry)]
 
   /// True if a reader has replaced the stored entry since the other version was staged.
   ///
   /// The staged version names the entry that it replaces. Its time alone doesn't show the order, as clocks are set back.
-  private static func isRenewed(_ known: EntryMetadata, since staged: CacheEntry) -> Bool {
-    if let replaced = staged.replaced { return known.receivedAt != replaced }
+  private static func isRenewed(_ known: EntryMetadata, since staged: EntryMetadata) -> Bool {
+    if let replaced = CacheEntry.replaced(by: staged) { return known.receivedAt != replaced }
     // A stage of an earlier version of this library doesn't name it.
-    return known.validatedAt > staged.metadata.validatedAt
+    return known.validatedAt > staged.validatedAt
   }
 
   /// Removes the staged versions of some entries. Their pins stay until the stage is dropped.
@@ -218,9 +236,9 @@ extension ResourceCache {
 extension CacheEntry {
   private static let field = HTTPField.Name("Bothy-Replaces")
 
-  /// The time at which the bytes of the replaced entry came, or `nil` if it isn't known.
-  fileprivate var replaced: Int64? {
-    Self.field.flatMap { metadata.fields[$0] }.flatMap { Int64($0) }
+  /// Returns the time at which the bytes of the replaced entry came, or `nil` if it isn't known.
+  fileprivate static func replaced(by staged: EntryMetadata) -> Int64? {
+    field.flatMap { staged.fields[$0] }.flatMap { Int64($0) }
   }
 
   /// Returns a version that names the entry that it replaces, or one without that name for `nil`.

@@ -27,7 +27,11 @@ extension OfflineRegions {
   ///
   /// The region's row says that this is under way. So after a kill at any point, the next opening continues it, and
   /// needs no network.
-  static func flip(_ region: Region, _ cache: ResourceCache, _ file: RegionDatabase) async throws {
+  ///
+  /// Returns false if another region or reader has replaced a tile by other content since it was staged.
+  @discardableResult
+  static func flip(_ region: Region, _ cache: ResourceCache, _ file: RegionDatabase) async throws -> Bool {
+    var isWhole = true
     if try await cache.isUsed(region.stage) {
       try await file.setFlipping(true, of: region.id)
       for (part, keys) in try Batches(region).enumerated() {
@@ -35,12 +39,13 @@ extension OfflineRegions {
         let staged = try await cache.staged(keys, on: region.stage)
         let places = staged.indices.filter { staged[$0] != nil }
         if region.run.isRefresh, !places.isEmpty { try await file.confirm([part: places], of: region.id) }
-        try await cache.unstage(keys, from: region.stage)
+        if try await !cache.unstage(keys, from: region.stage) { isWhole = false }
       }
       try await cache.dropStage(region.stage)
     }
     try await recordManifest(of: region, cache, file)
     try await file.setFlipping(false, of: region.id)
+    return isWhole
   }
 
   /// Records what the disk has of a region. Reads a row for each tile, but no body.

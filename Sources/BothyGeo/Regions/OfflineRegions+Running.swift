@@ -182,19 +182,20 @@ extension OfflineRegions {
     var empty: [SourceID] = []
     do {
       if readsStyle { region = try await control.asking { [region] in try await self.withNewStyle(region) } }
-      var run = try RegionRun(region, cache, file, control, freshness)
-      stop = try await run.perform()
-      for _ in 1..<Self.generationAttempts {
-        guard case .replaced? = stop else { break }
-        region = try await refreshing(region)
-        try await file.begin(region, isNew: true, unlessPaused: true)
-        run = try RegionRun(region, cache, file, control, freshness)
+      for _ in 0..<Self.generationAttempts {
+        if case .replaced? = stop {
+          region = try await refreshing(region)
+          try await file.begin(region, isNew: true, unlessPaused: true)
+        }
+        var run = try RegionRun(region, cache, file, control, freshness)
         stop = try await run.perform()
-      }
-      (progress, empty) = (run.progress, run.empty)
-      if stop == nil, run.unanswered == 0, try await hasNewMap(of: region) {
-        try await Self.flip(region, cache, file)
+        (progress, empty) = (run.progress, run.empty)
+        if case .replaced? = stop { continue }
+        guard stop == nil, run.unanswered == 0, try await hasNewMap(of: region) else { break }
+        let isWhole = try await Self.flip(region, cache, file)
         if region.plan.map != nil { try await releaseSurplus(of: region) }
+        // A tile that another region has replaced meanwhile is requested again.
+        if isWhole { break }
       }
     } catch let error as BothyError where error.code != .cancelled && error.code != .unknownRegion {
       throw await interrupted(region, by: error, progress)

@@ -12,8 +12,8 @@ import Testing
 @Suite("Regions never mix two generations", .timeLimit(.minutes(5)))
 struct RegionMixtureTests {
   /// Refreshes a region whose server has new tiles and sends all of them but the last.
-  private func stageAllButLast(_ rig: RegionRig, _ region: Region) async throws {
-    try rig.raise(region, to: 2)
+  private func stageAllButLast(_ rig: RegionRig, _ region: Region, version: Int = 2) async throws {
+    try rig.raise(region, to: version)
     let last = try #require(try region.plan.tiles().reduce(nil as Tile?) { $1 })
     rig.server.change { $0.statuses[last.description] = 500 }
     #expect(try await rig.regions.refresh(region.id).state == .outdated)
@@ -76,6 +76,38 @@ struct RegionMixtureTests {
       #expect(try await cache.staged([key], on: stage) != [nil])
     }
     #expect(try await rig.bodies(region) == RegionRig.all(1, region))
+  }
+
+  @Test("New tiles that another region has replaced by older ones are requested again")
+  func sharedVersions() async throws {
+    let rig = try RegionRig()
+    let (one, other) = (try await rig.loaded("One"), try await rig.loaded("Other"))
+    try await stageAllButLast(rig, one)
+    try await stageAllButLast(rig, other, version: 3)
+    #expect(try await rig.regions.resume(one.id).state == .complete)
+    #expect(try await rig.bodies(one).dropLast() == RegionRig.all(2, one).dropLast())
+    #expect(try await rig.regions.resume(other.id).state == .complete)
+    #expect(try await rig.bodies(other) == RegionRig.all(3, other))
+  }
+
+  @Test("A tile that gets an older version during a refresh is requested again")
+  func replacedMeanwhile() async throws {
+    let rig = try RegionRig()
+    let region = try await rig.loaded()
+    try rig.raise(region, to: 2)
+    let key = try rig.source.key(#require(try region.plan.tiles().first { _ in true }))
+    let (older, own, latch) = (EntryStage("older"), EntryStage(region.id), Latch())
+    var options = ResourceCache.Options(policy: .remote)
+    options.stage = older
+    #expect(try await rig.cache.value(key, options).storage == .staged)
+    try rig.raise(region, to: 3)
+    rig.server.change { $0.hold = (region.tiles - 8, latch) }
+    let run = Task { try await rig.regions.refresh(region.id) }
+    while try await rig.cache.staged([key], on: own) == [nil] { await Task.yield() }
+    try await rig.cache.unstage([key], from: older)
+    latch.open()
+    #expect(try await run.value.state == .complete)
+    #expect(try await rig.bodies(region) == RegionRig.all(3, region))
   }
 
   @Test("A list that says complete beside a stage has its region outdated")
