@@ -49,8 +49,7 @@ package struct MapAnswer: Sendable {
   /// Creates the answer with a resource. Bytes that a server packed without saying so are unpacked.
   init(_ resource: CachedResource) {
     guard var body = resource.bytes else {
-      // A server says by 204 that there is nothing to draw. For a renderer 404 is an error: it leaves out each tile
-      // whose glyphs have one.
+      // A server says by 204 that there is nothing to draw.
       self.init(resource.metadata.status == 204 ? .noContent : .notFound)
       return
     }

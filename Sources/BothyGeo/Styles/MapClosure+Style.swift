@@ -44,7 +44,7 @@ extension MapClosure {
         found[name] = try base.resolving(archive: archive, for: "source '\(name)'", hiding: secrets)
         continue
       }
-      guard source["tiles"] == nil, let url = source["url"]?.stringValue else { continue }
+      guard let url = documentText(of: source) else { continue }
       found[name] = try base.resolving(url, for: "source '\(name)'").hiding(secrets, of: base).text
     }
     return found
@@ -113,6 +113,14 @@ extension MapClosure {
   /// True for a source of tiles, which has an address for each.
   static func isTiled(_ source: JSONValue) -> Bool {
     ["vector", "raster", "raster-dem"].contains(source["type"]?.stringValue)
+  }
+
+  /// Returns the address of a source's TileJSON document as the style has it, or `nil` for a source without one.
+  ///
+  /// A source that has addresses of tiles too takes the rest from its document, as in renderers.
+  static func documentText(of source: JSONValue) -> String? {
+    guard isTiled(source), let text = source["url"]?.stringValue else { return nil }
+    return StyleArchive.isArchive(text) ? nil : text
   }
 
   private static func glyphs(_ text: String, _ base: StyleAddress) throws(BothyError) -> StyleAddress {

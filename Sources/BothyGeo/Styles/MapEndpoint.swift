@@ -126,7 +126,7 @@ public final class MapEndpoint: Sendable {
   package func answer(_ path: String, at base: String, condition: String? = nil) async -> MapAnswer {
     if let page = pages[path] { return MapAnswer(page) }
     let style = path == "style.json" ? await current() : state.withLock { $0.style }
-    let answer: MapAnswer
+    var answer: MapAnswer
     switch MapRequest(path, style) {
     case nil: return MapAnswer(.notFound)
     case .style: answer = MapAnswer(StyleRewriter(style: style, base: base).rewrittenStyle())
@@ -136,10 +136,11 @@ public final class MapEndpoint: Sendable {
       }
       answer = MapAnswer(json)
     case .tile(let source, let tile): answer = await read(tile, of: source, style)
-    case .file(let address):
-      answer = await read { () throws(BothyError) in
-        try await self.cache.keptOrCurrent(style.closure.key(address, of: style.source))
-      }
+    case .file(let address): answer = await read(file: address, style)
+    case .glyphs(let address):
+      answer = await read(file: address, style)
+      // For a renderer 404 is an error: it leaves out each tile whose glyphs have one.
+      if answer.status == .notFound { answer = MapAnswer(.noContent) }
     }
     return answer.unlessHeld(condition)
   }
@@ -162,6 +163,12 @@ public final class MapEndpoint: Sendable {
     return await read { () throws(BothyError) in
       try await self.cache.value(
         tile.key(in: style.closure.id(part, of: style.source)), policy: .localElseRemote, priority: .visible)
+    }
+  }
+
+  private func read(file address: String, _ style: MapStyle) async -> MapAnswer {
+    await read { () throws(BothyError) in
+      try await self.cache.keptOrCurrent(style.closure.key(address, of: style.source))
     }
   }
 

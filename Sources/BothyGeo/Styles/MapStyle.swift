@@ -119,8 +119,7 @@ extension MapStyle {
       // A style with another address was refused.
       return try? StyleAddress(address)?.resolving(archive: archive, for: "part", hiding: secrets)
     }
-    guard source["tiles"] == nil, let text = source["url"]?.stringValue else { return nil }
-    return resolved(text, in: closure.documents)
+    return MapClosure.documentText(of: source).flatMap { resolved($0, in: closure.documents) }
   }
 
   /// Returns the address of a file of a sprite, such as `default@2x.png`, or `nil`.

@@ -31,12 +31,14 @@ struct StyleRewriter {
     guard var members = source.objectValue else { return source }
     switch members["type"]?.stringValue {
     case _ where MapClosure.isTiled(source):
-      if members["tiles"] != nil, StyleArchive.text(of: source) == nil {
+      let hasDocument = StyleArchive.text(of: source) != nil || MapClosure.documentText(of: source) != nil
+      if members["tiles"] != nil, !hasDocument {
         members["tiles"] = tiles(name)
         members["url"] = nil
         members["scheme"] = nil
       } else {
         members["tiles"] = nil
+        members["scheme"] = nil
         members["url"] = .string("\(base)/sources/\(Self.encoded(name)).json")
       }
     case "geojson":
@@ -86,6 +88,8 @@ enum MapRequest: Hashable {
   case tile(source: String, Tile)
   /// A resource by its address.
   case file(String)
+  /// A range of glyphs by its address.
+  case glyphs(String)
 
   /// Finds out what a path means for a style, or returns `nil` if the style names nothing like it.
   ///
@@ -114,7 +118,7 @@ enum MapRequest: Hashable {
         }),
         let address = closure.glyphs(parts[1], range)
       else { return nil }
-      self = .file(address)
+      self = .glyphs(address)
     case ("sprites", 2):
       guard let address = style.spriteAddress(parts[1]) else { return nil }
       self = .file(address)

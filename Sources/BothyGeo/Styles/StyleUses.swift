@@ -48,7 +48,7 @@ extension MapClosure.Tiles {
     let archive = asked.flatMap { StyleArchive.isArchive($0) ? $0 : nil }
     // The tiles of an archive have no addresses.
     var templates: [JSONValue] = archive == nil ? [] : ["{z}/{x}/{y}"]
-    let place = asked.flatMap { StyleAddress($0) } ?? base
+    let place = source["tiles"] == nil ? asked.flatMap { StyleAddress($0) } ?? base : base
     for text in (members["tiles"]?.arrayValue ?? []).prefix(archive == nil ? 16 : 0) {
       let address = try place.resolving(text.stringValue ?? "", for: "source '\(name)'").hiding(
         secrets, of: base)

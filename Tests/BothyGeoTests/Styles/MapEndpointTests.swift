@@ -153,6 +153,48 @@ struct MapEndpointTests {
     #expect(await endpoint.answer("style.json", at: "http://map.test").status == .ok, "the style is known")
   }
 
+  @Test("A source with a document and own tiles takes the rest from the document")
+  func documentAndTiles() async throws {
+    let rig = try StyleRig()
+    rig.server.change { state in
+      state.documents[StyleRig.bright] = """
+        {"version": 8, "layers": [{"id": "water", "type": "fill", "source": "both"}], "sources": {"both": {
+         "type": "vector", "url": "https://maps.test/both.json", "tiles": ["own/{z}/{x}/{y}.pbf"], "scheme": "xyz"}}}
+        """
+      state.documents["https://maps.test/both.json"] = """
+        {"tiles": ["theirs/{z}/{x}/{y}.pbf"], "scheme": "tms", "minzoom": 2, "maxzoom": 5, "attribution": "© Both"}
+        """
+    }
+    let style = try await rig.style("bright")
+    let part = try #require(style.closure.part(named: "both"))
+    #expect(part.zooms.lowest == 2 && part.zooms.highest == 5 && part.attribution == "© Both")
+    #expect(part.template == "https://maps.test/bright/own/{z}/{x}/{y}.pbf")
+    let endpoint = MapEndpoint(style, in: rig.cache)
+    let shown = try JSONValue(parsing: await endpoint.answer("style.json", at: "http://map.test").body)
+    let source = try #require(shown["sources"]?["both"])
+    #expect(source["url"]?.stringValue == "http://map.test/sources/both.json" && source["tiles"] == nil)
+    let document = await endpoint.answer("sources/both.json", at: "http://map.test")
+    let json = try JSONValue(parsing: document.body)
+    #expect(json["maxzoom"]?.intValue == 5 && json["scheme"] == nil && source["scheme"] == nil)
+    let tile = await endpoint.answer("tiles/both/3/4/2", at: "http://map.test")
+    #expect(RegionServer.text(tile.body).hasSuffix("own/3/4/2.pbf"))
+  }
+
+  @Test("Glyphs that don't exist are empty for the renderer, and tiles are not")
+  func absentGlyphs() async throws {
+    let rig = try StyleRig()
+    let address = "https://maps.test/fonts/Noto%20Sans%20Bold/256-511.pbf"
+    rig.server.change { $0.statuses[address] = 404 }
+    let endpoint = MapEndpoint(try await rig.style("bright"), in: rig.cache)
+    for isOnline in [true, false] {
+      if !isOnline { rig.cache.suspendNetwork() }
+      let answer = await endpoint.answer("glyphs/Noto%20Sans%20Bold/256-511.pbf", at: "http://map.test")
+      #expect(answer.status == .noContent && answer.body.isEmpty)
+    }
+    let unknown = await endpoint.answer("glyphs/Noto%20Sans%20Bold/0-255.pbf", at: "http://map.test")
+    #expect(unknown.status == .gatewayTimeout)
+  }
+
   @Test("Glyphs and tiles that a server calls empty are empty for the renderer")
   func empty() async throws {
     let there = try await Listening()
