@@ -72,6 +72,7 @@ extension OfflineRegions {
     _ progress: @Sendable (RegionExport) -> Void
   ) async throws -> RegionExport {
     let (source, tiles) = try Self.part(of: region.plan, name)
+    await cache.learnNames(of: source, policy: .local)
     return try await Writer.write(to: path) { writer in
       var report: RegionExport = (0, 0, 0)
       var packing = TilePacking()

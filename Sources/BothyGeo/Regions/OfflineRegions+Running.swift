@@ -211,6 +211,8 @@ extension OfflineRegions {
     case .replaced: throw await interrupted(region, by: Self.replacedAgain, progress)
     case .interrupted(let error): throw await interrupted(region, by: error, progress)
     case nil:
+      // A read of the archive's document keeps it for exports, which send no request.
+      if progress.loaded > 0 { await cache.learnNames(of: region.plan.source) }
       try await file.end(
         region.id, progress.failed == 0 ? .complete : .partial,
         reason: Self.reason(progress, empty, region.run.removesGone),

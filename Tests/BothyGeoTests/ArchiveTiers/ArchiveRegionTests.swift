@@ -211,4 +211,18 @@ struct ArchiveRegionTests {
     }
     try regions.close()
   }
+
+  @Test("An export of a remote archive has the attribution that the archive states")
+  func attribution() async throws {
+    let world = try await Self.created()
+    #expect(try await world.regions.resume(world.region.id).state == .complete)
+    let asked = world.server.requests.count
+    world.rig.cache.suspendNetwork()
+    let path = world.rig.scratch.file("box.pmtiles")
+    try await world.regions.export(world.region.id, to: path, as: .pmtiles)
+    #expect(try await TileArchives.open(path: path).info.attribution == "© walkers")
+    let names = try #require(world.rig.cache.source("hills")).names
+    #expect(names.attribution == "© walkers" && names.short == "Made by hand")
+    #expect(world.server.requests.count == asked)
+  }
 }

@@ -35,6 +35,9 @@ struct ArchiveSourceTests {
     #expect(try await remote.read(none).text == nil)
     for file in files { #expect(try file.cache.peek(file.source.key(tiles[0]))?.isFresh == true) }
     #expect(files[0].source.names.attribution == "© walkers" && files[0].source.zooms == 0...3)
+    let names = SourceNames(short: "Hills")
+    let named = try ResourceSource("named", archive: scratch.file("a.pmtiles"), names: names)
+    #expect(named.names.short == "Hills" && named.names.attribution == "© walkers")
     #expect(throws: BothyError.self) { try files[0].source.key(none) }
   }
 

@@ -21,7 +21,7 @@ extension ResourceSource {
   ///   - archive: the path of a file, or an address that begins with `https://` or `http://`.
   ///   - freshness: the rule for tiles from an address, by default that of the server's fields.
   ///   - zooms: the zooms that have tiles, by default those of the file, or 0 to 22 for an address.
-  ///   - names: the names and the attribution, by default those of the file.
+  ///   - names: the names and the attribution. What is empty is that of the file.
   /// - Throws: `BothyError` `invalidSource` for an empty id.
   public init(
     _ id: SourceID, archive: String, freshness: FreshnessRule = .http, userAgent: String? = nil,
@@ -33,10 +33,7 @@ extension ResourceSource {
     let info = tier?.info
     let range = zooms ?? info?.zooms
     var named = names ?? SourceNames()
-    if names == nil, let info {
-      named = SourceNames(
-        short: info.name ?? "", long: info.name ?? "", attribution: info.attribution ?? "")
-    }
+    named.complete(name: info?.name, attribution: info?.attribution)
     var rule = freshness
     if !isRemote {
       // A file is what it is. If it is replaced, that is noticed without an age.

@@ -115,6 +115,15 @@ extension SourceRemoveCommand {
 }
 
 extension SourceList {
+  /// Returns a source of the cache: one of the list, or one that a style of the list names, such as
+  /// `outdoors/openmaptiles`. That is known once the style was read.
+  func source(_ id: String, in cache: ResourceCache) async throws -> ResourceSource {
+    let style = sources.first { $0.isStyle && MapClosure.isPart(SourceID(id), of: SourceID($0.id)) }
+    if let style { _ = try await MapStyle(at: style.template, of: SourceID(style.id), in: cache) }
+    guard let source = cache.source(SourceID(id)) else { throw Self.unknown(id, self) }
+    return source
+  }
+
   /// Returns the error for an unknown id, which lists the existing sources.
   static func unknown(_ id: String, _ list: SourceList) -> ToolError {
     let known = list.sources.map(\.id).joined(separator: ", ")

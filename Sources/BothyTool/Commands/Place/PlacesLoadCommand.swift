@@ -21,7 +21,8 @@ struct PlacesLoadCommand: AsyncParsableCommand {
       PMTiles archive for all it holds. A tile that is loaded again takes the place
       of what it held; the same bytes again cost next to nothing.
 
-      With --source the tiles of an area come from a source of the cache's folder:
+      With --source the tiles of an area come from a source of the cache's folder,
+      or from one of a style there, such as outdoors/openmaptiles:
       those missing or older than --lifetime are requested, the others left alone.
       Places of a tile that the server says is gone are kept, and the tile counts as
       failed; --remove-gone removes them.
@@ -99,7 +100,7 @@ struct PlacesLoadCommand: AsyncParsableCommand {
     let tiles = try area.tiles(zoom: zoom, limit: limit)
     let lifetime = CLIClock.offset("+" + lifetime) ?? PlaceTile.defaultLifetime
     intake = try await store.withCache(mayAsk: true, makes: true) { [intake] cache, list in
-      guard let source = cache.source(SourceID(id)) else { throw SourceList.unknown(id, list) }
+      let source = try await list.source(id, in: cache)
       var intake = intake
       try await intake.take(tiles, from: source, cache, lifetime: lifetime, removesGone: removeGone)
       return intake

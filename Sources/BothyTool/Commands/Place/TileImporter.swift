@@ -124,7 +124,8 @@ struct TileImporter {
   mutating func take(
     _ tiles: [Tile], from source: ResourceSource, _ cache: ResourceCache, lifetime: Int64, removesGone: Bool
   ) async throws {
-    try note(attribution: source.names.attribution)
+    await cache.learnNames(of: source.id)
+    try note(attribution: cache.source(source.id)?.names.attribution)
     let held = try places.held(tiles)
     let now = clock.now()
     let wanted = tiles.filter { tile in
