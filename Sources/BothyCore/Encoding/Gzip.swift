@@ -5,7 +5,10 @@ package import Foundation
 package enum Gzip {
   package enum Failure: Error { case malformed, tooLarge, system(Int32) }
 
-  package static func isPacked(_ data: Data) -> Bool { data.starts(with: [0x1F, 0x8B]) }
+  /// The first bytes of each member.
+  private static let magic: [UInt8] = [0x1F, 0x8B]
+
+  package static func isPacked(_ data: Data) -> Bool { data.starts(with: magic) }
 
   /// Compresses all of `data` for size rather than speed.
   package static func pack(_ data: Data) throws(Failure) -> Data {
@@ -44,6 +47,8 @@ package enum Gzip {
   }
 
   /// Calls `take` with each piece of the content in order. Returns the number of bytes read and of bytes produced.
+  ///
+  /// Goes on with each further member that follows at once (RFC 1952 §2.2).
   @discardableResult
   package static func inflate(
     _ bytes: [UInt8], limit: Int, pieces: Int, _ take: (UnsafeRawBufferPointer) -> Void
@@ -53,15 +58,19 @@ package enum Gzip {
     guard begun == Z_OK else { throw .system(begun) }
     defer { inflateEnd(&stream) }
     var piece = [UInt8](repeating: 0, count: pieces)
+    var (consumed, size) = (0, 0)
     while true {
-      let (consumed, written) = (Int(stream.total_in), Int(stream.total_out))
+      let (read, written) = (stream.total_in, stream.total_out)
       let status = run(&stream, bytes, &piece, from: consumed) { CBothyZlib.inflate(&$0, Z_NO_FLUSH) }
-      let made = Int(stream.total_out) - written
-      guard stream.total_out <= limit else { throw .tooLarge }
+      let (taken, made) = (Int(stream.total_in - read), Int(stream.total_out - written))
+      (consumed, size) = (consumed.addingClamped(taken), size.addingClamped(made))
+      guard size <= limit else { throw .tooLarge }
       piece.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0.prefix(made))) }
       switch status {
-      case Z_STREAM_END: return (Int(stream.total_in), Int(stream.total_out))
-      case Z_OK where made > 0 || Int(stream.total_in) > consumed: continue
+      case Z_STREAM_END:
+        guard bytes[consumed...].starts(with: magic) else { return (consumed, size) }
+        guard inflateReset(&stream) == Z_OK else { throw .malformed }
+      case Z_OK where made > 0 || taken > 0: continue
       default: throw .malformed
       }
     }

@@ -42,7 +42,9 @@ struct TileDecoderTests {
 
   @Test("Places come from the app's decoder, and a bad tile replaces none")
   func read() throws {
-    for payload in [corrour, try Gzip.pack(corrour)] {
+    // The second line is in a gzip member of its own (RFC 1952 §2.2).
+    let members = try Gzip.pack(corrour.prefix(20)) + Gzip.pack(corrour.dropFirst(20))
+    for payload in [corrour, try Gzip.pack(corrour), members] {
       let places = try places()
       try places.replace(tile, payload: payload, receivedAt: 1)
       #expect(try places.search("corrour").map(\.value) == ["wilderness_hut"])
