@@ -178,7 +178,7 @@ final class ProxyResponder: Sendable {
     } catch {
       // A response that is too large for the cache is passed through piece by piece.
       if error.code == .tooLarge { return await pass(order, why: "bypass; detail=large") }
-      return Self.answer(to: error, onlyStored)
+      return .failure(error, onlyStored)
     }
   }
 
@@ -196,23 +196,31 @@ final class ProxyResponder: Sendable {
     return options
   }
 
-  private func use(of resource: CachedResource, _ request: ProxyRequest) -> EntryState {
+  private func use(
+    of resource: CachedResource, _ request: ProxyRequest, isPinned: Bool = false
+  ) -> EntryState {
     let now = configuration.now()
     return RequestDirectives(request.fields).restrict(
-      EntryState(of: resource.metadata, under: configuration.source.freshness, at: now),
+      EntryState(of: resource.metadata, under: configuration.source.freshness, at: now, isPinned: isPinned),
       age: resource.metadata.age(at: now))
   }
 
+  /// Returns a part of a stored resource. A stale one replaces a failure of the origin, as it does for the whole.
   private func part(_ order: PlannedProxyRequest) async -> ProxyAnswer {
+    var stored: CachedResource?
     do throws(BothyError) {
-      let resource = try await cache.value(order.target.key, Self.storedOnly(order.options))
-      if use(of: resource, order.request).isUsableAtOnce, resource.metadata.status == 200 {
-        return served(resource, order)
-      }
+      stored = try await cache.value(order.target.key, Self.storedOnly(order.options))
     } catch {
       configuration.logger.trace("nothing stored", metadata: ["error": "\(error)"])
     }
-    return await pass(order, why: "partial-hit")
+    guard let stored, stored.metadata.status == 200 else { return await pass(order, why: "partial-hit") }
+    if use(of: stored, order.request).isUsableAtOnce { return served(stored, order) }
+    let passed = await pass(order, why: "partial-hit")
+    let onlyStored = RequestDirectives(order.request.fields).onlyIfCached
+    guard AnswerKind.isServerError(passed.status), !onlyStored else { return passed }
+    // If the disk can't say whether the entry is pinned, the server's limits apply.
+    let isPinned = (try? await cache.isPinned(order.target.key)) ?? false
+    return use(of: stored, order.request, isPinned: isPinned).isUsableOnError ? served(stored, order) : passed
   }
 
   /// Returns a response from an entry: all of it, the requested part, or that it is unchanged.
@@ -371,25 +379,5 @@ final class ProxyResponder: Sendable {
       }
     }
     return passed
-  }
-
-  // MARK: failing
-
-  /// Returns the response to a failure of the cache. The time for which the origin gets no requests is told in whole
-  /// seconds.
-  private static func answer(to error: BothyError, _ onlyStored: Bool) -> ProxyAnswer {
-    var answer = ProxyAnswer.problem(status(of: error, onlyStored), error.message, "fwd=miss")
-    if let pause = error.retryAfter {
-      let (seconds, rest) = pause.components
-      answer.fields.add(name: "Retry-After", value: String(rest > 0 ? seconds.addingClamped(1) : seconds))
-    }
-    return answer
-  }
-
-  private static func status(of error: BothyError, _ onlyStored: Bool) -> Int {
-    if onlyStored || error.code == .timedOut || error.code == .offline { return 504 }
-    if error.code == .closed || error.code == .storage { return 503 }
-    if let status = error.status, status >= 500 { return status }
-    return error.retryAfter == nil ? 502 : 503
   }
 }

@@ -198,6 +198,25 @@ struct CacheProxyTests {
     }
   }
 
+  @Test("A part of a stale entry replaces a failure, unless directives forbid it")
+  func partFailures() async throws {
+    for (control, standsIn) in [("max-age=10", true), ("max-age=10, must-revalidate", false)] {
+      let proxy = try ProxyUnderTest()
+      proxy.origin.answers(200, [.cacheControl: control], "0123")
+      proxy.origin.answers(503, [:], "down")
+      proxy.origin.fails()
+      _ = try await proxy.get("/a")
+      proxy.pass(seconds: 10)
+      for failure in [503, 502] {
+        let part = try await proxy.get("/a", [.range: "bytes=1-2"])
+        #expect(part.status == (standsIn ? 206 : failure))
+        if standsIn { #expect(part.text == "12" && part.fields[.age] == "10") }
+      }
+      let stored = try await proxy.get("/a", [.range: "bytes=1-2", .cacheControl: "only-if-cached"])
+      #expect(stored.status == 504)
+    }
+  }
+
   @Test("A slow origin is waited for, even if a stale response is stored")
   func slow() async throws {
     let clock = VirtualClock()
