@@ -70,13 +70,15 @@ extension ResourceCache {
     } catch {
       throw BothyError(error, key)
     }
-    guard let typed = demand.options.typed, case .resource(let resource, _) = outcome, !resource.isAbsent
-    else { return outcome }
-    // The request may belong to another reader, which decodes the bytes to another type.
-    do { _ = try decodedValue(of: resource.stored, key, typed) } catch {
-      return .failed(Self.undecodable(key, typed, error, status: resource.metadata.status))
+    guard case .resource(var resource, let isNew) = outcome else { return outcome }
+    (resource.isShared, resource.request) = (resource.request?.isJoined ?? false, nil)
+    if let typed = demand.options.typed, !resource.isAbsent {
+      // The request may belong to another reader, which decodes the bytes to another type.
+      do { _ = try decodedValue(of: resource.stored, key, typed) } catch {
+        return .failed(Self.undecodable(key, typed, error, status: resource.metadata.status))
+      }
     }
-    return outcome
+    return .resource(resource, isNew: isNew)
   }
 
   private static func undecodable(
@@ -95,10 +97,9 @@ extension ResourceCache {
       let outcome = try await exchange(demand, fetcher, inFlight)
       switch outcome {
       case .failed(let error): noteFailure(key, error)
-      case .resource(var resource, let isNew) where resource.notStored != nil:
+      case .resource(var resource, let isNew):
         resource.request = inFlight
         return .resource(resource, isNew: isNew)
-      case .resource: break
       }
       return outcome
     } catch {

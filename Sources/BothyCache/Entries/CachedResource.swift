@@ -19,7 +19,9 @@ public struct CachedResource: Sendable {
   public let age: Int64
   package let storage: CachedResource.StorageOutcome
   package let stored: StoredEntry
-  /// The request that brought it, if it isn't stored.
+  /// True if other callers have received the same response, which may be for one of them alone.
+  package internal(set) var isShared = false
+  /// The request that brought it, until its callers are known.
   var request: InFlightRequest?
 
   package init(
@@ -34,9 +36,6 @@ public struct CachedResource: Sendable {
     self.age = age
     self.storage = storage
   }
-
-  /// True if other callers have received the same response, which isn't stored and may be for one of them alone.
-  package var isShared: Bool { request?.isJoined ?? false }
 
   /// The bytes, or `nil` if the server has said that the resource does not exist.
   ///

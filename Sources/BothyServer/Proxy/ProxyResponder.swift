@@ -172,6 +172,8 @@ final class ProxyResponder: Sendable {
       }
       // A response from the cache has no cookies, and one that isn't for others is for the caller, with its cookies.
       if order.target.isShared, CredentialFields.areIn(resource.metadata.fields), !isForOthers(resource) {
+        // A second request could find a link used up that is good for one.
+        if resource.origin == .network, !resource.isShared { return served(resource, order, isOwn: true) }
         return await pass(order, why: "bypass; detail=cookie")
       }
       return served(resource, order)
@@ -223,12 +225,14 @@ final class ProxyResponder: Sendable {
     return use(of: stored, order.request, isPinned: isPinned).isUsableOnError ? served(stored, order) : passed
   }
 
-  /// Returns a response from an entry: all of it, the requested part, or that it is unchanged.
-  private func served(_ resource: CachedResource, _ order: PlannedProxyRequest) -> ProxyAnswer {
+  /// Returns a response from an entry: all of it, the requested part, or that it is unchanged. With `isOwn`, it is for
+  /// this caller alone, with its cookies.
+  private func served(_ resource: CachedResource, _ order: PlannedProxyRequest, isOwn: Bool = false)
+    -> ProxyAnswer
+  {
     let metadata = resource.metadata
-    let stored = order.target.prepared(resource.stored).fields
-    let age = ServedAge.seconds(of: metadata, at: configuration.now())
-    let bytes = resource.stored.entry.body
+    let stored = isOwn ? .init(metadata, isShared: false) : order.target.prepared(resource.stored).fields
+    let (age, bytes) = (ServedAge.seconds(of: metadata, at: configuration.now()), resource.stored.entry.body)
     var answer = ProxyAnswer(
       status: metadata.status, fields: stored.fields, cacheStatus: Self.status(of: resource),
       body: metadata.status == 204 ? .none : .whole(bytes))
