@@ -11,6 +11,7 @@ import Synchronization
 /// Calls are safe from any thread and block it. Every few megabytes cost a transaction.
 package final class MBTilesWriter: TileArchiveWriter {
   private let path: String
+  private let lock: RegionLock
   private let queue: DatabaseQueue
   private let state = Mutex(State())
 
@@ -24,7 +25,8 @@ package final class MBTilesWriter: TileArchiveWriter {
 
   package init(path: String) throws(BothyError) {
     guard !FileManager.default.fileExists(atPath: path) else { throw .taken(path) }
-    self.path = path
+    let lock = try RegionLock.writing(path)
+    (self.path, self.lock) = (path, lock)
     do {
       // An error means that no unfinished file exists.
       try? FileManager.default.removeItem(atPath: path + ".partial")
@@ -34,7 +36,10 @@ package final class MBTilesWriter: TileArchiveWriter {
         try database.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
         try database.execute(sql: Self.schema)
       }
-    } catch { throw MBTiles.failure(error, path) }
+    } catch {
+      lock.end()
+      throw MBTiles.failure(error, path)
+    }
   }
 
   private static let schema = """
@@ -88,10 +93,12 @@ package final class MBTilesWriter: TileArchiveWriter {
       try file.synchronize()
       try file.close()
       try FileManager.default.moveItem(atPath: path + ".partial", toPath: path)
+      lock.end()
     } catch { throw MBTiles.failure(error, path) }
   }
 
   package func cancel() throws(BothyError) {
+    defer { lock.end() }
     do {
       try queue.close()
       try FileManager.default.removeItem(atPath: path + ".partial")

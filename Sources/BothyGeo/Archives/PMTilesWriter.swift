@@ -12,6 +12,7 @@ import Synchronization
 /// forty bytes for each tile.
 package final class PMTilesWriter: TileArchiveWriter {
   private let path: String
+  private let lock: RegionLock
   private let state: Mutex<State>
 
   private struct State {
@@ -25,8 +26,12 @@ package final class PMTilesWriter: TileArchiveWriter {
 
   package init(path: String) throws(BothyError) {
     guard !FileManager.default.fileExists(atPath: path) else { throw .taken(path) }
-    self.path = path
-    state = Mutex(State(contents: try PMTilesContents(path: path + ".contents")))
+    let lock = try RegionLock.writing(path)
+    (self.path, self.lock) = (path, lock)
+    do { state = Mutex(State(contents: try PMTilesContents(path: path + ".contents"))) } catch {
+      lock.end()
+      throw error
+    }
   }
 
   /// Adds a tile, unless it has no bytes, which the format can't represent.
@@ -63,6 +68,7 @@ package final class PMTilesWriter: TileArchiveWriter {
         try file.close()
         try FileManager.default.moveItem(atPath: path + ".partial", toPath: path)
         state.contents = nil
+        defer { lock.end() }
         try contents.remove()
       } catch { throw PMTilesContents.failure(error, path) }
     }
@@ -72,6 +78,7 @@ package final class PMTilesWriter: TileArchiveWriter {
     try state.withLock { state throws(BothyError) in
       guard let contents = state.contents else { return }
       state.contents = nil
+      defer { lock.end() }
       // The file exists only if finishing failed.
       try? FileManager.default.removeItem(atPath: path + ".partial")
       do { try contents.remove() } catch { throw PMTilesContents.failure(error, path) }

@@ -8,7 +8,8 @@ import HTTPTypes
 ///
 /// Equal contents are stored once. Calls are safe from any thread and block it.
 package protocol TileArchiveWriter: Sendable {
-  /// Begins a file. Throws `BothyError` `unavailable` if a file of this name exists or it can't be created.
+  /// Begins a file. Throws `BothyError` `unavailable` if a file of this name exists, if another writer writes one, or if
+  /// it can't be created.
   ///
   /// An unfinished file of an earlier writer is replaced.
   init(path: String) throws(BothyError)

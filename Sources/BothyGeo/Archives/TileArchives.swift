@@ -50,10 +50,11 @@ public enum TileArchives {
 
   /// Begins a file, which gets its name when `finish` is called.
   ///
-  /// Until then, its content is in files beside it with the endings `.partial` and `.contents`.
+  /// Until then, its content is in files beside it with the endings `.partial` and `.contents`. One with the ending
+  /// `.lock` keeps other writers of the file away.
   ///
-  /// - Throws: `BothyError` `unavailable` if a file of this name exists, it can't be created, or the container is
-  ///   `keyed`, which is only read.
+  /// - Throws: `BothyError` `unavailable` if a file of this name exists or is being written, it can't be created, or the
+  ///   container is `keyed`, which is only read.
   package static func writer(
     to path: String, as container: TileArchiveInfo.Container
   ) throws(BothyError) -> any TileArchiveWriter { try writer(of: container).init(path: path) }

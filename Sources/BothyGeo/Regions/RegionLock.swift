@@ -56,13 +56,16 @@ package final class RegionLock: Sendable {
     for attempt in 0..<600 {
       if attempt > 0 { usleep(100_000) }
       guard let lock = try RegionLock(file + ".lock") else { continue }
-      defer {
-        lock.remove()
-        lock.release()
-      }
+      defer { lock.end() }
       return try body()
     }
     throw BothyError(.unavailable, "\(file) is being repaired by another process. Try again.")
+  }
+
+  /// Acquires the lock for writing a file. Throws `BothyError` `unavailable` if another writer has it.
+  static func writing(_ file: String) throws(BothyError) -> RegionLock {
+    if let lock = try RegionLock(file + ".lock") { return lock }
+    throw BothyError(.unavailable, "Another process writes \(file). Wait for its end.")
   }
 
   /// Returns true if a run has the lock, or if that can't be found out. Looks at the same time don't see each other.
@@ -80,6 +83,13 @@ package final class RegionLock: Sendable {
       if let number = descriptor, number >= 0 { close(number) }
       descriptor = nil
     }
+  }
+
+  /// Deletes the lock file, and releases the lock. Does nothing if it was released.
+  func end() {
+    guard descriptor.withLock({ $0 != nil }) else { return }
+    remove()
+    release()
   }
 
   /// Deletes the lock file of a deleted region. A process that has opened it in the meantime finds the region deleted.

@@ -160,4 +160,17 @@ struct PMTilesWriterTests {
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted() == ["damaged", "taken"])
   }
+
+  @Test("A file has one writer at a time", arguments: [TileArchiveInfo.Container.mbtiles, .pmtiles])
+  func oneWriter(container: TileArchiveInfo.Container) async throws {
+    let (path, tile) = (scratch.file("a"), try Tile(x: 0, y: 0, zoom: 0))
+    let first = try TileArchives.writer(to: path, as: container)
+    try first.add(tile, Data("first".utf8))
+    let second = #expect(throws: BothyError.self) { try TileArchives.writer(to: path, as: container) }
+    #expect(second?.code == .unavailable)
+    try first.finish(TileArchiveInfo(container: container, tileFormat: "png"))
+    #expect(try await TileArchives.open(path: path).content(of: tile) == Data("first".utf8))
+    for _ in 0..<2 { try TileArchives.writer(to: path + "2", as: container).cancel() }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["a"])
+  }
 }

@@ -77,10 +77,7 @@ package struct ArchiveDownload {
     guard let lock = try RegionLock(path + ".download.lock") else {
       throw BothyError(.unavailable, "Another process downloads \(path). Wait for its end.")
     }
-    defer {
-      lock.remove()
-      lock.release()
-    }
+    defer { lock.end() }
     try settle()
     if let info = try await current() { return info }
     for attempt in 1... {
