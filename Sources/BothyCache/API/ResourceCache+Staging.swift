@@ -137,47 +137,66 @@ extension ResourceCache {
     guard let disk else { return true }
     var isWhole = true
     for part in keys.parts(of: Self.unstagedAtOnce) {
-      let (moved, isReplaced) = try await disk.write { store -> (Staged, isReplaced: Bool) in
-        var moved: Staged = []
-        var isReplaced = false
-        for key in part {
-          guard let entry = try stage.entry(for: key, in: store) else { continue }
-          if let known = try store.metadata(key), Self.isRenewed(known, since: entry.metadata) {
-            if try store.digests([key]) != [StoredDigest(of: entry.body)] { isReplaced = true }
-            try store.remove(stage.key(for: key).variants)
-          } else {
-            moved.append((key, entry.replacing(nil)))
-          }
-        }
-        guard !moved.isEmpty else { return ([], isReplaced) }
-        if let (key, obstacle) = try store.store(moved).refused.first {
-          throw BothyError(
-            obstacle == .diskFull ? .diskFull : .storage,
-            "\(key) can't replace its older version. \(obstacle)")
-        }
-        // Entries for other requests are older than this one.
-        try store.remove(moved.flatMap { $0.key.variants.dropFirst() })
-        try store.remove(moved.flatMap { stage.key(for: $0.key).variants })
-        return (moved, isReplaced)
+      let moved: Staged
+      do {
+        let (staged, isReplaced) = try await disk.write { try Self.move(Array(part), from: stage, in: $0) }
+        if isReplaced { isWhole = false }
+        moved = staged
+      } catch {
+        // Some may be replaced, and the next call finds these as renewed.
+        forgetOlder(Array(part))
+        throw error
       }
-      if isReplaced { isWhole = false }
-      replacements.note(moved.map(\.key))
+      forgetOlder(moved.map(\.key))
       for (key, entry) in moved {
-        forgetInMemory(key)
         hub.send(
           AnswerKind.isNegative(entry.metadata.status)
             ? .absent(key, status: entry.metadata.status) : .changed(key, bytes: entry.body.count))
-      }
-      hold.forget(moved.map(\.key))
-      let changed = Set(moved.map(\.key))
-      if decoded.count > 0, !changed.isEmpty {
-        decoded.removeAll { key, _ in changed.contains(key.resource) }
       }
     }
     return isWhole
   }
 
   private typealias Staged = [(key: ResourceKey, entry: CacheEntry)]
+
+  /// Replaces stored entries by their staged versions, and returns those.
+  ///
+  /// `isReplaced` is true if another content stays in place of a staged one.
+  private static func move(
+    _ keys: [ResourceKey], from stage: EntryStage, in store: any DiskCache.Store
+  ) throws -> (moved: Staged, isReplaced: Bool) {
+    var moved: Staged = []
+    var isReplaced = false
+    for key in keys {
+      guard let entry = try stage.entry(for: key, in: store) else { continue }
+      if let known = try store.metadata(key), isRenewed(known, since: entry.metadata) {
+        if try store.digests([key]) != [StoredDigest(of: entry.body)] { isReplaced = true }
+        try store.remove(stage.key(for: key).variants)
+      } else {
+        moved.append((key, entry.replacing(nil)))
+      }
+    }
+    guard !moved.isEmpty else { return ([], isReplaced) }
+    if let (key, obstacle) = try store.store(moved).refused.first {
+      throw BothyError(
+        obstacle == .diskFull ? .diskFull : .storage,
+        "\(key) can't replace its older version. \(obstacle)")
+    }
+    // Entries for other requests are older than this one.
+    try store.remove(moved.flatMap { $0.key.variants.dropFirst() })
+    try store.remove(moved.flatMap { stage.key(for: $0.key).variants })
+    return (moved, isReplaced)
+  }
+
+  /// Lets the next reads find what is on the disk now.
+  private func forgetOlder(_ keys: [ResourceKey]) {
+    replacements.note(keys)
+    for key in keys { forgetInMemory(key) }
+    hold.forget(keys)
+    guard decoded.count > 0, !keys.isEmpty else { return }
+    let changed = Set(keys)
+    decoded.removeAll { key, _ in changed.contains(key.resource) }
+  }
 
   /// True if a reader has replaced the stored entry since the other version was staged.
   ///
