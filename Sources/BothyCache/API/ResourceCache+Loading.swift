@@ -284,7 +284,9 @@ extension ResourceCache {
       let entry = CacheEntry(metadata: metadata, body: body)
       let wasSame = stored.map { $0.entry.body == body && $0.isAbsent == isNegative }
       if wasSame == false, stored?.isAbsent == false {
-        if let stage = demand.options.stage { return await keepStaged(key, entry, stage, ticket) }
+        if let stage = demand.options.stage {
+          return await keepStaged(key, entry, stage, known: demand.known, ticket)
+        }
       }
       if await mustBeConfirmed(demand, entry) {
         return await keepConfirmed(key, entry, known: demand.known, ticket)

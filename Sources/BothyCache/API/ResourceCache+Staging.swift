@@ -42,16 +42,22 @@ package struct EntryStage: Sendable, Hashable {
 /// Staging: a refresh collects new versions beside the stored ones, which readers receive until all is complete.
 extension ResourceCache {
   /// Stores a new version of an entry on the stage. Readers keep receiving the stored one.
+  ///
+  /// - Parameter known: the time at which the bytes came that were stored when the version was requested.
   func keepStaged(
-    _ key: ResourceKey, _ entry: CacheEntry, _ stage: EntryStage, _ ticket: InvalidationTracker.Ticket
+    _ key: ResourceKey, _ entry: CacheEntry, _ stage: EntryStage, known: Int64?,
+    _ ticket: InvalidationTracker.Ticket
   ) async -> FetchOutcome {
-    let place = stage.key(for: key)
+    let (place, requestedAt) = (stage.key(for: key), entry.metadata.requestedAt)
     var outcome = CachedResource.StorageOutcome.notStored(.noDisk)
     if let disk {
       do {
-        let replaced = try await disk.write { store in
+        let replaced = try await disk.write { store -> Int64? in
           try store.pin([place], by: stage.holder)
-          return try store.metadata(key)?.receivedAt
+          guard let stored = try store.metadata(key) else { return nil }
+          // A reader's version that was requested later stays, as this one doesn't name it.
+          let isNewer = known != nil && stored.receivedAt != known && stored.requestedAt > requestedAt
+          return isNewer ? known : stored.receivedAt
         }
         let report = await disk.store(place, entry.replacing(replaced), hasOthers: false) { [generations] in
           generations.isCurrent(ticket, key)

@@ -45,7 +45,7 @@ struct LateResponseTests {
 
   /// Reads the tile, which `replace` replaces by the version 3 while the response is on its way.
   private func read(
-    _ cache: ResourceCache, _ late: Late, _ replace: () async throws -> Void
+    _ cache: ResourceCache, _ late: Late, on stage: EntryStage? = nil, _ replace: () async throws -> Void
   ) async throws -> CachedResource {
     _ = try await cache.value(key)
     time.advance(by: 1000)
@@ -53,6 +53,7 @@ struct LateResponseTests {
     isHeld.value = true
     var options = ResourceCache.Options(policy: .remote)
     options.sharesConfirmation = late == .sharedConfirmation
+    options.stage = stage
     let reading = Task { [key, options] in try await cache.value(key, options) }
     await gate.reached()
     isHeld.value = false
@@ -95,6 +96,19 @@ struct LateResponseTests {
     try await expectNewest(other)
     try await cache.close()
     try await other.close()
+  }
+
+  @Test("A late staged version replaces none that was requested later", arguments: StoreKind.allCases)
+  func staged(_ kind: StoreKind) async throws {
+    let (cache, stage) = (try open(kind), EntryStage("refresh"))
+    let response = try await read(cache, .bytes, on: stage) {
+      _ = try await cache.value(key, policy: .remote)
+    }
+    #expect(response.storage == .staged)
+    try await cache.unstage([key], from: stage)
+    try await expectNewest(cache)
+    #expect(try await cache.staged([key], on: stage) == [nil])
+    try await cache.close()
   }
 
   @Test("Bytes of a clock that was ahead are replaced", arguments: StoreKind.allCases)
