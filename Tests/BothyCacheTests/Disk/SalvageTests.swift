@@ -120,4 +120,37 @@ struct SalvageTests {
     #expect(try store.total() == ResourceCache.Totals())
     #expect(try store.entry(tile(3)) == nil)
   }
+
+  /// Renames an index that is in use, as another process does that finds it damaged.
+  private func putAside(_ path: String) throws {
+    for side in ["", "-wal"] {
+      try FileManager.default.moveItem(atPath: path + side, toPath: path + ".corrupt-1" + side)
+    }
+    try FileManager.default.removeItem(atPath: path + "-shm")
+  }
+
+  @Test("A process with an index that another has replaced takes no newer entry away")
+  func replacedByOther() throws {
+    let (folder, kind) = (try TemporaryFolder(), StoreKind.sqlite)
+    let mine = try kind.open(folder)
+    try mine.store([(tile(1), makeEntry(1, size: 150_000))])
+    try putAside(kind.index(in: folder))
+    let other = try kind.open(folder)
+    let newer = makeEntry(2, size: 150_000)
+    try other.store([(tile(1), newer)])
+    #expect(try mine.entry(tile(1)) == newer)
+    #expect(try other.entry(tile(1)) == newer)
+  }
+
+  @Test("A removal empties the index that another process has put in place")
+  func removedFromOther() throws {
+    let (folder, kind) = (try TemporaryFolder(), StoreKind.sqlite)
+    let mine = try kind.open(folder)
+    try mine.store([(tile(500), makeEntry(1))])
+    try putAside(kind.index(in: folder))
+    let other = try kind.open(folder)
+    try other.store((0..<400).map { (tile($0), makeEntry($0)) })
+    try mine.removeAll(nil)
+    #expect(try other.total() == ResourceCache.Totals())
+  }
 }

@@ -146,7 +146,8 @@ package final class DiskStore: DiskCache.Store {
 
   /// Like `read(isLocked:_:)`, but passes the index file instead of a database.
   func reading<Result>(isLocked: Bool, _ body: (IndexFile) throws -> Result?) throws -> Result? {
-    let index = try opened()
+    // What is found with the lock held is written next, into the file that is there now.
+    let index = try isLocked ? current() : opened()
     do {
       return try body(index)
     } catch let error as DatabaseError where Self.isDamage(error) {
@@ -165,17 +166,22 @@ package final class DiskStore: DiskCache.Store {
 
   /// Runs one transaction. Call it with the lock held. A damaged index is recreated once.
   func write<Result>(_ body: (IndexTransaction) throws -> Result) throws -> Result {
-    var index = try opened()
-    if index.isReadOnly || !index.isCurrent {
-      try reopen(index)
-      index = try opened()
-    }
+    let index = try current(toWrite: true)
     do {
       return try transaction(index, body)
     } catch let error as DatabaseError where Self.isDamage(error) {
       try reopen(index, because: "\(error)")
       return try transaction(try opened(), body)
     }
+  }
+
+  /// Returns the index that is at its path now, as another process may have replaced a damaged one. Call it with the lock
+  /// held.
+  private func current(toWrite: Bool = false) throws -> IndexFile {
+    let index = try opened()
+    if index.isCurrent, !toWrite || !index.isReadOnly { return index }
+    try reopen(index)
+    return try opened()
   }
 
   private func transaction<Result>(_ index: IndexFile, _ body: (IndexTransaction) throws -> Result) throws
