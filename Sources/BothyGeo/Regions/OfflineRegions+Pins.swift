@@ -59,6 +59,7 @@ extension OfflineRegions {
     defer { lock.release() }
     do {
       try await flip(region, cache, file)
+      try await releaseSurplus(of: region, cache)
       try await file.finish(region.id, at: cache.now)
     } catch {
       // Each tile is still its older or its newer version. The next opening or run continues.

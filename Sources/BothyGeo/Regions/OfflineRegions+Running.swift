@@ -193,7 +193,7 @@ extension OfflineRegions {
         if case .replaced? = stop { continue }
         guard stop == nil, run.unanswered == 0, try await hasNewMap(of: region) else { break }
         let isWhole = try await Self.flip(region, cache, file)
-        if region.plan.map != nil { try await releaseSurplus(of: region) }
+        try await Self.releaseSurplus(of: region, cache)
         // A tile that another region has replaced meanwhile is requested again.
         if isWhole { break }
       }

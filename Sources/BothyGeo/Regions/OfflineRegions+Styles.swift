@@ -110,21 +110,22 @@ extension OfflineRegions {
       if bundled > 0 || present.contains(where: { ($0?.size ?? 0) > 0 }) { hasContent = true }
     }
     guard isNew, !hasContent else { return true }
-    let older = try await cache.digests(surplus(of: region).filter { Tile($0) != nil })
+    let older = try await cache.digests(Self.surplus(of: region, cache).filter { Tile($0) != nil })
     if older.contains(where: { ($0?.size ?? 0) > 0 }) { throw Self.emptied }
     return true
   }
 
   /// Returns the keys that an earlier version of a region's style needed and the present one doesn't.
-  private func surplus(of region: Region) async throws -> [ResourceKey] {
+  private static func surplus(of region: Region, _ cache: ResourceCache) async throws -> [ResourceKey] {
     guard try await cache.pinCount(by: region.holder) > region.tiles else { return [] }
     let needed = Set(try region.plan.keys())
     return try await cache.pins(by: region.holder).map(\.key.base).filter { !needed.contains($0) }
   }
 
   /// Unpins what an earlier version of a region's style needed, after the new generation has replaced the old one.
-  func releaseSurplus(of region: Region) async throws {
-    let surplus = try await surplus(of: region)
+  static func releaseSurplus(of region: Region, _ cache: ResourceCache) async throws {
+    guard region.plan.map != nil else { return }
+    let surplus = try await surplus(of: region, cache)
     for start in stride(from: 0, to: surplus.count, by: 512) {
       try await cache.unpin(Array(surplus[start..<min(start + 512, surplus.count)]), by: region.holder)
     }

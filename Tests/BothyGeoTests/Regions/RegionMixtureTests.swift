@@ -309,6 +309,23 @@ struct RegionMixtureTests {
     #expect(try await rig.shownTile().contains("/omt2/3/4/2"))
   }
 
+  @Test("A replacement that a kill interrupted releases what the older style needed")
+  func killedStyle() async throws {
+    var rig = try StyleRig()
+    let region = try await rig.loaded("bright")
+    let address = "https://maps.test/tiles/omt.json"
+    rig.server.change { state in
+      state.documents[address] = state.documents[address]?.replacing("/omt/", with: "/omt2/")
+      for host in ["a", "b"] { state.statuses["https://\(host).maps.test/omt2/3/4/2.pbf"] = 500 }
+    }
+    #expect(try await rig.regions.refresh(region.id).state == .outdated)
+    #expect(try await rig.cache.pinCount(by: region.holder) > region.tiles)
+    try execute("UPDATE region SET flipping = 1", rig.scratch.file("regions.sqlite"))
+    rig = try await rig.reopened()
+    let seen = try await rig.regions.region(region.id)
+    #expect(try await rig.cache.pinCount(by: region.holder) == seen.tiles)
+  }
+
   @Test("An export takes no tile from memory that another process has replaced")
   func exportBeside() async throws {
     let rig = try RegionRig()
