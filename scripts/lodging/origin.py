@@ -59,6 +59,8 @@ class Origin:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # Headers and body are two packets; the second one waits 40 ms for the client's acknowledgement otherwise.
+            disable_nagle_algorithm = True
 
             def do_GET(self):
                 mode, tag = origin.mode, f'"{origin.version}"'
