@@ -96,8 +96,7 @@ def symbols(module, build, work, is_own=True):
     With `is_own` false all that the module has: of one that came without its sources.
     """
     command = ["swift", "symbolgraph-extract", "-module-name", module, "-target", target(), *map(str, flags(build)),
-               "-output-dir", work, "-module-cache-path", f"{work}/clang", "-minimum-access-level", "public",
-               "-skip-synthesized-members"]
+               "-output-dir", work, "-minimum-access-level", "public", "-skip-synthesized-members"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     graphs = sorted(pathlib.Path(work).glob(f"{module}.symbols.json"))
     graphs += sorted(pathlib.Path(work).glob(f"{module}@*.symbols.json"))
