@@ -18,7 +18,8 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 class Browser:
     """One window. Everything it asks the network for, and all it says on its console, is kept."""
 
-    def __init__(self, driver="chromedriver", chromium=None):
+    def __init__(self, driver="chromedriver", chromium=None, takes_pictures=True):
+        self.takes_pictures = takes_pictures
         self.profile = tempfile.TemporaryDirectory(prefix="bothy-chromium-", ignore_cleanup_errors=True)
         self.driver = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                        start_new_session=True)
@@ -124,6 +125,8 @@ class Browser:
         # What was laid out anew is painted with the next frame.
         self.devtools("Runtime.evaluate", awaitPromise=True,
                       expression="new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        if not self.takes_pictures:
+            return
         # The first picture of a page may be of an earlier frame, so the second is kept.
         for _ in range(2):
             shot = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
