@@ -42,12 +42,15 @@ extension TemporaryFolder {
     return files
   }
 
-  /// Returns the space of the folder on disk in blocks and folders, as `du` counts it.
+  /// Returns the space of the folder on disk in blocks and folders, as `du` counts it. A folder in memory has no block, and
+  /// counts as one.
   func diskUse() throws -> Int64 {
     var bytes: Int64 = 0
     for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
       var status = stat()
-      if lstat(path + "/" + name, &status) == 0 { bytes += Int64(status.st_blocks) * 512 }
+      guard lstat(path + "/" + name, &status) == 0 else { continue }
+      let isFolder = status.st_mode & S_IFMT == S_IFDIR
+      bytes += max(Int64(status.st_blocks) * 512, isFolder ? 4096 : 0)
     }
     return bytes
   }
