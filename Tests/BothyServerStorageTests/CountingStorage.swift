@@ -140,6 +140,9 @@ private struct CountingSnapshot: ServerSnapshot {
   func listCounts(of users: [String], ownedBy owner: String?, limit: Int) throws -> [Int] {
     try base.listCounts(of: users, ownedBy: owner, limit: limit)
   }
+  func listOwners(of user: String, limit: Int) throws -> [(list: String, owner: String?)] {
+    try base.listOwners(of: user, limit: limit)
+  }
   func members(of list: String) throws -> Set<String> { try base.members(of: list) }
   func records(sharedWith list: String, limit: Int) throws -> [RecordID] {
     try base.records(sharedWith: list, limit: limit)

@@ -24,7 +24,7 @@ struct ServerStorageConformance: Sendable {
     recordChecks + sharingChecks + transactionChecks + historyChecks + upkeepChecks + uniqueChecks
     + decisionChecks + visibilityChecks + entryChecks + indexChecks + queryChecks + permissionChecks
     + sightChecks
-    + secretChecks + sharingRowChecks + listChecks + membershipChecks
+    + secretChecks + sharingRowChecks + listChecks + membershipChecks + leavingChecks
 
   private static let recordChecks: [Check] = [
     Check("A new space is empty, and writing to it gives it an epoch") { storage in

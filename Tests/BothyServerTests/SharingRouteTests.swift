@@ -81,6 +81,56 @@ struct SharingRouteTests {
     }
   }
 
+  @Test("A member learns which lists name it, and leaves them")
+  func leaving() async throws {
+    try await server().run { call in
+      let (ann, bob) = (call.with(token: "a"), call.with(token: "b"))
+      for id in ["L 1", "M"] {
+        let body = #"{"id":"\#(id)","name":"secret","members":["bob","cid"]}"#
+        #expect(try await ann(.post, "/v1/spaces/hut/lists", body).status == 201)
+      }
+      _ = try await ann(.put, Self.address, #"{"fields":{"title":"t"}}"#)
+      _ = try await ann(.post, Self.address + "/share", #"{"add":{"lists":["L 1"]}}"#)
+      let joined = "/v1/spaces/hut/joined-lists"
+      let all = try await bob(.get, joined)
+      #expect(try all.json() == ["lists": [["id": "L 1", "owner": "ann"], ["id": "M", "owner": "ann"]]])
+      #expect(try await bob(.get, Self.address).status == 200)
+
+      #expect(try await bob(.delete, joined + "/L%201").status == 204)
+      #expect(try await bob(.get, Self.address).status == 404)
+      #expect(try await bob(.get, joined).json() == ["lists": [["id": "M", "owner": "ann"]]])
+      let left = try await ann(.get, "/v1/spaces/hut/lists/L%201").json()
+      #expect(left["members"] == ["cid"] && left["name"] == "secret")
+      // A list that doesn't name the caller is as a missing one, also for its owner.
+      let repeated = try await bob(.delete, joined + "/L%201")
+      let missing = try await bob(.delete, joined + "/none")
+      #expect(repeated.status == 404 && missing.status == 404)
+      #expect(try repeated.code() == missing.code())
+      #expect(try await ann(.delete, joined + "/M").status == 404)
+      #expect(try await ann(.get, joined).json() == ["lists": []])
+      let history = try await ann(.get, "/v1/spaces/hut/history?type=bothy_list&id=L%201").json()
+      #expect(history["changes"]?.arrayValue?.first?["principal"] == "bob")
+    }
+  }
+
+  @Test("Without tokens no list is left, and the team's rule may refuse it")
+  func refusedLeaving() async throws {
+    try await ServerUnderTest().run { call in
+      #expect(try await call(.get, "/v1/spaces/hut/joined-lists").json() == ["lists": []])
+      #expect(try await call(.delete, "/v1/spaces/hut/joined-lists/L").status == 404)
+    }
+    var server = try server()
+    server.configuration.rules.writeRule = RuleUnderTest { write in
+      write.kind == .update ? .refuse("stay", "Stay.") : .accept
+    }
+    try await server.run { call in
+      let body = #"{"id":"L","name":"friends","members":["bob"]}"#
+      #expect(try await call.with(token: "a")(.post, "/v1/spaces/hut/lists", body).status == 201)
+      let refused = try await call.with(token: "b")(.delete, "/v1/spaces/hut/joined-lists/L")
+      #expect(try refused.status == 422 && refused.code() == "stay")
+    }
+  }
+
   @Test("The lists are answered whole beyond the size of a page, or refused")
   func manyLists() async throws {
     var server = try server()

@@ -20,6 +20,14 @@ extension PostgresTransaction {
     return (0..<rows.count).map { Int(rows.int($0, 0)) }
   }
 
+  func listOwners(of user: String, limit: Int) throws -> [(list: String, owner: String?)] {
+    var select = statement(StorageSQL.listOwners)
+    select.bind(user)
+    select.bind(Int64(limit))
+    let rows = try read(select)
+    return (0..<rows.count).map { (rows.text($0, 0) ?? "", rows.text($0, 1)) }
+  }
+
   func members(of list: String) throws -> Set<String> {
     var select = statement(StorageSQL.members)
     select.bind(list)

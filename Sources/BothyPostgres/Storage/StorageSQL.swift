@@ -145,6 +145,8 @@ enum StorageSQL {
     """
   }
 
+  static let listOwners =
+    "SELECT list, owner FROM member WHERE space = $1 AND principal = $2 ORDER BY list LIMIT $3"
   static let members = "SELECT principal FROM member WHERE space = $1 AND list = $2"
   static let sharedRecords = "SELECT type, id FROM shared WHERE space = $1 AND list = $2 LIMIT $3"
   static let notices = """
@@ -218,8 +220,8 @@ enum StorageSQL {
   static let all: [String] =
     [
       state, lockedState, newSpace, moveHead, spaces, heads, records, cutHistory, outcomes, forget, lists,
-      listCounts, ownListCounts, members, sharedRecords, notices, clearMembers, clearLists, sign, signature,
-      clearSignatures, startEpoch, raiseFloor, hasUncommon, marked, acknowledge,
+      listCounts, ownListCounts, listOwners, members, sharedRecords, notices, clearMembers, clearLists, sign,
+      signature, clearSignatures, startEpoch, raiseFloor, hasUncommon, marked, acknowledge,
       progressCount, acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark,
       moveUniqueMark, forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, users, historyAfter,
       formerlyVisible,

@@ -48,6 +48,10 @@ enum OpenAPISchemas {
         "items":{"type":"string","minLength":1,"maxLength":512}}},"additionalProperties":false},
     "Lists":{"type":"object","required":["lists"],"properties":{
       "lists":{"type":"array","items":{"$ref":"#/components/schemas/List"}}},"additionalProperties":false},
+    "JoinedLists":{"type":"object","required":["lists"],"properties":{
+      "lists":{"type":"array","items":{"type":"object","required":["id"],"properties":{
+        "id":{"type":"string"},"owner":{"type":"string","description":"The user who made the list."}},
+        "additionalProperties":false}}},"additionalProperties":false},
     "Scope":{"type":"object","required":["container"],"properties":{
       "container":{"type":"string","description":"Empty with children is the whole space."},
       "children":{"type":"boolean"}}},

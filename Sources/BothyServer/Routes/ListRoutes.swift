@@ -2,9 +2,10 @@ import BothyStore
 import BothySyncService
 import HTTPTypes
 
-/// The routes of the caller's own lists of users, which records can be shared with.
+/// The routes of lists of users, which records can be shared with: the caller's own, and those that name the caller.
 extension ServerServices {
   private static let pattern = "/v1/spaces/{space}/lists"
+  private static let joined = "/v1/spaces/{space}/joined-lists"
 
   func listRoutes() -> [Route] {
     let list = Route.Documented(status: 200, about: "The list.", schema: "List", headers: ["ETag"])
@@ -35,6 +36,16 @@ extension ServerServices {
         method: .delete, pattern: Self.pattern + "/{id}", operation: "deleteList", summary: "Deletes a list.",
         parameters: [.ifMatch], answers: [.init(status: 204, about: "It is deleted.")],
         problems: [409, 410, 412], handle: deleteList),
+      Route(
+        method: .get, pattern: Self.joined, operation: "getJoinedLists",
+        summary: "The lists that name the caller, by id, a thousand at most.",
+        answers: [.init(status: 200, about: "The lists.", schema: "JoinedLists")], handle: getJoinedLists),
+      Route(
+        method: .delete, pattern: Self.joined + "/{id}", operation: "leaveList",
+        summary:
+          "Takes the caller out of a list; it loses sight of the records that it saw by that list alone.",
+        answers: [.init(status: 204, about: "The list doesn't name the caller any longer.")], problems: [422],
+        handle: leaveList),
     ]
   }
 
@@ -101,6 +112,26 @@ extension ServerServices {
     guard preconditions.matches(list.version) else { throw Self.preconditionFailed }
     let operation = SyncOperation(id: "http", kind: .delete, record: list.recordID, base: list.version)
     _ = try await perform(call, operation, preconditions)
+    return ServerResponse(.noContent)
+  }
+
+  private func getJoinedLists(_ call: ServerContext) async throws -> ServerResponse {
+    let lists = try await service.joinedLists(space: call.space, user: call.user)
+    return ServerResponse.object { $0.array("lists", lists) { $1.write(to: &$0) } }
+  }
+
+  /// Sends the operation with which devices leave a list. A list that doesn't name the caller is answered as a missing
+  /// one.
+  private func leaveList(_ call: ServerContext) async throws -> ServerResponse {
+    guard let name = call.user.name else { throw HTTPFailure.notFound }
+    let operation = SyncOperation(
+      id: "http", kind: .update, record: UserList.recordID(call.names["id"] ?? ""),
+      sharing: SharingChange(remove: .users(name)))
+    do { _ = try await perform(call, operation, Preconditions([:])) } catch let failure as HTTPFailure
+      where failure.status == .conflict
+    {
+      throw HTTPFailure.notFound
+    }
     return ServerResponse(.noContent)
   }
 

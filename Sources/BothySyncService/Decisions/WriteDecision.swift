@@ -20,7 +20,7 @@ public struct WriteDecision: Sendable, Hashable {
   /// The write is applied with these fields besides its own. A null clears a field. The device receives the record.
   ///
   /// The names are wire names. The result must fit the schema, and the sender's permissions don't concern it. A
-  /// deletion can't be amended.
+  /// deletion can't be amended, and neither can leaving a list.
   public static func amend(setting fields: [String: JSONValue]) -> WriteDecision {
     WriteDecision(kind: .set(fields))
   }
@@ -61,7 +61,9 @@ extension WriteDecision {
   package func problem(with write: ProposedWrite) -> String? {
     switch kind {
     case .accept, .undecided: return nil
-    case .set, .replace: return write.kind == .delete ? "a deletion is amended" : nil
+    case .set, .replace:
+      if write.leavesList { return "leaving a list is amended" }
+      return write.kind == .delete ? "a deletion is amended" : nil
     case .refuse(let rejection):
       // Rejections are remembered, so their size is limited. Both codes have another meaning for devices.
       let isReserved = rejection.code == Rejection.incompleteGroup || rejection.leavesDoubt

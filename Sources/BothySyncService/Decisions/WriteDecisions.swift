@@ -70,3 +70,8 @@ extension ProposedWrite {
     group = operation.group?.id
   }
 }
+
+extension ProposedWrite {
+  /// True if the sender leaves a list that names it. Every other update of a list has fields.
+  var leavesList: Bool { record.type == UserList.typeName && kind == .update && fields.isEmpty }
+}

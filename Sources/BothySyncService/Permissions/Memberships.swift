@@ -82,3 +82,19 @@ struct Memberships: Sendable {
     return writer.bytes
   }
 }
+
+extension Viewer {
+  /// Follows a change of a record that may be a list or a membership.
+  mutating func follow(_ record: ServerRecord, _ rules: AccessRules) {
+    memberships.follow(record, rules)
+    guard rules.usesSharing, record.id.type == UserList.typeName else { return }
+    // A list that can't be read names no user.
+    let fields = record.isDeleted ? [:] : (try? record.fields.members()) ?? [:]
+    let members = Set(UserList.members(in: fields))
+    if user.names.contains(where: members.hasName) {
+      lists.insert(record.id.id)
+    } else {
+      lists.remove(record.id.id)
+    }
+  }
+}

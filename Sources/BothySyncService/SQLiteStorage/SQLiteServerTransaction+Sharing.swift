@@ -25,6 +25,18 @@ extension SQLiteServerTransaction {
     }
   }
 
+  func listOwners(of user: String, limit: Int) throws -> [(list: String, owner: String?)] {
+    let select = try PreparedStatement(
+      "SELECT list, owner FROM member WHERE space = ? AND principal = ? ORDER BY list LIMIT ?", in: database)
+    select.bind(space, at: 1)
+    select.bind(user, at: 2)
+    select.bind(Int64(limit), at: 3)
+    defer { select.reset() }
+    var found: [(list: String, owner: String?)] = []
+    while try select.step() { found.append((select.text(at: 0) ?? "", select.text(at: 1))) }
+    return found
+  }
+
   func members(of list: String) throws -> Set<String> {
     try texts("SELECT principal FROM member WHERE space = ? AND list = ?", list)
   }

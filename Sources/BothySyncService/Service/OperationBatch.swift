@@ -290,7 +290,7 @@ struct OperationBatch {
     changed[id] = results.count
     results.append(record)
     records[id] = record
-    evaluator.viewer.memberships.follow(record.record, evaluator.rules)
+    evaluator.viewer.follow(record.record, evaluator.rules)
   }
 
   /// Returns a list in the operation's audience that the user doesn't own.

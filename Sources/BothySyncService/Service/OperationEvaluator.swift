@@ -52,11 +52,14 @@ package struct OperationEvaluator {
   /// An update of the base version without an effect is `unchanged`. An update of another version is a conflict even
   /// then, because two devices that each counted up send equal numbers.
   ///
+  /// A user that a list names may leave it at any version, without seeing it.
+  ///
   /// - Parameter isAmended: true for an accepted operation whose fields the team's rule has set since. The user's
   ///   permissions don't concern these.
   package func decide(
     _ operation: SyncOperation, current: ServerRecord?, isAmended: Bool = false
   ) throws -> Decision {
+    if leavesList(operation) { return try leaveList(operation, current) }
     let isHidden = current.map { !rules.shows($0, to: viewer) } ?? false
     let current = isHidden ? nil : current?.sent
     let refusal = isAmended ? rules.sensitiveInClear(operation) : refusal(of: operation, seen: current)
@@ -139,6 +142,7 @@ package struct OperationEvaluator {
 
   /// Returns the verdict on a later copy of a conflicting operation: the present version, if the user may see it.
   func conflict(of operation: SyncOperation, current: ServerRecord?) -> Outcome.Verdict {
+    if leavesList(operation) { return .conflict(current: nil) }
     let seen = current.flatMap { rules.shows($0, to: viewer) ? $0.sent : nil }
     if let rejection = refusal(of: operation, seen: seen) { return .rejected(rejection) }
     if operation.kind == .insert, current != nil, seen == nil { return .rejected(forbidden(operation)) }
@@ -183,7 +187,7 @@ package struct OperationEvaluator {
     return refusalOfSharing(operation, current, owner: owner, sharing)
   }
 
-  private func onlyShares(_ operation: SyncOperation) -> Bool {
+  func onlyShares(_ operation: SyncOperation) -> Bool {
     operation.kind == .update && operation.fields.isEmpty && operation.container == nil
       && operation.sharing != nil
   }
@@ -220,8 +224,7 @@ package struct OperationEvaluator {
   /// Returns true if an operation changes the audience otherwise than by leaving it.
   private func changesAudience(_ operation: SyncOperation) -> Bool {
     guard let change = operation.sharing, operation.kind != .delete else { return false }
-    let leaves = SharingChange(remove: Audience(users: Set([viewer.user.name].compactMap { $0 })))
-    return change != leaves && !change.isEmpty
+    return change != leaving && !change.isEmpty
   }
 
   private func mayNotShare(_ type: String) -> Rejection {
@@ -297,5 +300,5 @@ package struct OperationEvaluator {
   }
 
   /// Returns the editor's time, never later than the server's own nor before 1970.
-  private func time(_ operation: SyncOperation) -> Int64 { max(0, min(operation.modified ?? now, now)) }
+  func time(_ operation: SyncOperation) -> Int64 { max(0, min(operation.modified ?? now, now)) }
 }

@@ -84,6 +84,9 @@ public protocol ServerSnapshot {
   ///
   /// - Parameter owner: counts the lists of this owner alone; `nil` counts those of all owners.
   func listCounts(of users: [String], ownedBy owner: String?, limit: Int) throws -> [Int]
+  /// Returns at most `limit` of the lists that a user is a member of, by their ids, with the owners that `setMembers`
+  /// stored.
+  func listOwners(of user: String, limit: Int) throws -> [(list: String, owner: String?)]
   /// Returns the members of a list, by name, as `setMembers` stored them. Returns none for a missing list.
   func members(of list: String) throws -> Set<String>
   /// Returns at most `limit` of the records that are shared with a list, in any order.

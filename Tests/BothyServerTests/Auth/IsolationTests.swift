@@ -70,6 +70,10 @@ struct IsolationTests {
         malformed: (space + "/lists/L", broken, 400)),
       "deleteList": Row(
         path: space + "/lists/L", headers: any, other: 404, malformed: (space + "/lists/%zz", nil, 400)),
+      "getJoinedLists": Row(
+        path: space + "/joined-lists", other: 200, malformed: ("/v1/spaces/%zz/joined-lists", nil, 400)),
+      "leaveList": Row(
+        path: space + "/joined-lists/L", other: 404, malformed: (space + "/joined-lists/%zz", nil, 400)),
     ]
   }
 

@@ -42,6 +42,8 @@ struct DecisionRouteTests {
     "deleteList": Row(path: space + "/lists/L", asks: (.delete, UserList.typeName)),
   ]
   private static let readers: Set<String> = ["query", "count"]
+  /// A route for callers with names alone, which `SharingRouteTests` shows.
+  private static let leaving: Set<String> = ["leaveList"]
   private static let uploads: Set<String> = ["putBlob", "uploadBlobPart"]
 
   private func fill(_ storage: any ServerStorage) async throws {
@@ -60,7 +62,9 @@ struct DecisionRouteTests {
     let server = BothyServer(under.configuration)
     let routes = server.routes.filter { $0.method != "GET" }
     #expect(
-      Set(routes.map(\.operation)) == Set(Self.rows.keys).union(Self.readers).union(Self.uploads),
+      Set(routes.map(\.operation))
+        == Set(Self.rows.keys).union(Self.readers).union(Self.uploads)
+        .union(Self.leaving),
       "a new route that isn't GET needs a row here")
     try await server.application().test(.router) { client async throws in
       let call = RouteClient(client: client)
