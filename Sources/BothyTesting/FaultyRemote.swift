@@ -275,6 +275,11 @@ public final class FaultyRemote: RemoteStorage, CompleteRemote {
     return try await remote.history(query)
   }
 
+  package func joinedLists() async throws(RemoteError) -> [JoinedList] {
+    try failRead()
+    return try await remote.joinedLists()
+  }
+
   /// Fails a read by the script. A read changes nothing, so a lost request and a lost response have one effect.
   private func failRead() throws(RemoteError) {
     let (fault, cut) = state.withLock { state in

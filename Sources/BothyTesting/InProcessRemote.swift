@@ -105,6 +105,10 @@ public struct InProcessRemote: RemoteStorage, CompleteRemote {
     try await mapped { try await service.history(space: space, user: user, query) }
   }
 
+  package func joinedLists() async throws(RemoteError) -> [JoinedList] {
+    try await mapped { try await service.joinedLists(space: space, user: user) }
+  }
+
   package var hasNotifications: Bool { false }
 
   /// The blobs of the space, if the authority keeps any.

@@ -166,6 +166,11 @@ public struct BothyRemote: RemoteStorage, CompleteRemote {
     return try Self.parsed { try ChangeHistory(decoding: response.body) }
   }
 
+  package func joinedLists() async throws(RemoteError) -> [JoinedList] {
+    let response = try await send(.get, "/joined-lists")
+    return try Self.parsed { try JoinedList.lists(decoding: response.body) }
+  }
+
   private static func query(_ scope: SyncScope, _ more: [String]) -> String {
     let container = encoded(scope.container)
     let own = scope == .everything ? [] : ["container=\(container)", "children=\(scope.includesChildren)"]

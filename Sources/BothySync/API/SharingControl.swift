@@ -159,7 +159,58 @@ extension SharingControl {
   /// A list that was deleted before counts as deleted. Throws like `update`.
   public func delete(_ list: UserList) async throws { try await send(.delete, list) }
 
+  /// Returns the lists that name this user, by id, each with the user who made it. One round trip.
+  ///
+  /// Only the owner of a list learns its name and its other members. A list that names a group of the user isn't among
+  /// them. Returns a thousand at most; those that are left make room for others.
+  ///
+  /// ```swift
+  /// for (list, owner) in try await store.sharing.joinedLists() where owner == "mallory" {
+  ///   try await store.sharing.leave(list)
+  /// }
+  /// ```
+  ///
+  /// - Throws: `BothyError` `.unreachable` without an answer.
+  public func joinedLists() async throws -> [(list: String, owner: String?)] {
+    do { return try await synced.remote.joinedLists().map { ($0.id, $0.owner) } } catch {
+      throw BothyError(error)
+    }
+  }
+
+  /// Takes this user out of a list of any owner. One round trip, after a running sync.
+  ///
+  /// What the user saw by the list alone leaves this device with the next sync, as if the owner had removed the user. A
+  /// list that doesn't name the user counts as left. Its owner may name the user again. To leave the audience of one
+  /// record, `unshare` it from this user.
+  ///
+  /// - Parameter list: The id of the list, from `joinedLists()` or from the audience of a record.
+  /// - Throws: `BothyError` `.requiresNetwork` without an answer, and before the first sync, which tells the user's name.
+  ///   `.rejected` if a rule of the server refuses it.
+  public func leave(_ list: String) async throws {
+    guard let user = try await user() else {
+      throw BothyError(
+        .requiresNetwork, "The server hasn't told whose file this is. Sync once, then leave the list.",
+        record: UserList.recordID(list))
+    }
+    let operation = SyncOperation(
+      id: synced.configuration.makeOperationID(), kind: .update, record: UserList.recordID(list),
+      sharing: SharingChange(remove: .users(user)))
+    let reply = try await answered(about: operation.record) {
+      try await synced.engine.runner.reply(to: operation)
+    }
+    // The list is on this device too if it is the user's own.
+    if case .made(_, _, let own?) = reply {
+      try await synced.store.write(origin: .remote) { try UnrecognizedRecords.keep(own, in: $0) }
+    }
+    synced.engine.request()
+  }
+
   // MARK: parts
+
+  private func user() async throws -> String? {
+    if let owner = synced.engine.runner.owner { return owner.user }
+    return try await synced.store.read { try ServerBinding.load(in: $0).owner?.user }
+  }
 
   private func fetchLists(_ options: RequestOptions) async throws -> [UserList] {
     let type = UserList.typeName
@@ -180,14 +231,7 @@ extension SharingControl {
     let operation = SyncOperation(
       id: synced.configuration.makeOperationID(), kind: kind, record: list.recordID,
       base: kind == .insert ? nil : list.version, fields: kind == .delete ? [:] : list.fields)
-    let version: String
-    do {
-      version = try await synced.engine.exclusively { try await accepted(operation) }
-    } catch let error as RemoteError where error.errorClass == .unreachable {
-      throw BothyError(
-        .requiresNetwork, "Lists are kept on the server, and it can't be reached. Nothing was changed.",
-        record: list.recordID, underlying: error)
-    } catch let error as RemoteError { throw BothyError(error) }
+    let version = try await answered(about: list.recordID) { try await accepted(operation) }
     var stored = list
     stored.version = version
     let record = ServerRecord(
@@ -195,6 +239,19 @@ extension SharingControl {
       fields: kind == .delete ? .empty : FieldsDocument(list.fields))
     try await synced.store.write(origin: .remote) { try UnrecognizedRecords.keep(record, in: $0) }
     return stored
+  }
+
+  /// Sends a change of a list, after a running sync. Throws `BothyError`, and `.requiresNetwork` without an answer.
+  private func answered<Answer: Sendable>(
+    about list: RecordID, _ send: () async throws -> Answer
+  ) async throws -> Answer {
+    do { return try await synced.engine.exclusively(send) } catch let error as RemoteError
+      where error.errorClass == .unreachable
+    {
+      throw BothyError(
+        .requiresNetwork, "Lists are kept on the server, and it can't be reached. Nothing was changed.",
+        record: list, underlying: error)
+    } catch let error as RemoteError { throw BothyError(error) }
   }
 
   /// Returns the server's version. A request whose answer was lost is repeated under another id and ends as a conflict,

@@ -117,6 +117,9 @@ struct BoundRemote: CompleteRemote {
   func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
     try await asking { () throws(RemoteError) in try await remote.history(query) }
   }
+  func joinedLists() async throws(RemoteError) -> [JoinedList] {
+    try await asking { () throws(RemoteError) in try await remote.joinedLists() }
+  }
   func notifications() -> AsyncThrowingStream<Void, any Error> { remote.notifications() }
 }
 
@@ -192,6 +195,8 @@ package struct NamingRemote: CompleteRemote {
   package func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
     names.local(try await remote.history(names.wire(query)))
   }
+
+  package func joinedLists() async throws(RemoteError) -> [JoinedList] { try await remote.joinedLists() }
 
   package var isConfidential: Bool { remote.isConfidential }
   package var hasNotifications: Bool { remote.hasNotifications }

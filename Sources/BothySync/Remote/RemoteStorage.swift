@@ -62,6 +62,9 @@ package protocol CompleteRemote: RemoteStorage {
   /// Returns the changes with their authors and times, newest first. One round trip.
   func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory
 
+  /// Returns the lists that name the user, a thousand at most. One round trip.
+  func joinedLists() async throws(RemoteError) -> [JoinedList]
+
   /// True if `notifications()` reports changes. A remote that doesn't is polled every `SyncOptions.pollInterval`.
   var hasNotifications: Bool { get }
 
@@ -110,6 +113,11 @@ extension CompleteRemote {
   /// Throws `.rejected` with the code `noHistory`, for a remote without a history.
   package func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
     throw RemoteError(.rejected, "This server does not tell who changed what.", code: "noHistory")
+  }
+
+  /// Throws `.rejected`, for a remote without lists of users.
+  package func joinedLists() async throws(RemoteError) -> [JoinedList] {
+    throw .notOffered("lists of users")
   }
 
   /// Returns the digest of the whole scope, for a remote without parts.
@@ -163,6 +171,10 @@ extension RemoteStorage {
 
   package func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
     try await complete("history").history(query)
+  }
+
+  package func joinedLists() async throws(RemoteError) -> [JoinedList] {
+    try await complete("lists of users").joinedLists()
   }
 
   package var hasNotifications: Bool { (self as? any CompleteRemote)?.hasNotifications ?? true }

@@ -55,6 +55,11 @@ final class SwitchedRemote: CompleteRemote {
     return try await remote.history(query)
   }
 
+  func joinedLists() async throws(RemoteError) -> [JoinedList] {
+    try pass()
+    return try await remote.joinedLists()
+  }
+
   /// Drops the server's notifications while the switch is off. Changes of that time are pulled when it is on again.
   func notifications() -> AsyncThrowingStream<Void, any Error> {
     let notifications = remote.notifications()

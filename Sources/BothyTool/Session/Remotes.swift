@@ -100,6 +100,10 @@ private struct NamedRemote: CompleteRemote {
     do { return try await remote.history(query) } catch { throw named(error) }
   }
 
+  func joinedLists() async throws(RemoteError) -> [JoinedList] {
+    do { return try await remote.joinedLists() } catch { throw named(error) }
+  }
+
   var hasNotifications: Bool { remote.hasNotifications }
 
   func notifications() -> AsyncThrowingStream<Void, any Error> { remote.notifications() }

@@ -77,6 +77,57 @@ struct ListTests {
     #expect(try await world.isEven())
   }
 
+  @Test("A user leaves a list of another, and what it showed leaves the device")
+  func leaving() async throws {
+    let world = try TwoUsers()
+    let list = try await world.ann.store.sharing.create(UserList(name: "friends", members: ["bob"]))
+    for id in ["T1", "T2"] {
+      try world.ann.insert(id, "start")
+      try await world.ann.store.sharing.share(.note(id), with: .lists(list.id))
+    }
+    try await world.ann.store.sharing.share(.note("T2"), with: .users("bob"))
+    await world.sync(world.ann, world.bob)
+    #expect(try world.bob.noteIDs() == ["T1", "T2"])
+    let joined = try await world.bob.store.sharing.joinedLists()
+    #expect(joined.map(\.list) == [list.id] && joined.map(\.owner) == ["ann"])
+    #expect(try await world.ann.store.sharing.joinedLists().isEmpty)
+
+    try await world.bob.store.sharing.leave(list.id)
+    #expect(try await world.bob.store.sharing.joinedLists().isEmpty)
+    let report = await world.bob.store.sync()
+    #expect(report.leaving == [.note("T1")])
+    #expect(try world.bob.noteIDs() == ["T2"])
+    #expect(try world.bob.store.outboxEntries().isEmpty)
+    // A list that doesn't name the user, or isn't there, counts as left.
+    try await world.bob.store.sharing.leave(list.id)
+    try await world.bob.store.sharing.leave("none")
+    #expect(try await world.isEven())
+    #expect(try await world.ann.store.sharing.lists(options: Self.offline).map(\.members) == [[]])
+  }
+
+  @Test("A list is left once after a lost answer, and not without a network")
+  func leavingWithoutAnswer() async throws {
+    let world = try TwoUsers()
+    let list = try await world.ann.store.sharing.create(UserList(name: "friends", members: ["ann", "bob"]))
+    let early = await #expect(throws: BothyError.self) { try await world.bob.store.sharing.leave(list.id) }
+    #expect(early?.code == .requiresNetwork)
+    await world.sync(world.bob)
+    world.bob.remote.isOffline = true
+    let offline = await #expect(throws: BothyError.self) { try await world.bob.store.sharing.leave(list.id) }
+    #expect(offline?.code == .requiresNetwork)
+    world.bob.remote.isOffline = false
+    world.bob.remote.plan(.lostAnswer, on: .operations, times: 1)
+    let lost = await #expect(throws: BothyError.self) { try await world.bob.store.sharing.leave(list.id) }
+    #expect(lost?.code == .requiresNetwork)
+    try await world.bob.store.sharing.leave(list.id)
+    #expect(try world.bob.store.outboxEntries().isEmpty)
+    // The owner's own copy follows at once.
+    await world.sync(world.ann)
+    try await world.ann.store.sharing.leave(list.id)
+    #expect(try await world.ann.store.sharing.lists(options: Self.offline).map(\.members) == [[]])
+    #expect(try await world.isEven())
+  }
+
   @Test("A list whose response was lost is created once by a second attempt")
   func lostAnswer() async throws {
     let world = try TwoUsers()

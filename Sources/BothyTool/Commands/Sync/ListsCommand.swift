@@ -2,19 +2,22 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy lists`: manages the user's own lists of users, which are on the server.
+/// `bothy lists`: manages the user's own lists of users, which are on the server, and leaves those of others.
 struct ListsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lists",
-    abstract: "Shows, saves and deletes lists of users that records can be shared with.",
+    abstract: "Shows, saves, deletes and leaves lists of users that records can be shared with.",
     discussion: """
-      Lists are written on the server only: without it, saving and deleting fail and
-      nothing is queued.
+      Lists are written on the server only: without it, saving, deleting and leaving
+      fail and nothing is queued.
 
       Example:  bothy lists save notes.bothy friends --members bob cid
                 bothy db share notes.bothy Note 0197f3c2-… --list friends
       """,
-    subcommands: [ShowListsCommand.self, SaveListCommand.self, DeleteListCommand.self])
+    subcommands: [
+      ShowListsCommand.self, SaveListCommand.self, DeleteListCommand.self, JoinedListsCommand.self,
+      LeaveListCommand.self,
+    ])
 }
 
 struct ShowListsCommand: AsyncParsableCommand {
@@ -100,6 +103,66 @@ struct DeleteListCommand: AsyncParsableCommand {
       } json: { writer in
         writer.member("id", list.id)
         writer.member("deleted", true)
+      }
+    }
+  }
+}
+
+struct JoinedListsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "joined", abstract: "The lists that name the user, with the users who made them.",
+    discussion: """
+      A list's name and its other members are its owner's alone, so these have ids.
+      Lists that name a group of the user aren't among them.
+
+      Example:  bothy lists joined notes.bothy
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      try session.requireServer()
+      let lists = try await session.store.sharing.joinedLists()
+      try output.print {
+        var table = TextTable(["id", "owner"], whole: ["id", "owner"])
+        for (list, owner) in lists { table.add([list, owner ?? ""]) }
+        return table.text(empty: "No list names you.")
+      } json: { writer in
+        writer.list("lists", lists) { writer, list in
+          writer.member("id", list.list)
+          if let owner = list.owner { writer.member("owner", owner) }
+        }
+      }
+    }
+  }
+}
+
+struct LeaveListCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "leave",
+    abstract: "Takes the user out of a list; the next sync takes what it showed.",
+    discussion: """
+      A list that doesn't name the user counts as left. Its owner may name the user
+      again. Sync once before, so that the file knows its user.
+
+      Example:  bothy lists leave notes.bothy 0197f3c2-…
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+  @Argument(help: "The list's id: see bothy lists joined.") var list: String
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    try await Session.with(database) { session in
+      try session.requireServer()
+      try await session.store.sharing.leave(list)
+      try output.print {
+        "The list \(list) doesn't name you."
+      } json: { writer in
+        writer.member("id", list)
+        writer.member("left", true)
       }
     }
   }
