@@ -137,6 +137,42 @@ struct VisibilityCostTests {
     #expect(thousands <= 5, "a query and a digest: \(thousands)")
   }
 
+  @Test("Memberships that have ended cost a member nothing")
+  func ended() async throws {
+    let schema = StoreSchema(types: [
+      TypeSchema(
+        "Doc", fields: [FieldSchema("project", .text, indexed: true)],
+        permissions: Permissions().where(
+          read: "EXISTS(Member WHERE project = record.project AND user = principal.name AND open = true)")),
+      TypeSchema(
+        "Member",
+        fields: [
+          FieldSchema("user", .text, indexed: true), FieldSchema("project", .text),
+          FieldSchema("open", .bool),
+        ]),
+    ])
+    let storage = CountingStorage(base: try SQLiteServerStorage())
+    let service = SyncService(storage: storage, rules: AccessRules(schema: schema), now: { 1000 })
+    func member(_ number: Int, isOpen: Bool) -> ServerRecord {
+      ServerRecord(
+        id: RecordID(type: "Member", id: "m\(number)"), container: "Member", version: "", modified: 1,
+        created: 1, owner: "ann",
+        fields: FieldsDocument(["user": "bob", "project": .string("P\(number)"), "open": .bool(isOpen)]))
+    }
+    for start in stride(from: 0, to: 5000, by: 1000) {
+      _ = try await service.restore((start..<start + 1000).map { member($0, isOpen: false) }, into: "s")
+    }
+    let doc = ServerRecord(
+      id: RecordID(type: "Doc", id: "d"), container: "Doc", version: "", modified: 1, created: 1,
+      owner: "ann",
+      fields: FieldsDocument(["project": "P5000"]))
+    _ = try await service.restore([member(5000, isOpen: true), doc], into: "s")
+    _ = storage.steps.take()
+    #expect(try await service.query(space: "s", user: Caller("bob"), AnyQuery("Doc")).map(\.id.id) == ["d"])
+    let thousands = storage.steps.take()
+    #expect(thousands <= 3, "a query: \(thousands)")
+  }
+
   @Test("A scan of all records costs far more steps")
   func scan() async throws {
     let (_, storage) = try await world()

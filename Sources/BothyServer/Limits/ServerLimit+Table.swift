@@ -191,7 +191,7 @@ extension ServerLimit {
   )
   package static let memberships = count(
     "memberships", .records, 100...100_000, \.rules.membershipLimit,
-    "Records of a type that name one user or group, by which conditions of permissions know members. Requests that add more are answered 413. Records from before stay."
+    "Records of a type that make one user or group a member by a condition of permissions. Those that have ended don't count. Requests that add more are answered 413. Records from before stay."
   )
   package static let blobSize = blobs(
     "blob-size", 1 << 20...1 << 40, "The bytes of one blob.", read: \.largest, write: { $0.largest = $1 })

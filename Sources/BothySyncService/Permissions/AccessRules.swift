@@ -20,11 +20,11 @@ public struct AccessRules: Sendable {
     didSet {
       schema = schema?.asOnTheWire
       aliases = Self.aliases(of: schema)
-      fieldIndexes = FieldIndexSet(schema)
       conditions = PermissionTable(schema)
+      fieldIndexes = FieldIndexSet(schema, conditions.memberships)
     }
   }
-  /// The indexes that the schema declares.
+  /// The indexes that the schema declares, and those of the members in force.
   private(set) var fieldIndexes: FieldIndexSet
   /// The conditions of the schema's permissions.
   private(set) var conditions: PermissionTable
@@ -61,7 +61,7 @@ public struct AccessRules: Sendable {
   /// Beyond it the request is refused with `SyncServiceError` `tooManyReaders`. Lists from before stay as they are.
   package var listLimit = 1000
   /// The most records of a type that make one user or group a member, for the conditions of the schema's permissions. Each
-  /// request of the user reads them.
+  /// request of the user reads them. Records whose membership has ended aren't read, and don't count.
   ///
   /// Beyond it the request is refused like one with too many lists.
   package var membershipLimit = 1000
@@ -143,8 +143,9 @@ public struct AccessRules: Sendable {
   ) {
     self.schema = schema?.asOnTheWire
     aliases = Self.aliases(of: schema?.asOnTheWire)
-    fieldIndexes = FieldIndexSet(schema?.asOnTheWire)
-    conditions = PermissionTable(schema?.asOnTheWire)
+    let conditions = PermissionTable(schema?.asOnTheWire)
+    self.conditions = conditions
+    fieldIndexes = FieldIndexSet(schema?.asOnTheWire, conditions.memberships)
     self.checksReferences = checksReferences
     self.operationLimit = operationLimit
     self.pageLimit = pageLimit

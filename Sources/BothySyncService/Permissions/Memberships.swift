@@ -2,7 +2,8 @@ import BothyStore
 
 /// The memberships of one user: the records of other types that name it, as conditions of a schema look for them.
 ///
-/// Each search is one query by an indexed field. A member of n projects costs n rows for each request.
+/// Each search is one query by an index of the records that make users members now. A member of n projects costs n rows
+/// for each request, however many memberships have ended.
 struct Memberships: Sendable {
   /// The links of a search, by the ids of the records that have them.
   private struct Found: Sendable {
@@ -29,7 +30,9 @@ struct Memberships: Sendable {
     for membership in rules.conditions.memberships {
       guard let query = membership.query(for: user) else { continue }
       var some = Found()
-      try storage.select(query, schema: rules.schema(for: query.type)) { entry in
+      let entries = rules.fieldIndexes.ranges(
+        of: membership, for: user, live: storage.fieldIndexes.catalog?.live ?? [:])
+      try storage.select(query, among: entries, schema: rules.schema(for: query.type)) { entry in
         let links = membership.links(entry.record, user, rules)
         some.set(links.flatMap(Self.text), of: entry.record.id)
         return true

@@ -27,6 +27,8 @@ struct FieldIndex: Sendable, Hashable {
   /// The field, or the full-text fields.
   let fields: [String]
   let form: Form
+  /// The mark of a condition that the records of the index meet, or `nil` for an index of all records of the type.
+  let part: String?
 
   /// The most keys of one record. A record with more has one key, by which every search finds it.
   static let keyLimit = 500
@@ -35,33 +37,41 @@ struct FieldIndex: Sendable, Hashable {
   init?(_ field: FieldSchema, of type: String) {
     guard field.isIndexed || field.isUnique, let form = Form(rawValue: field.kind.name), form.isOfField
     else { return nil }
-    (self.type, fields, self.form) = (type, [field.name], form)
+    (self.type, fields, self.form, part) = (type, [field.name], form, nil)
+  }
+
+  /// Makes the index of those records alone that meet a condition with this mark.
+  init(_ index: FieldIndex, part: String) {
+    (type, fields, form, self.part) = (index.type, index.fields, index.form, part)
   }
 
   /// Makes the index by the natural order of a field's texts. Returns `nil` for a field without stored sort keys.
   init?(naturalOf field: FieldSchema, of type: String) {
     guard field.isNatural else { return nil }
-    (self.type, fields, form) = (type, [field.name], .natural)
+    (self.type, fields, form, part) = (type, [field.name], .natural, nil)
   }
 
   /// Makes the index of the full-text fields. Returns `nil` for a type without any.
   init?(wordsOf type: TypeSchema) {
     guard type.hasFullText else { return nil }
-    (self.type, form) = (type.name, .grams)
+    (self.type, form, part) = (type.name, .grams, nil)
     fields = type.fields.filter(\.isFullText).map(\.name).sorted()
   }
 
   /// Reads a name. Returns `nil` for text that isn't the name of an index.
   init?(name: String) {
     let parts = name.split(separator: " ", omittingEmptySubsequences: false)
-    guard parts.count == 3, let form = Form(rawValue: String(parts[2])) else { return nil }
+    guard (3...4).contains(parts.count), let form = Form(rawValue: String(parts[2])) else { return nil }
     (type, self.form) = (String(parts[0]), form)
+    part = parts.count == 4 ? String(parts[3]) : nil
     fields = parts[1].split(separator: ",").map(String.init)
     guard !type.isEmpty, !fields.isEmpty else { return nil }
   }
 
-  /// The name: the type, the fields and the form, which have no spaces.
-  var name: String { "\(type) \(fields.joined(separator: ",")) \(form.rawValue)" }
+  /// The name: the type, the fields, the form and the part, which have no spaces.
+  var name: String {
+    "\(type) \(fields.joined(separator: ",")) \(form.rawValue)" + (part.map { " " + $0 } ?? "")
+  }
 
   /// True if the keys sort like the values, and each record has one.
   var isOrdered: Bool { form.isOrdered }
@@ -117,27 +127,4 @@ extension FieldIndex.Form {
     default: true
     }
   }
-}
-
-/// The indexes that a schema declares.
-struct FieldIndexSet: Sendable {
-  /// The indexes by type. A type without an index is missing.
-  let types: [String: Set<FieldIndex>]
-  /// The version of the schema.
-  let version: Int
-
-  init(_ schema: StoreSchema?) {
-    var types: [String: Set<FieldIndex>] = [:]
-    for type in schema?.types ?? [] where type.isSynced {
-      var found = Set(type.fields.compactMap { FieldIndex($0, of: type.name) })
-      found.formUnion(type.fields.compactMap { FieldIndex(naturalOf: $0, of: type.name) })
-      if let words = FieldIndex(wordsOf: type) { found.insert(words) }
-      if !found.isEmpty { types[type.name] = found }
-    }
-    self.types = types
-    version = schema?.version ?? 0
-  }
-
-  var isEmpty: Bool { types.isEmpty }
-  var all: Set<FieldIndex> { types.values.reduce(into: []) { $0.formUnion($1) } }
 }

@@ -33,10 +33,11 @@ struct FieldIndexing {
       guard let indexes = kept[after.id.type] else { continue }
       let (old, now) = (try Self.members(before), try Self.members(after))
       for (index, number) in indexes {
-        let oldKeys = old.map(index.keys) ?? []
-        let keys = now.map(index.keys) ?? []
+        let oldKeys = wanted.keys(of: before, old, in: index)
+        let keys = wanted.keys(of: after, now, in: index)
         func entry(_ key: [UInt8]) -> FieldEntry { FieldEntry(index: number, key: key, id: after.id.id) }
-        new += keys.subtracting(oldKeys).map(entry)
+        // Another server's part may lack the record as it was.
+        new += (wanted.knows(index) ? keys.subtracting(oldKeys) : keys).map(entry)
         gone += oldKeys.subtracting(keys).map(entry)
       }
     }
@@ -109,7 +110,9 @@ struct FieldIndexing {
       // A record that can't be read has no values.
       guard let members = try? record.fields.members() else { continue }
       for (index, number) in indexes {
-        entries += index.keys(in: members).map { FieldEntry(index: number, key: $0, id: record.id.id) }
+        entries += wanted.keys(of: record, members, in: index).map {
+          FieldEntry(index: number, key: $0, id: record.id.id)
+        }
       }
     }
     if !entries.isEmpty { try storage.note(entries, forgetting: []) }

@@ -31,6 +31,8 @@ struct IndexConditions {
   /// The indexes by natural order.
   private let naturals: [String: (index: FieldIndex, number: Int64)]
   private let words: Int64?
+  /// The indexes of a part of the records, by their numbers. No plan chooses them.
+  private let parts: [Int64: FieldIndex]
   private let query: AnyQuery
 
   /// - Parameter query: a checked query of the type.
@@ -49,6 +51,9 @@ struct IndexConditions {
     self.naturals = naturals
     self.query = query
     words = FieldIndex(wordsOf: type).flatMap { live[$0] }
+    parts = live.reduce(into: [:]) { parts, entry in
+      if entry.key.part != nil, entry.key.type == type.name { parts[entry.value] = entry.key }
+    }
   }
 
   /// True if the type has no index.
@@ -58,7 +63,7 @@ struct IndexConditions {
   func index(numbered number: Int64, of type: TypeSchema) -> FieldIndex? {
     if number == words { return FieldIndex(wordsOf: type) }
     return fields.values.first { $0.number == number }?.index
-      ?? naturals.values.first { $0.number == number }?.index
+      ?? naturals.values.first { $0.number == number }?.index ?? parts[number]
   }
 
   /// Returns the cheapest use of an index, or `nil` if a scan is cheaper. Reads the numbers of entries only if there is
@@ -100,7 +105,8 @@ struct IndexConditions {
   }
 
   private init(_ other: IndexConditions, _ query: AnyQuery) {
-    (fields, naturals, words, self.query) = (other.fields, other.naturals, other.words, query)
+    (fields, naturals, words, parts, self.query) =
+      (other.fields, other.naturals, other.words, other.parts, query)
   }
 
   private func conjuncts(_ filter: ConditionTree) -> [ConditionTree] {

@@ -13,6 +13,8 @@ struct ServerSelection {
   /// The records to read, for a storage that can leave others out.
   private let filter: VisibilityFilter?
   private let shows: (ServerRecord) -> Bool
+  /// The entries of all records that the query selects, for a caller that knows an index of just these.
+  fileprivate var entries: [FieldEntryRange]?
 
   /// Throws `BothyError` for a query that doesn't fit the schema.
   init(
@@ -49,6 +51,10 @@ struct ServerSelection {
       return
     }
     if var indexed = try IndexedSelection(checked, type, after: after, in: storage, shows: shows) {
+      if let entries, let found = try indexed.gather(entries, most: nil) {
+        for match in found { guard try pass(try match.whole(in: storage)) else { return } }
+        return
+      }
       switch try indexed.conditions.plan(in: storage) {
       case .gather(let ranges):
         let most = query.limit.map { $0.addingClamped(passed) }
@@ -147,6 +153,17 @@ extension ServerSnapshot {
   ) throws {
     try ServerSelection(query, schema, isRestricted: false) { _ in true }
       .records(after: after, in: self, body)
+  }
+
+  /// Visits the live records that a query selects, among those of the entries. These have all selected records, and
+  /// others count as read. `nil` reads like `select(_:schema:_:)`.
+  func select(
+    _ query: AnyQuery, among entries: [FieldEntryRange]?, schema: StoreSchema?,
+    _ body: (StoredRecord) throws -> Bool
+  ) throws {
+    var selection = try ServerSelection(query, schema, isRestricted: false) { _ in true }
+    selection.entries = entries
+    try selection.records(after: nil, in: self, body)
   }
 
   /// Counts like `count(_:schema:)`, by the indexes of the space where that is cheaper.

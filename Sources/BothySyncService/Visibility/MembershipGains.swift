@@ -3,7 +3,8 @@ import BothyStore
 /// The users and groups that records name as members, as the changes of one transaction gain and lose them.
 ///
 /// Each request of a user reads the memberships that conditions of the schema look for, and others make them. So
-/// their number is bounded for each name. Those that are too many already stay, and may be deleted.
+/// their number is bounded for each name. Those that are too many already stay, and may be deleted or ended. One that
+/// doesn't meet its condition, such as a closed one, is no membership, and neither read nor counted.
 struct MembershipGains {
   /// A name in a field by which conditions find memberships.
   private struct Place: Hashable {
@@ -16,24 +17,27 @@ struct MembershipGains {
   /// Compares the records of changes. Reads nothing.
   init(of changes: [(before: ServerRecord?, after: ServerRecord)], _ rules: AccessRules) throws {
     var indexes: [String: Set<FieldIndex>] = [:]
+    let wanted = rules.fieldIndexes
     for membership in rules.conditions.memberships {
-      let type = membership.type
-      let fields = membership.callers.compactMap { type[$0.field] }
-      indexes[type.name, default: []].formUnion(fields.compactMap { FieldIndex($0, of: type.name) })
+      indexes[membership.type.name, default: []].formUnion(wanted.indexes(of: membership))
     }
     guard !indexes.isEmpty else { return }
     for (before, after) in changes {
       for index in indexes[after.id.type] ?? [] {
-        for key in try Self.keys(of: after, index) { gains[Place(index: index, key: key), default: 0] += 1 }
-        for key in try Self.keys(of: before, index) { gains[Place(index: index, key: key), default: 0] -= 1 }
+        for (record, change) in [(after, 1), (before, -1)] {
+          for key in try Self.keys(of: record, index, wanted) {
+            gains[Place(index: index, key: key), default: 0] += change
+          }
+        }
       }
     }
   }
 
-  private static func keys(of record: ServerRecord?, _ index: FieldIndex) throws -> Set<[UInt8]> {
+  private static func keys(
+    of record: ServerRecord?, _ index: FieldIndex, _ wanted: FieldIndexSet
+  ) throws -> Set<[UInt8]> {
     guard let record, !record.isDeleted else { return [] }
-    // A field without a name is null or empty.
-    return index.keys(in: try record.fields.members()).subtracting([FieldKey.null, FieldKey.key(.text(""))])
+    return wanted.keys(of: record, try record.fields.members(), in: index).subtracting(FieldKey.noNames)
   }
 
   /// Throws `SyncServiceError` `.tooManyReaders` if more records would name a user or group. Counts entries of indexes as
@@ -59,6 +63,6 @@ struct MembershipGains {
     SyncServiceError(
       .tooManyReaders,
       "The request makes a user or group a member by more than \(limit) records of one type (--memberships). Delete "
-        + "others that name it.")
+        + "or end others that name it.")
   }
 }
