@@ -117,7 +117,7 @@ struct Aggregate {
     _: V.Type, in transaction: ReadTransaction, _ fingerprint: inout RowFingerprint?
   ) throws -> [V] {
     let statement = try prepared(transaction)
-    defer { statement.reset() }
+    defer { end(statement, in: transaction) }
     var values: [V] = []
     while try statement.step() {
       fingerprint?.combine(row: statement)

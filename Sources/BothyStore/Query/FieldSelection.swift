@@ -40,9 +40,13 @@ struct FieldSelection {
   ) throws -> [[FieldValue]] {
     let statement = try PreparedStatement(query: sql.sql, in: transaction.database)
     statement.bind(sql.arguments)
-    defer { statement.reset() }
-    var rows: [[FieldValue]] = []
+    var (rows, found): ([[FieldValue]], Int) = ([], 0)
+    defer {
+      statement.reset()
+      transaction.catalog.scans?.note(statement, of: type, found: found)
+    }
     while try statement.step() {
+      found += 1
       guard let values = try shown(statement) else { continue }
       for value in values { fingerprint?.combine(bytesOf: value) }
       fingerprint?.combine(values.count)

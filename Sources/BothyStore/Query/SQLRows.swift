@@ -21,11 +21,16 @@ struct SQLRows {
     try transaction.checkIsOpen()
     try transaction.catalog.sql.reads(text.sql)
     let statement = try Self.prepared(text, in: transaction)
-    defer { statement.reset() }
+    var rows: [[SQLCell]] = []
+    defer {
+      statement.reset()
+      // Without either no index would spare a visit of all records.
+      let isNarrowed = ["where", "order by"].contains { text.sql.lowercased().contains($0) }
+      if isNarrowed { transaction.catalog.scans?.note(statement, of: nil, found: rows.count) }
+    }
     let names = (0..<statement.columnCount).map { column in
       sqlite3_column_name(statement.pointer, column).map { String(cString: $0) } ?? ""
     }
-    var rows: [[SQLCell]] = []
     let end = ContinuousClock.now + limit
     do {
       try transaction.database.interrupted(when: { ContinuousClock.now >= end }) {

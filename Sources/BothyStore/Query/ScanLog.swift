@@ -15,8 +15,10 @@ final class ScanLog: Sendable {
 
   /// Warns of a statement that has ended, once for each text.
   ///
-  /// - Parameter found: the number of records that it returned.
-  func note(_ statement: PreparedStatement, of type: String, found: Int) {
+  /// - Parameters:
+  ///   - type: the type of the records; nil for SQL, which may read several.
+  ///   - found: the number of records that it returned.
+  func note(_ statement: PreparedStatement, of type: String?, found: Int) {
     let visited = statement.scanSteps(resetting: true) + 1
     guard visited - found > Self.limit, let sql = statement.sql else { return }
     let isNew = told.withLock { told in
@@ -26,8 +28,8 @@ final class ScanLog: Sendable {
     guard isNew else { return }
     let remedy =
       "An index of a field in its condition, or of its first sort key, avoids that; 'explain' shows more."
+    let records = type.map { "records of \($0)" } ?? "records"
     logger.warning(
-      "A query visited \(visited) records of \(type) to find \(found). \(remedy)", metadata: ["sql": "\(sql)"]
-    )
+      "A query visited \(visited) \(records) to find \(found). \(remedy)", metadata: ["sql": "\(sql)"])
   }
 }

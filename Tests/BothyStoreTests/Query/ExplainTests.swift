@@ -66,5 +66,25 @@ import Testing
       #expect(try store.count(done) == 0)
       #expect(log.lines.count == 2)
     }
+
+    @Test("Selected fields, different values and SQL are warned of too")
+    func otherReads() async throws {
+      let log = RecordedLog()
+      let store = try store(10_050, StoreOptions(logger: log.logger))
+      let (all, done) = (RecordQuery<Errand>(), RecordQuery<Errand>().where { $0.done == true })
+      // No index spares these a visit of all records.
+      #expect(try await store.fetch(all.select(\.title)).count == 10_050)
+      #expect(try await store.fetch(all.distinct(\.done)) == [false])
+      #expect(try await store.sql("SELECT sum(done) FROM Errand", as: Int.self) == [0])
+      #expect(
+        try await store.sql("SELECT done FROM Errand WHERE title = 'Errand 7'", as: Bool.self) == [false])
+      #expect(log.lines == [])
+      #expect(try await store.fetch(done.select(\.title)).isEmpty)
+      #expect(try await store.fetch(done.distinct(\.title)).isEmpty)
+      #expect(try await store.sql("SELECT title FROM Errand WHERE done", as: String.self).isEmpty)
+      #expect(log.lines.count == 3)
+      let line = try #require(log.lines.last)
+      #expect(line.contains("records to find 0.") && line.contains("WHERE done"), "\(line)")
+    }
   #endif
 }
