@@ -157,16 +157,7 @@ extension RecordQuery {
   /// `BothyError` `invalidQuery` for a sort by metadata or the container, which a record doesn't have, and for a query in
   /// any order.
   public func after(_ record: E) throws -> RecordQuery {
-    for key in recordQuery.order
-    where key.field != "id" && !key.isRank && E.schema.index(of: key.field) == nil {
-      throw BothyError.invalidQuery(
-        "A query sorted by '\(key.field)' can't go on after a record, which doesn't have it. Use `records(_:pageSize:)`."
-      )
-    }
-    guard !recordQuery.isUnordered || !recordQuery.order.isEmpty else {
-      throw BothyError.invalidQuery(
-        "Records in any order don't come after one another. Leave out `inAnyOrder()`.")
-    }
+    try checkPages("after")
     let record = AnyRecord(record)
     let first = recordQuery.totalOrder.first
     let isNullable = first.flatMap { E.schema[$0.field] }?.isOptional ?? false
@@ -177,6 +168,47 @@ extension RecordQuery {
       part ?? (parts.count == 1 ? parts[0] : recordQuery.condition(after: record, E.schema)))
     query.recordQuery.offset = 0
     return query
+  }
+
+  /// Requests the records that come before one in the query's order: with a limit the nearest ones, in that order.
+  ///
+  /// With `after(_:)` a list grows at both ends, from a record in its middle. Reads, counts sort keys and throws as that
+  /// does. Memory holds the records twice for a moment.
+  ///
+  /// ```swift
+  /// let days = Todo.order(by: \.due).limit(50)
+  /// if let today = try await store.fetch(days.where { $0.due > Date() }.first()) {
+  ///   let earlier = try await store.fetch(days.before(today))
+  ///   let later = try await store.fetch(days.after(today))
+  ///   show("\(earlier.count) before it, \(later.count) after it")
+  /// }
+  /// ```
+  public func before(_ record: E) throws -> JoinQuery<E> {
+    try checkPages("before")
+    var mirrored = self
+    mirrored.recordQuery.order = recordQuery.totalOrder.map { key in
+      var key = key
+      key.ascending.toggle()
+      return key
+    }
+    let query = try mirrored.after(record)
+    return JoinQuery(
+      plan: ReadTransaction.Plan(.types(E.typeName), ReadIdentity(query.recordQuery, words: ["before"])) {
+        [plan = query.plan] transaction, fingerprint in try plan.run(transaction, &fingerprint).reversed()
+      })
+  }
+
+  /// Throws `invalidQuery` if no record has the place in the order where a page begins.
+  private func checkPages(_ place: String) throws(BothyError) {
+    for key in recordQuery.order
+    where key.field != "id" && !key.isRank && E.schema.index(of: key.field) == nil {
+      throw .invalidQuery(
+        "A query sorted by '\(key.field)' has no page \(place) a record, which doesn't have it. "
+          + "Use `records(_:pageSize:)`.")
+    }
+    guard !recordQuery.isUnordered || !recordQuery.order.isEmpty else {
+      throw .invalidQuery("Records in any order don't come \(place) one another. Leave out `inAnyOrder()`.")
+    }
   }
 }
 

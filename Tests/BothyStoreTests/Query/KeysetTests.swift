@@ -40,6 +40,39 @@ import Testing
     #expect(try store.fetch(query) == found)
   }
 
+  static let searched: [RecordQuery<Errand>] = [
+    Errand.order(by: \.title, .descending, natural: true),
+    Errand.all.matching("t1 t", bestFirst: true).order(by: \.due),
+  ]
+
+  @Test("The page before a record ends ahead of it")
+  func before() throws {
+    for (number, query) in (Self.orders + Self.searched).enumerated() {
+      let whole = try store.fetch(query)
+      #expect(!whole.isEmpty)
+      for place in stride(from: 0, to: whole.count, by: 3) {
+        let ahead = Array(whole[..<place])
+        let (all, page) = try store.read { transaction in
+          (
+            try transaction.fetch(query.before(whole[place])),
+            try transaction.fetch(query.limit(4, offset: 2).before(whole[place]))
+          )
+        }
+        #expect(all == ahead, "\(number), \(place)")
+        #expect(page == ahead.suffix(4), "\(number), \(place)")
+      }
+    }
+  }
+
+  @Test("An observer of the records before one sees those that come between")
+  func observedBefore() async throws {
+    let page = try Errand.order(by: \.title).limit(2).before(Errand("e3", "T3"))
+    var values = store.values(of: page).makeAsyncIterator()
+    #expect(try await values.next()?.map(\.id) == ["e21", "e27"])
+    try await store.write { try $0.insert(Errand("e2a", "T3")) }
+    #expect(try await values.next()?.map(\.id) == ["e27", "e2a"])
+  }
+
   @Test("A page begins at its place in the index, also descending")
   func plan() throws {
     let record = Errand("e3", "T3")
@@ -55,7 +88,11 @@ import Testing
     expect(.invalidQuery) {
       _ = try Errand.all.order { _ in SortKey("created") }.after(Errand("e1", "T1"))
     }
+    expect(.invalidQuery) {
+      _ = try Errand.all.order { _ in SortKey("created") }.before(Errand("e1", "T1"))
+    }
     expect(.invalidQuery) { _ = try Errand.all.inAnyOrder().after(Errand("e1", "T1")) }
+    expect(.invalidQuery) { _ = try Errand.all.inAnyOrder().before(Errand("e1", "T1")) }
   }
 
   @Test("Pages of a query in any order have each record once")
