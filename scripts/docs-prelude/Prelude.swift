@@ -39,6 +39,7 @@ import Foundation
 
 @Entity struct Trip {
   var name: String
+  var huts: [Reference<Hut>] = []
 }
 
 @Entity struct Photo {

@@ -25,8 +25,8 @@ public struct JoinQuery<Row: Sendable>: ReadRequest {
 public struct Joined<Record: Entity, Related: Sendable>: Sendable, Identifiable {
   /// The record itself, with the fields that its query describes. Changing it changes the copy; a save of it stores it.
   public var record: Record
-  /// The record that it refers to, those that refer to it, a number of these, or a part of a text. `nil`, empty or 0
-  /// without one.
+  /// What it refers to, the records that refer to it, a number of these, or a part of a text. `nil`, empty or 0 without
+  /// one.
   public var related: Related
   /// The id of `record`, so that lists of views can show the rows.
   public var id: String { record.id }
@@ -45,8 +45,8 @@ extension RecordQuery {
   /// target that this app can't read counts as absent.
   public func with<T: Entity>(_ reference: KeyPath<E.Fields, Field<Reference<T>>>) -> JoinQuery<Joined<E, T>>
   {
-    targets(E.fields[keyPath: reference].fieldName, T.self, isRequired: true) { record, target in
-      target.map { Joined(record: record, related: $0) }
+    targets(E.fields[keyPath: reference].fieldName, T.self, isRequired: true) { record, targets in
+      targets.first.map { Joined(record: record, related: $0) }
     }
   }
 
@@ -62,6 +62,25 @@ extension RecordQuery {
     _ reference: KeyPath<E.Fields, Field<Reference<T>?>>
   ) -> JoinQuery<Joined<E, T?>> {
     targets(E.fields[keyPath: reference].fieldName, T.self, isRequired: false) {
+      Joined(record: $0, related: $1.first)
+    }
+  }
+
+  /// Fetches each record with the records that its list of references points at, in the order of the list. One query, and
+  /// one row by primary key for each target.
+  ///
+  /// A target of several records is read once. Targets that are not on this device, or that this app can't read, are left
+  /// out. A record whose list is empty or absent has none.
+  ///
+  /// ```swift
+  /// for trip in try await store.fetch(Trip.all.with(\.huts)) {
+  ///   show(trip.related.map(\.name).joined(separator: ", "))
+  /// }
+  /// ```
+  public func with<T: Entity, List>(
+    _ references: KeyPath<E.Fields, Field<List>>
+  ) -> JoinQuery<Joined<E, [T]>> where List.Unwrapped == [Reference<T>] {
+    targets(E.fields[keyPath: references].fieldName, T.self, isRequired: false) {
       Joined(record: $0, related: $1)
     }
   }
@@ -195,7 +214,7 @@ extension RecordQuery {
   }
 
   private func targets<T: Entity, Row>(
-    _ field: String, _ type: T.Type, isRequired: Bool, _ row: @escaping @Sendable (E, T?) -> Row?
+    _ field: String, _ type: T.Type, isRequired: Bool, _ row: @escaping @Sendable (E, [T]) -> Row?
   ) -> JoinQuery<Row> {
     JoinQuery(
       plan: ReadTransaction.Plan(
@@ -209,17 +228,16 @@ extension RecordQuery {
         var found: [RecordID: T?] = [:]
         var rows: [Row] = []
         for record in records {
-          var target: T?
-          if let id = record.value(at: position).text.map({ RecordID(type: T.typeName, id: $0) }) {
-            if let known = found[id] {
-              target = known
-            } else {
-              target = try transaction.fetch(T.self, id: id.id, leavesOut: true)
-              found[id] = .some(target)
-              if let target { fingerprint?.combine(target) }
-            }
+          let value = record.value(at: position)
+          let targets = try (value.text.map { [$0] } ?? value.elements).compactMap { id -> T? in
+            let key = RecordID(type: T.typeName, id: id)
+            if let known = found[key] { return known }
+            let target = try transaction.fetch(T.self, id: id, leavesOut: true)
+            found[key] = .some(target)
+            if let target { fingerprint?.combine(target) }
+            return target
           }
-          guard let made = row(record, target) else { continue }
+          guard let made = row(record, targets) else { continue }
           if isRequired { fingerprint?.combine(marked: record) }
           rows.append(made)
         }

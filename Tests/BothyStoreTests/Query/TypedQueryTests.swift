@@ -134,6 +134,22 @@ struct Note: Entity {
     #expect(try ids(all.where(!(missing > title))) == ["1", "2", "3", "4"])
   }
 
+  @Test("A record comes with the records of its list of references, in their order")
+  func lists() async throws {
+    try await store.write { try $0.insert(Errand("5", "Bake", after: ["3", "gone", "1", "3"])) }
+    let query = Errand.order(by: \.title).limit(2).with(\.after)
+    let joined = try await store.fetch(query)
+    #expect(joined.map(\.id) == ["5", "1"])
+    #expect(joined.map { $0.related.map(\.title) } == [["Milk the goat", "Buy milk", "Milk the goat"], []])
+    var values = store.values(of: query).makeAsyncIterator()
+    #expect(try await values.next() == joined)
+    try await store.write { transaction in
+      try transaction.update(Errand.self, id: "4") { $0.title = "Row home" }
+      try transaction.update(Errand.self, id: "3") { $0.done = true }
+    }
+    #expect(try await values.next()?.first?.related.map(\.done) == [true, false, true])
+  }
+
   @Test("Conditions by name on an entity without declared fields")
   func untyped() throws {
     let all = RecordQuery<Note>()
