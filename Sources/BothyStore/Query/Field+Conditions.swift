@@ -51,6 +51,19 @@ extension Field where Value.Unwrapped == String {
   public func hasPrefix(_ text: String, ignoringCase: Bool = false) -> Condition {
     Condition(.beginsWith(field: fieldName, text, ignoringCase: ignoringCase))
   }
+
+  /// Returns a condition that is true if the field equals a text as people read it: without case, accents and the zeros
+  /// before a number. False without a value.
+  ///
+  /// Equal are the texts that share a place in the natural order of `order(by:_:natural:)`, on devices and servers.
+  /// With stored sort keys (`@Indexed(natural: true)`) it costs one look-up, else a computation for each record.
+  ///
+  /// ```swift
+  /// let zoe = Hut.where { $0.name.equals(naturally: "zoe") }  // Zoe, ZOË
+  /// ```
+  public func equals(naturally text: String) -> Condition {
+    Condition(.compareNaturally(field: fieldName, .equal, text))
+  }
 }
 
 extension Field where Value.Unwrapped == Coordinate {

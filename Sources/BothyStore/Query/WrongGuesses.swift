@@ -108,12 +108,12 @@ extension Entity {
 extension Field {
   @available(
     *, unavailable,
-    message: "A condition is computed by SQLite. Use `contains` or `hasPrefix` with `ignoringCase:`."
+    message: "A condition is computed by SQLite. Use `equals(naturally:)` or `contains(_:ignoringCase:)`."
   )
   public func lowercased() -> Self { self }
   @available(
     *, unavailable,
-    message: "A condition is computed by SQLite. Use `contains` or `hasPrefix` with `ignoringCase:`."
+    message: "A condition is computed by SQLite. Use `equals(naturally:)` or `contains(_:ignoringCase:)`."
   )
   public func uppercased() -> Self { self }
   @available(

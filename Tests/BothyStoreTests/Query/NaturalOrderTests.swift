@@ -154,6 +154,8 @@ import Testing
       try store.fetch(Errand.order(by: \.title, .descending, natural: true)).map(\.id) == [
         "0", "1", "2", "3",
       ])
+    #expect(try store.fetch(Errand.where { $0.title.equals(naturally: "ROW 09") }).map(\.id) == ["1", "2"])
+    #expect(try store.fetch(Errand.where { !$0.title.equals(naturally: "r\u{F6}w 9") }).count == 2)
     let last = try #require(try store.fetch(query.limit(2)).last)
     #expect(try store.fetch(query.limit(9).after(last)).map(\.id) == ["2", "0"])
   }
