@@ -83,6 +83,7 @@ public final class LocalStore: Sendable {
     try schema.validate()
     let named = try schema.naming(by: migrations).converting(by: migrations)
     try named.validate()
+    try Self.check(options.checkedRequests, fit: named)
     self.path = path ?? ":memory:"
     self.options = options
     let secrets = options.secrets ?? Self.ownSecrets(path)
@@ -180,6 +181,20 @@ public final class LocalStore: Sendable {
     fileCheck?.close()
     notices.close()
     eventHub.finish()
+  }
+
+  /// Reads requests from an empty store of the schema, in debug builds. Throws the error of the first that doesn't fit.
+  private static func check(_ requests: [any ReadRequest], fit schema: StoreSchema) throws {
+    #if DEBUG
+      if requests.isEmpty { return }
+      let empty = try LocalStore(inMemory: schema)
+      for (number, request) in requests.enumerated() {
+        do { try empty.read { _ = try $0.fetch(request) } } catch let error as BothyError {
+          let place = "Request \(number + 1) of those that the options check doesn't fit the schema."
+          throw BothyError(error.code, "\(place) \(error.message)", underlying: error)
+        }
+      }
+    #endif
   }
 
   /// The warnings of scans. A debug build costs a look at SQLite's counters for each query.

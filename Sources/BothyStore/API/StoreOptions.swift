@@ -6,6 +6,16 @@ public import Logging
 /// let options = StoreOptions(processes: .single, busyTimeout: .seconds(2))
 /// let store = try LocalStore(at: path, schema: [Todo.self], options: options)
 /// ```
+///
+/// SQL is checked at its first use. If the options name it, with any values, a debug build checks it at launch:
+///
+/// ```swift
+/// func late(_ date: Date) -> SQLQuery<String> {
+///   SQLQuery("SELECT title FROM Todo WHERE due < \(date)", as: String.self)
+/// }
+///
+/// let checked = StoreOptions(checking: [late(.now), Todo.order(by: \.due)])
+/// ```
 public struct StoreOptions: Sendable {
   /// The durability of a commit.
   package enum Durability: String, Sendable, Hashable {
@@ -69,6 +79,8 @@ public struct StoreOptions: Sendable {
   /// The logger for failures that no call can throw, for example that commits of other processes can't be watched and
   /// are polled or missed.
   package var logger: Logger
+  /// The requests that debug builds try when a store opens.
+  package var checkedRequests: [any ReadRequest] = []
   /// The test kit's hook for each step of a write. Nil, and never called, in an app.
   package var onStep: (@Sendable (StoreStep, WriteOrigin) throws -> Void)?
 
@@ -81,12 +93,16 @@ public struct StoreOptions: Sendable {
   ///     beside the database that only their owner can read, or in memory for a store in memory.
   ///   - logger: The logger for failures that no call can throw, for example that commits of other processes can't be
   ///     watched and are polled or missed.
+  ///   - requests: Queries and SQL of the app. A debug build reads each from an empty store of the schema before it
+  ///     opens a file, and throws the error of the first that doesn't fit. Costs a few milliseconds. A release build
+  ///     ignores them.
   public init(
     processes: Processes = .many, busyTimeout: Duration = .seconds(5), secrets: (any SecretStore)? = nil,
-    logger: Logger = Logger(label: "bothy.store")
+    logger: Logger = Logger(label: "bothy.store"), checking requests: [any ReadRequest] = []
   ) {
     self.init(durability: .full, processes: processes, busyTimeout: busyTimeout, logger: logger)
     self.secrets = secrets
+    checkedRequests = requests
   }
 
   /// Creates options with full durability and 4 readers with 8 MB of page cache each, unless given.

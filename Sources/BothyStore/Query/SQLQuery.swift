@@ -19,8 +19,8 @@
 /// Stored natural sort keys have the prefix `_sort_`, for `ORDER BY _sort_title`. Sensitive fields are null. A type of
 /// one value takes the first column: `as: Int.self`. Rows of all containers are read.
 ///
-/// SQLite's authorizer decides what a text may do, at its first use in each open store: a store can't know the texts of
-/// an app before. It may read the types' tables and their indexes, and nothing else.
+/// SQLite's authorizer decides what a text may do, at its first use in each open store. It may read the types' tables
+/// and their indexes, and nothing else. `StoreOptions` can name queries that a debug build checks when a store opens.
 ///
 /// An observation reads again after a commit that inserts or deletes records of a table that the query names, or that
 /// changes one of the columns that it reads. Joins by `USING` or `NATURAL` count as reading all columns.

@@ -3,6 +3,7 @@ import BothyTestSupport
 import Testing
 
 import struct Foundation.Date
+import class Foundation.FileManager
 import struct Foundation.UUID
 
 @Suite("SQL of an app", .timeLimit(.minutes(5)))
@@ -58,6 +59,28 @@ struct SQLTests {
         Row(title: "Buy milk", done: false, due: noon, stars: 5, share: 0.5, size: .large, list: [1, 2]),
       ])
   }
+
+  #if DEBUG
+    @Test("A debug build opens no file with a request that doesn't fit the schema")
+    func checked() throws {
+      let folder = try TemporaryFolder()
+      func open(_ requests: any ReadRequest...) throws {
+        let options = StoreOptions(checking: requests)
+        try LocalStore(at: folder.database, schema: StoreSchema(Errand.self, Note.self), options: options)
+          .close()
+      }
+      let fitting = SQLQuery("SELECT title FROM Errand WHERE due < \(noon)", as: String.self)
+      let misspelt = SQLQuery("SELECT titel FROM Errand", as: String.self)
+      let error = #expect(throws: BothyError.self) { try open(fitting, misspelt) }
+      #expect(error?.code == .invalidQuery)
+      #expect(error?.message.hasPrefix("Request 2 of") == true && error?.message.contains("titel") == true)
+      expect(.unknownField) { try open(Errand.all.where(Field<Int>("none") == 1)) }
+      expect(.invalidQuery) { try open(SQLQuery("DELETE FROM Errand", as: Int.self)) }
+      #expect(!FileManager.default.fileExists(atPath: folder.database))
+      try open(fitting, Errand.order(by: \.title), Errand.all.group(by: \.done).count())
+      #expect(FileManager.default.fileExists(atPath: folder.database))
+    }
+  #endif
 
   @Test("A type of one value takes the first column")
   func oneValue() async throws {
