@@ -125,6 +125,44 @@ extension SyncedStore {
     try await update(E.self, id: record.id, policy: policy, change)
   }
 
+  /// Changes the records that a query selects in place, in one transaction, and returns their number.
+  ///
+  /// ```swift
+  /// let count = try await store.update(Todo.where { $0.due < Date() }) { $0.effort += 1 }
+  /// ```
+  ///
+  /// Memory holds the records. Only changed fields are sent. Records that this app can't read are left out, and only
+  /// those on this device are found. Under a policy that uses the server first each is a change of its own: the first
+  /// that fails ends the call, and those before it are saved. Throws the error of `change`, and as `update(_:id:)`.
+  @discardableResult
+  public func update<E: Entity>(
+    _ query: RecordQuery<E>, _ change: @escaping @Sendable (inout E) throws -> Void
+  ) async throws -> Int {
+    try await update(query, begun(RequestOptions()), change)
+  }
+
+  private func update<E: Entity>(
+    _ query: RecordQuery<E>, _ options: RequestOptions,
+    _ change: @escaping @Sendable (inout E) throws -> Void
+  ) async throws -> Int {
+    guard try policy(options, E.typeName).sendsFirst else {
+      return try await writing(E.typeName, in: E.typeName, options) { transaction in
+        let found = try transaction.fetch(query)
+        for record in found {
+          try self.make(RecordID(record), exists: true, in: transaction) { _ in
+            _ = try transaction.update(record, change)
+          }
+        }
+        return found.count
+      } instead: {
+        try await self.update(query, $0, change)
+      }
+    }
+    let found = try await store.read { try $0.fetch(query) }
+    for record in found { _ = try await update(E.self, record.id, options, change) }
+    return found.count
+  }
+
   /// Deletes a record. Throws `BothyError` `.notFound` if it is not on this device.
   @discardableResult
   public func delete<E: Entity>(_ record: E, policy: WritePolicy? = nil) async throws -> SaveReceipt<E> {

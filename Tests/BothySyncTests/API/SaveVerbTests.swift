@@ -93,6 +93,34 @@ struct SaveVerbTests {
     #expect(try await pair.server("T1") == nil)
   }
 
+  @Test("An update by query changes its records alone", arguments: [WritePolicy.local, .remoteThenLocal])
+  func byQuery(policy: WritePolicy) async throws {
+    let pair = try await Pair.sharing(["T1", "T2", "T3"], policy: .fieldByField)
+    pair.a.store.options.writePolicy = policy
+    try pair.a.retitle("T3", "other")
+    let started = RecordQuery<Note>().where(Field<String>("title") == "start")
+    let count = try await pair.a.store.update(started) { $0.note = "seen" }
+    #expect(count == 2)
+    for id in ["T1", "T2"] { #expect(try pair.a.isPending(id) == (policy == .local)) }
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T2") == ["title": "start", "note": "seen", "score": 0])
+    #expect(try await pair.server("T3") == ["title": "other", "score": 0])
+  }
+
+  @Test("An update by query that fails here changes no record")
+  func failedByQuery() async throws {
+    struct Refusal: Error {}
+    let pair = try await Pair.sharing(["T1", "T2"])
+    await #expect(throws: Refusal.self) {
+      try await pair.a.store.update(RecordQuery<Note>()) { note in
+        if note.id == "T2" { throw Refusal() }
+        note.title = "lost"
+      }
+    }
+    #expect(try pair.a.title() == "start")
+    #expect(try pair.a.store.outboxEntries().isEmpty)
+  }
+
   @Test("A new record's receipt says it is inserted", arguments: [WritePolicy.local, .remoteThenLocal])
   func receipt(policy: WritePolicy) async throws {
     let pair = try await Pair.sharing([])

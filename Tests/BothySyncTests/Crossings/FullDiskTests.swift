@@ -37,7 +37,7 @@ struct FullDiskTests {
     #expect(try pair.a.title() == "mine")
   }
 
-  @Test("Every verb is tried on the server", arguments: 0..<8)
+  @Test("Every verb is tried on the server", arguments: 0..<9)
   func verbs(verb: Int) async throws {
     let pair = try await pair()
     let store = pair.a.store
@@ -52,14 +52,17 @@ struct FullDiskTests {
       let receipt = try await store.update(Note.self, id: "T1") { $0.title = "mine" }
       #expect(try await receipt.result().record?.title == "mine")
     case 3: #expect(try await store.save([AnyRecord(note)]).compactMap(\.error).isEmpty)
-    case 4: #expect(try await store.delete(RecordID.note()).state == .synced)
-    case 5: #expect(try await store.delete([note]) == 1)
-    case 6: #expect(try await store.delete(RecordQuery<Note>()) == 1)
+    case 4:
+      let count = try await store.update(RecordQuery<Note>()) { $0.title = "mine" }
+      #expect(count == 1)
+    case 5: #expect(try await store.delete(RecordID.note()).state == .synced)
+    case 6: #expect(try await store.delete([note]) == 1)
+    case 7: #expect(try await store.delete(RecordQuery<Note>()) == 1)
     default: #expect(try await store.save([], deleting: [.note()]).compactMap(\.error).isEmpty)
     }
     #expect(try pair.a.title() == "start")
     #expect(try pair.a.store.outboxEntries().isEmpty)
-    #expect(try await pair.serverTitle() == (verb < 4 ? "mine" : nil))
+    #expect(try await pair.serverTitle() == (verb < 5 ? "mine" : nil))
     #expect(try await pair.isEven())
   }
 
