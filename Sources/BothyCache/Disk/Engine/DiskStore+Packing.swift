@@ -3,14 +3,14 @@ internal import Synchronization
 
 /// The packing of the table of entries, whose rows come in no order.
 ///
-/// Their numbers are hashes, so a table that has grown is two thirds full. A written anew one is full.
+/// Their numbers are hashes, so a table that has grown is two thirds full. A rewritten one is full.
 extension DiskStore {
-  /// The most entries of a table that is written anew. More would hold the lock for longer than a fifth of a second.
+  /// The most entries of a table that is rewritten. More would hold the lock for longer than a fifth of a second.
   static let mostPacked: Int64 = 1 << 16
-  /// The fewest changed entries that are worth it. A table with fewer has some pages only.
+  /// The fewest changed entries that are worth the work. A table with fewer has some pages only.
   static let leastPacked: Int64 = 256
 
-  /// Writes the table of entries anew, in the order of its numbers, if an eighth of it has changed.
+  /// Rewrites the table of entries in the order of its numbers, if an eighth of it has changed.
   ///
   /// Costs one transaction, which reads and writes some 60 bytes for each entry and no body. Does nothing in a large
   /// table, on a full disk, and in a store of files.
@@ -32,7 +32,7 @@ extension DiskStore {
 }
 
 extension IndexTransaction {
-  /// Writes all entries anew in the order of their numbers, and their indexes.
+  /// Rewrites all entries in the order of their numbers, and their indexes.
   func packEntries() throws {
     try database.execute(
       sql: """
