@@ -166,7 +166,7 @@ struct MapEndpointTests {
         """
     }
     let style = try await rig.style("bright")
-    let part = try #require(style.closure.part(named: "both"))
+    let part = try #require(style.closure.tiles.first)
     #expect(part.zooms.lowest == 2 && part.zooms.highest == 5 && part.attribution == "© Both")
     #expect(part.template == "https://maps.test/bright/own/{z}/{x}/{y}.pbf")
     let endpoint = MapEndpoint(style, in: rig.cache)

@@ -97,7 +97,7 @@ struct AreaOptions: ParsableArguments {
   }
 
   func bounds() throws -> GeoBox {
-    if let box { return try TileCoverCommand.box(box).checked() }
+    if let box { return try TileCoverCommand.box(box) }
     guard let center = position.coordinate else { throw ValidationError("Give --lat and --lon, or --box.") }
     return try GeoBox(around: center, radius: radius ?? 500)
   }

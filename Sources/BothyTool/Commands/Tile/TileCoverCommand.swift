@@ -68,6 +68,6 @@ struct TileCoverCommand: AsyncParsableCommand {
     else {
       throw ToolError("'\(text)' isn't a box. Write west,south,east,north in degrees: -105,39.99,-104.99,40.")
     }
-    return GeoBox(west: west, south: south, east: east, north: north)
+    return try GeoBox(west: west, south: south, east: east, north: north).checked()
   }
 }
