@@ -13,6 +13,9 @@ enum SQLiteArchive {
   static let longestStep = Duration.seconds(20)
 
   /// Opens a file as read-only.
+  ///
+  /// One with a write-ahead log needs files beside it. Where they can't be created, as in an app's own folder or on a
+  /// read-only volume, it is read as it lies, unless its log has content.
   static func open(_ path: String, label: String = "bothy.archive") throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.readonly = true
@@ -21,7 +24,11 @@ enum SQLiteArchive {
       database.limitLength(longestRow)
       try database.execute(sql: "PRAGMA trusted_schema = OFF")
     }
-    return try DatabaseQueue(path: path, configuration: configuration)
+    do { return try DatabaseQueue(path: path, configuration: configuration) } catch let error
+      where ClosableDatabase.isUnwritable(error) && (FileFingerprint(path: path + "-wal")?.size ?? 0) == 0
+    {
+      return try DatabaseQueue(path: ClosableDatabase.address(asItLies: path), configuration: configuration)
+    }
   }
 
   /// Runs statements and interrupts one that takes longer than `step` before `body` extends the deadline.

@@ -48,14 +48,19 @@ package final class ClosableDatabase: Sendable {
     var configuration = Configuration()
     configuration.readonly = true
     configuration.label = label
-    var allowed = CharacterSet.urlPathAllowed
-    allowed.remove(charactersIn: "?#%")
-    let address = "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
+    let address = address(asItLies: path)
     // If this fails too, the first error is the one to report.
     guard let queue = try? DatabaseQueue(path: address, configuration: configuration),
       (try? queue.read(isUsable)) == true
     else { return nil }
     return ClosableDatabase(queue)
+  }
+
+  /// Returns the address of a file that SQLite reads without its log and locks, and without a file beside it.
+  package static func address(asItLies path: String) -> String {
+    var allowed = CharacterSet.urlPathAllowed
+    allowed.remove(charactersIn: "?#%")
+    return "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
   }
 
   /// True for the errors that SQLite reports on a full or read-only disk.

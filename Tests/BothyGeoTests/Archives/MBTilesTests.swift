@@ -159,6 +159,23 @@ struct MBTilesTests {
     #expect(document["bounds"]?.arrayValue?.compactMap(\.doubleValue) == [-180, -19, 180, -16])
   }
 
+  @Test("An archive with a write-ahead log is read where no log can be created", arguments: [true, false])
+  func readOnlyFolder(isKeyed: Bool) async throws {
+    let keyed = """
+      CREATE TABLE preferences (name TEXT, value TEXT);
+      INSERT INTO preferences VALUES ('map.minZoom', '1'), ('map.maxZoom', '1'), ('map.tileSideLength', '256');
+      CREATE TABLE tiles (tilekey INTEGER PRIMARY KEY, image BLOB);
+      """
+    let path = try make("log", isKeyed ? keyed : Self.plain + "INSERT INTO tiles VALUES (1, 0, 1, x'07');")
+    let queue = try DatabaseQueue(path: path)
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+    try queue.close()
+    // SQLite can't create the log, as in a folder that isn't writable.
+    try FileManager.default.createDirectory(atPath: path + "-wal/x", withIntermediateDirectories: true)
+    let archive = try await TileArchives.open(path: path)
+    #expect(try await archive.data(of: Tile(x: 0, y: 0, zoom: 1)) == (isKeyed ? nil : Data([7])))
+  }
+
   @Test("A failed copy of a damaged archive leaves no file")
   func failedCopy() async throws {
     let odd = try MBTiles(path: make("odd", Self.plain + "INSERT INTO tiles VALUES (1, 0, 9, x'01');"))

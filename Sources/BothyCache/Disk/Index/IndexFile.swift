@@ -71,9 +71,7 @@ final class IndexFile: Sendable {
     var configuration = Configuration()
     configuration.readonly = true
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA mmap_size = \(Settings.mappedBytes)") }
-    var allowed = CharacterSet.urlPathAllowed
-    allowed.remove(charactersIn: "?#%")
-    let address = "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
+    let address = ClosableDatabase.address(asItLies: path)
     writer = try DatabaseQueue(path: address, configuration: configuration)
     readers = [writer]
     lookups = try (0..<Settings.lookups).map { [frames] _ in try EntryLookup(address, frames) }
