@@ -11,7 +11,7 @@ extension ResourceCache.Demand {
     order.bodyLimit = source.limits.bodyBytes
     order.limits = source.limits.perHost
     order.expectation = source.content
-    order.rateGroup = source.id.name
+    order.rateGroup = source.rateGroup ?? source.id.name
     order.retry = hasFallback ? .once : source.limits.retry
     if !options.waitsForHost { order.retry.patience = .zero }
     order.timeout = source.limits.timeout

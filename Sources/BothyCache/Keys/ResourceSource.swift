@@ -56,6 +56,8 @@ public struct ResourceSource: Sendable, Identifiable {
   public var requiresUserAgent = true
   /// Returns false for a redirect that isn't followed, by its address and its target. `nil` follows all.
   package var admitsRedirect: (@Sendable (_ from: String, _ to: String) -> Bool)?
+  /// The name of the group of sources that share a rate of requests, or `nil` for this source alone.
+  package var rateGroup: String?
   /// The form of the tiles, as a style or a TileJSON document states it. `nil` goes by the extension of the address.
   package var tileForm: TileForm?
   /// The file that all resources of the source lie in, or `nil` if each has an address of its own.

@@ -174,6 +174,7 @@ extension MapClosure {
       allowsBulkDownload: source.allowsBulkDownload)
     copy.requiresUserAgent = source.requiresUserAgent
     copy.admitsRedirect = source.admitsRedirect
+    copy.rateGroup = source.rateGroup ?? source.id.name
     return copy
   }
 }

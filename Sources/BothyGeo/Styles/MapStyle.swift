@@ -40,8 +40,8 @@ public struct MapStyle: Sendable {
   /// - Parameters:
   ///   - url: the address of the style. Its query may have the secrets of the source.
   ///   - source: the id of a registered source with the address `.anywhere`. Its user agent, limits, freshness and
-  ///     permission for bulk downloads hold for all that the style names. Its secrets and headers are sent to the host
-  ///     of the style alone.
+  ///     permission for bulk downloads hold for all that the style names, and its requests a second for all of that
+  ///     together. Its secrets and headers are sent to the host of the style alone.
   /// - Throws: `BothyError`: `invalidSource` for a style that isn't one, or that a map can't be kept of. Errors of a
   ///   download.
   public init(at url: String, of source: SourceID, in cache: ResourceCache) async throws(BothyError) {

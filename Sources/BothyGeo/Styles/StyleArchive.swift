@@ -91,6 +91,7 @@ extension MapClosure {
     source.headers = owner.headers
     source.requiresUserAgent = owner.requiresUserAgent
     source.admitsRedirect = owner.admitsRedirect
+    source.rateGroup = owner.rateGroup ?? owner.id.name
     // The directories that were read stay in memory.
     if let known, known.address == source.address { source.container = known.container }
     return source

@@ -130,4 +130,22 @@ struct ProviderTermsTests {
     shared.isShared = true
     #expect(terms.applied(to: shared).isShared)
   }
+
+  @Test("A style's rate of requests holds for all of its sources together")
+  func styleRate() async throws {
+    let (clock, time, server) = (HastyClock(), VirtualTime(), StyleServer())
+    var limits = SourceLimits(requestsPerSecond: 1, burst: 1, attempts: 1)
+    (limits.timeout, limits.patienceWithCopy) = (.seconds(86_400), .seconds(86_400))
+    let source = try ResourceSource(
+      "bright", address: .anywhere, userAgent: "Tests/1 (tests.test)", limits: limits)
+    let cache = try ResourceCache(
+      sources: [source], loader: server, clock: LoadClock(clock, wall: time.reader()))
+    let style = try await MapStyle(at: StyleRig.bright, of: "bright", in: cache)
+    for part in style.closure.tiles {
+      _ = try await cache.value(ResourceKey(SourceID("bright/\(part.names[0])"), zoom: 3, x: 4, y: 2))
+    }
+    let sent = server.requests.count
+    #expect(sent > style.closure.tiles.count)
+    #expect(clock.now.offset > .seconds(sent - 1) - .milliseconds(1))
+  }
 }
