@@ -222,8 +222,12 @@ extension BookHistory {
     let anyType = ObservedAnswer("of any type", store.values(of: untyped), as: text) {
       try store.read { try $0.fetch(untyped) }
     }
+    // Only an order by what a record lacks throws.
+    let pages = [all.order(by: \.pages, .descending).limit(2), all.order(by: \.title, natural: true)]
+    let earlier = pages.compactMap { try? $0.before(Book("b3", "M", pages: 100, shelf: "s1")) }
     return [
       byID, anyType, observe(store, "all", all), observe(store, "all again", all),
+      observe(store, "by name", all.where { $0.title.equals(naturally: "CAFE NOIR") }),
       observe(store, "shelves", Shelf.all),
       observe(store, "thick", all.where { $0.pages > 1 }.order { $0.title.descending }),
       observe(store, "two", all.order { $0.weight.ascending }.limit(2, offset: 1)),
@@ -238,7 +242,7 @@ extension BookHistory {
       observe(
         store, "in a box",
         all.where { $0.place.isIn(GeoBox(west: 179, south: -20, east: -179, north: 0)) }),
-    ]
+    ] + earlier.map { observe(store, "before a book", $0) }
   }
 
   private static func numbers(_ store: LocalStore) -> [ObservedAnswer] {
