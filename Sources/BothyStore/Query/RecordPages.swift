@@ -1,3 +1,5 @@
+public import struct Foundation.Date
+
 /// The result of a query as an asynchronous sequence that reads `pageSize` rows at a time.
 ///
 /// No transaction is open between pages, so a slow reader never delays the checkpoint of the store's log. Each page
@@ -128,6 +130,9 @@ extension AnyQuery {
 }
 
 extension SortKey {
+  /// True if the key sorts by the times or the owner of the record, unless the type has a field of that name.
+  fileprivate var isOfMetadata: Bool { QueryField.pseudo(field)?.isMetadata ?? false }
+
   /// Returns a comparison of the field with a value in the order of the key.
   fileprivate func compared(_ comparison: ConditionTree.Comparison, _ value: FieldValue) -> ConditionTree {
     guard isNatural, let text = value.text else { return .compare(field: field, comparison, value) }
@@ -154,13 +159,25 @@ extension RecordQuery {
   /// of a newer one, counts as the default that the record shows, so pages may then leave out records;
   /// `records(_:pageSize:)` reads all. Replaces the offset by 0 and keeps the limit. An
   /// index of the first sort key starts at the record. Descending, it does so for fields that aren't optional. Throws
-  /// `BothyError` `invalidQuery` for a sort by metadata or the container, which a record doesn't have, and for a query in
-  /// any order.
-  public func after(_ record: E) throws -> RecordQuery {
-    try checkPages("after")
-    let record = AnyRecord(record)
+  /// `BothyError` `invalidQuery` for a sort by the container, and by metadata that isn't given, which a record doesn't
+  /// have. So it does for a query in any order.
+  ///
+  /// - Parameters:
+  ///   - record: The last record of the page before.
+  ///   - metadata: What `ReadTransaction.metadata(of:)` returns of it, for a sort by `created`, `modified` or `owner`.
+  public func after(
+    _ record: E, metadata: (created: Date?, modified: Date?, owner: String?)? = nil
+  ) throws -> RecordQuery {
+    try checkPages("after", hasMetadata: metadata != nil)
+    var record = AnyRecord(record)
+    if let metadata {
+      record.origin.metadata = RecordMetadata(
+        created: metadata.created.map { Timestamp($0).milliseconds },
+        modified: metadata.modified.map { Timestamp($0).milliseconds }, owner: metadata.owner)
+    }
     let first = recordQuery.totalOrder.first
-    let isNullable = first.flatMap { E.schema[$0.field] }?.isOptional ?? false
+    // Metadata may be missing until the server has sent it.
+    let isNullable = first.map { E.schema[$0.field]?.isOptional ?? $0.isOfMetadata } ?? false
     // The second part of a descending order has the records without a value.
     let parts = recordQuery.continuations(after: record, E.schema)
     let part = parts.count > 1 && !isNullable ? parts.first : nil
@@ -183,15 +200,17 @@ extension RecordQuery {
   ///   show("\(earlier.count) before it, \(later.count) after it")
   /// }
   /// ```
-  public func before(_ record: E) throws -> JoinQuery<E> {
-    try checkPages("before")
+  public func before(
+    _ record: E, metadata: (created: Date?, modified: Date?, owner: String?)? = nil
+  ) throws -> JoinQuery<E> {
+    try checkPages("before", hasMetadata: metadata != nil)
     var mirrored = self
     mirrored.recordQuery.order = recordQuery.totalOrder.map { key in
       var key = key
       key.ascending.toggle()
       return key
     }
-    let query = try mirrored.after(record)
+    let query = try mirrored.after(record, metadata: metadata)
     return JoinQuery(
       plan: ReadTransaction.Plan(.types(E.typeName), ReadIdentity(query.recordQuery, words: ["before"])) {
         [plan = query.plan] transaction, fingerprint in try plan.run(transaction, &fingerprint).reversed()
@@ -199,12 +218,13 @@ extension RecordQuery {
   }
 
   /// Throws `invalidQuery` if no record has the place in the order where a page begins.
-  private func checkPages(_ place: String) throws(BothyError) {
+  private func checkPages(_ place: String, hasMetadata: Bool) throws(BothyError) {
     for key in recordQuery.order
     where key.field != "id" && !key.isRank && E.schema.index(of: key.field) == nil {
+      if hasMetadata && key.isOfMetadata { continue }
       throw .invalidQuery(
         "A query sorted by '\(key.field)' has no page \(place) a record, which doesn't have it. "
-          + "Use `records(_:pageSize:)`.")
+          + "Give the record's metadata, or use `records(_:pageSize:)`.")
     }
     guard !recordQuery.isUnordered || !recordQuery.order.isEmpty else {
       throw .invalidQuery("Records in any order don't come \(place) one another. Leave out `inAnyOrder()`.")

@@ -95,6 +95,28 @@ import Testing
     expect(.invalidQuery) { _ = try Errand.all.inAnyOrder().before(Errand("e1", "T1")) }
   }
 
+  @Test("Pages go on by the times of a record, which are given", arguments: [true, false])
+  func times(ascending: Bool) throws {
+    try store.tamper("UPDATE Errand SET _modified = nullif(rowid % 7, 3) * 1000, _created = rowid % 2")
+    for names in [["modified"], ["created", "modified"]] {
+      let query = names.reduce(Errand.all) { query, name in
+        query.order { _ in SortKey(name, ascending: ascending) }
+      }
+      let whole = try store.fetch(query)
+      for (place, errand) in whole.enumerated() {
+        let known = try #require(try store.metadata(of: RecordID(errand)))
+        let metadata = (known.created, known.modified, known.owner)
+        #expect(try store.fetch(query.after(errand, metadata: metadata)) == Array(whole[(place + 1)...]))
+        let ahead = try query.limit(3).before(errand, metadata: metadata)
+        #expect(try store.read { try $0.fetch(ahead) } == whole[..<place].suffix(3))
+      }
+    }
+    let known: (Date?, Date?, String?) = (nil, nil, nil)
+    expect(.invalidQuery) {
+      _ = try Errand.all.order { _ in SortKey("container") }.after(Errand("e1", "T1"), metadata: known)
+    }
+  }
+
   @Test("Pages of a query in any order have each record once")
   func anyOrder() async throws {
     var found: [String] = []
