@@ -7,7 +7,7 @@
 /// for (title, due) in try await store.fetch(open.select(\.title, \.due)) { show("\(title): \(due ?? .now)") }
 /// ```
 ///
-/// A join of children reads them with one query for each 10,000 records.
+/// A join of children reads them with one query for each 10,000 records, and for each 64 if they refer by lists.
 public struct JoinQuery<Row: Sendable>: ReadRequest {
   /// The steps by which a store reads the rows, in one transaction. An observation reads again after each commit that
   /// touches a type of the rows.
@@ -97,6 +97,27 @@ extension RecordQuery {
     _ children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Parent>>
   ) -> JoinQuery<Joined<E, [C]>> where Parent.Unwrapped == Reference<E> {
     lists(children, C.fields[keyPath: reference].fieldName)
+  }
+
+  /// Fetches each record with the records whose list of references has it, in their query's order. A query, and one more
+  /// for each 64 records.
+  ///
+  /// A record that a list has several times comes once. A limit of `children` holds for each record. Records without
+  /// children have an empty list. The index of lists finds the children. Memory holds all children at once.
+  ///
+  /// ```swift
+  /// for hut in try await store.fetch(Hut.all.with(Trip.order(by: \.name), by: \.huts)) {
+  ///   show("\(hut.name): \(hut.related.count) trips")
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - children: A query of the records with the lists.
+  ///   - references: The field of the children that lists this one.
+  public func with<C: Entity, List>(
+    _ children: RecordQuery<C>, by references: KeyPath<C.Fields, Field<List>>
+  ) -> JoinQuery<Joined<E, [C]>> where List.Unwrapped == [Reference<E>] {
+    lists(children, C.fields[keyPath: references].fieldName)
   }
 
   /// Fetches each record with the number of records that refer to it. Two queries. A limit of `children` holds for each
@@ -228,8 +249,7 @@ extension RecordQuery {
         var found: [RecordID: T?] = [:]
         var rows: [Row] = []
         for record in records {
-          let value = record.value(at: position)
-          let targets = try (value.text.map { [$0] } ?? value.elements).compactMap { id -> T? in
+          let targets = try record.value(at: position).ids.compactMap { id -> T? in
             let key = RecordID(type: T.typeName, id: id)
             if let known = found[key] { return known }
             let target = try transaction.fetch(T.self, id: id, leavesOut: true)
@@ -259,11 +279,15 @@ extension RecordQuery {
         let (limit, offset) = (children.recordQuery.limit ?? .max, children.recordQuery.offset)
         var lists: [RecordID: [C]] = [:]
         for some in children.of(records.map(\.id), by: field) {
+          let asked = Set(some.parents.map { RecordID(type: E.typeName, id: $0) })
           // Of the children the ones that are returned count, below.
           var uncounted: RowFingerprint?
-          for child in try some.plan.run(transaction, &uncounted) {
-            guard let parent = child.value(at: position).text else { continue }
-            lists[RecordID(type: E.typeName, id: parent), default: []].append(child)
+          for child in try some.query.plan.run(transaction, &uncounted) {
+            let named = child.value(at: position).ids.map { RecordID(type: E.typeName, id: $0) }
+            // A list also names parents of other queries.
+            for parent in Set(named) where asked.contains(parent) {
+              lists[parent, default: []].append(child)
+            }
           }
         }
         return records.map { record in
@@ -299,7 +323,7 @@ extension RecordQuery {
         // The queries below have no limit that would be checked.
         let asked = try children.recordQuery.checked(for: transaction.catalog.table(C.typeName).schema)
         var found: [RecordID: V] = [:]
-        for some in children.of(records.map(\.id), by: field) {
+        for (_, some) in children.of(records.map(\.id), by: field) {
           // A group that appears may change no value, such as a sum of 0, so the values count, below.
           var uncounted: RowFingerprint?
           let groups = try Aggregate(
@@ -320,12 +344,17 @@ extension RecordQuery {
 extension RecordQuery {
   /// Returns the queries of those of the records that refer to one of these, without a limit. A query takes only so many
   /// ids.
-  fileprivate func of(_ parents: [String], by field: String) -> [Self] {
-    stride(from: 0, to: Swift.max(parents.count, 1), by: ConditionTree.maximumTerms).map { start in
-      let ids = parents[start...].prefix(ConditionTree.maximumTerms)
-      var some = self.where(.oneOf(field: field, ids.map { .text($0) }))
+  fileprivate func of(_ parents: [String], by field: String) -> [(parents: [String], query: Self)] {
+    let isList = E.schema[field]?.kind.isList ?? false
+    let count = isList ? 64 : ConditionTree.maximumTerms
+    return stride(from: 0, to: Swift.max(parents.count, 1), by: count).map { start in
+      let ids = Array(parents[start...].prefix(count))
+      let values = ids.map { FieldValue.text($0) }
+      let refers: ConditionTree =
+        isList ? .or(values.map { .includes(field: field, $0) }) : .oneOf(field: field, values)
+      var some = self.where(refers)
       (some.recordQuery.limit, some.recordQuery.offset) = (nil, 0)
-      return some
+      return (ids, some)
     }
   }
 }
@@ -336,6 +365,11 @@ extension TypeTable {
     guard let position = positions[field] else { throw unknownField(field) }
     return position
   }
+}
+
+extension FieldValue {
+  /// The id of a reference, or those of a list of references.
+  fileprivate var ids: [String] { text.map { [$0] } ?? elements }
 }
 
 extension Entity {

@@ -150,6 +150,26 @@ struct Note: Entity {
     #expect(try await values.next()?.first?.related.map(\.done) == [true, false, true])
   }
 
+  @Test("A record comes with the records whose lists have it, each once")
+  func listing() async throws {
+    let many = (0..<70).map { "m\($0)" }
+    try await store.write { transaction in
+      for id in many { try transaction.insert(Errand(id, "Many")) }
+      try transaction.insert(Errand("5", "Bake", after: ["1", "3", "1"]))
+      try transaction.insert(Errand("6", "All", after: many + many))
+    }
+    let query = Errand.all.with(Errand.order(by: \.title), by: \.after)
+    let joined = try await store.fetch(query)
+    #expect(joined.count == 76)
+    for each in joined {
+      let expected = ["1": ["5", "2"], "3": ["5"]][each.id] ?? (each.id.hasPrefix("m") ? ["6"] : [])
+      #expect(each.related.map(\.id) == expected, "\(each.id)")
+    }
+    let one = Errand.where { $0.title.hasPrefix("Buy") }
+    let second = one.with(Errand.order(by: \.title).limit(1, offset: 1), by: \.after)
+    #expect(try await store.fetch(second).map { $0.related.map(\.id) } == [["2"]])
+  }
+
   @Test("Conditions by name on an entity without declared fields")
   func untyped() throws {
     let all = RecordQuery<Note>()
