@@ -22,8 +22,19 @@ extension MapClosure {
     SourceID(edition > 1 ? "\(first)~\(edition)" : first)
   }
 
-  /// Returns true if a source was derived from that of a style.
-  package static func isPart(_ source: SourceID, of style: SourceID) -> Bool {
+  /// Returns the sources that were derived from that of a style.
+  ///
+  /// - Parameter others: the sources that the app has registered besides. Their ids may begin with that of the style.
+  package static func parts(
+    of style: SourceID, among all: some Sequence<SourceID>, beside others: [SourceID]
+  ) -> [SourceID] {
+    let alike = others.filter { isPart($0, of: style) }
+    return all.filter { source in
+      isPart(source, of: style) && !alike.contains { source == $0 || isPart(source, of: $0) }
+    }
+  }
+
+  private static func isPart(_ source: SourceID, of style: SourceID) -> Bool {
     source == elsewhere(style) || source.name.hasPrefix("\(style.name)/")
   }
 

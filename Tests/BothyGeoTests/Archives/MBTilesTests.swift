@@ -168,7 +168,7 @@ struct MBTilesTests {
       """
     let path = try make("log", isKeyed ? keyed : Self.plain + "INSERT INTO tiles VALUES (1, 0, 1, x'07');")
     let queue = try DatabaseQueue(path: path)
-    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+    try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
     try queue.close()
     // SQLite can't create the log, as in a folder that isn't writable.
     try FileManager.default.createDirectory(atPath: path + "-wal/x", withIntermediateDirectories: true)

@@ -244,4 +244,16 @@ struct StyleClosureTests {
     #expect(texts == known && texts.contains("© OpenMapTiles © OpenStreetMap"))
     #expect(later.server.requests.isEmpty)
   }
+
+  @Test("The sources of a style aren't those of another one whose id begins alike")
+  func parts() {
+    let all: [SourceID] = [
+      "osm", "osm/tiles", "osm:elsewhere", "osm/night", "osm/night/tiles", "osm/night:elsewhere", "osm/hills",
+      "other/tiles",
+    ]
+    let day = MapClosure.parts(of: "osm", among: all, beside: ["osm/night", "osm/hills", "other"])
+    #expect(day == ["osm/tiles", "osm:elsewhere"])
+    let night = MapClosure.parts(of: "osm/night", among: all, beside: ["osm", "osm/hills", "other"])
+    #expect(night == ["osm/night/tiles", "osm/night:elsewhere"])
+  }
 }

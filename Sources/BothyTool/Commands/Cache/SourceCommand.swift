@@ -81,9 +81,10 @@ struct SourceRemoveCommand: AsyncParsableCommand {
     if !keepCopies, store.hasIndex {
       removed = try await store.withCache(mayAsk: false, makes: false) { cache, _ in
         let totals = try await cache.totals()
-        let isStyle = list[id]?.isStyle ?? false
-        let sources = totals.keys.filter {
-          $0.name == id || isStyle && MapClosure.isPart($0, of: SourceID(id))
+        var sources = totals.keys.filter { $0.name == id }
+        if list[id]?.isStyle ?? false {
+          let others = list.sources.filter { $0.id != id }.map { SourceID($0.id) }
+          sources += MapClosure.parts(of: SourceID(id), among: totals.keys, beside: others)
         }
         for source in sources { try await cache.removeAll(source) }
         return sources.reduce(0) { $0 + (totals[$1]?.count ?? 0) }
