@@ -209,6 +209,8 @@ public struct ServerConfiguration: Sendable {
     /// The number of open event streams of one user, or of one address if the server requires no token.
     /// Further ones receive 429, to try again in 30 seconds.
     public var streams = 250
+    /// The number of requests of feeds that wait for a change. Further ones receive 503.
+    package var feedWaits = 1000
     /// The time from the beginning of a shutdown to the end of new connections. `/readyz` answers 503
     /// meanwhile, so that load balancers choose other processes.
     ///

@@ -131,6 +131,7 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup(title: "Decisions") var decisions: DecisionOptions
   @OptionGroup(title: "Limits of decisions") var decisionLimits: DecisionLimitOptions
   @OptionGroup(title: "Back ends") var backEnds: BackEndOptions
+  @OptionGroup(title: "Limits of back ends") var backEndLimits: BackEndLimitOptions
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -154,7 +155,7 @@ struct ServeCommand: AsyncParsableCommand {
   private func bounds() throws -> ServerBounds {
     var bounds = ServerBounds()
     let groups: [any LimitOptions] = [
-      connectionLimits, requestLimits, answerLimits, storageLimits, decisionLimits,
+      connectionLimits, requestLimits, answerLimits, storageLimits, decisionLimits, backEndLimits,
     ]
     for group in groups { try group.set(&bounds) }
     if connectionLimits.shutdownTime == nil {
@@ -242,7 +243,7 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.schemaFiles = schemaFiles
     configuration.watchedFiles = [decideSecret, s3.watch(served.blobs)].compactMap(\.self)
     configuration.files = served.files
-    try backEnds.set(&configuration, database: database)
+    try backEnds.set(&configuration, bounds.webhooks, database: database)
     configuration.allowedHosts = access.allowHost
     if !access.proxy.isEmpty { configuration.proxies = access.proxy }
     configuration.auditLogger.logLevel = logLevel

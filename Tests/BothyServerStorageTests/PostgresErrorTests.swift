@@ -61,6 +61,19 @@ struct PostgresErrorTests {
     #expect(await code(of: "\(RealPostgres.url ?? "")?\(part)") == .cannotOpen)
   }
 
+  @Test(
+    "A session that another one has used is refused with the remedy",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
+  func sharedSession() async throws {
+    // As PgBouncer lends it, in another mode than that of sessions.
+    let url = RealPostgres.url ?? ""
+    let lent = url + (url.contains("?") ? "&" : "?") + "options=-c%20bothy.session%3Dtaken"
+    let error = await #expect(throws: BothyError.self) {
+      try await PostgresServerStorage.open(lent, configuration: RealPostgres.configuration()).close()
+    }
+    #expect(error?.code == .cannotOpen && error.map { "\($0)".contains("pool_mode = session") } ?? false)
+  }
+
   @Test("An address with an unknown option is refused at once")
   func unknownOption() async throws {
     #expect(await code(of: "host=127.0.0.1 unknown=1") == .cannotOpen)

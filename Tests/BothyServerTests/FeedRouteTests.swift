@@ -101,6 +101,19 @@ struct FeedRouteTests {
     }
   }
 
+  @Test("A wait beyond the limit is answered 503, and other reads go on")
+  func waitsBeyondLimit() async throws {
+    var server = try server()
+    server.configuration.limits.feedWaits = 0
+    try await server.run { call async throws in
+      let back = call.with(token: "all")
+      let first = try await back(.get, "/v1/spaces/hut/feed").json()
+      let cursor = try #require(first["cursor"]?.stringValue)
+      #expect(try await back(.get, "/v1/spaces/hut/feed?wait=1&after=\(cursor)").status == 503)
+      #expect(try await back(.get, "/v1/spaces/hut/feed?after=\(cursor)").status == 200)
+    }
+  }
+
   /// Promises: A-22
   @Test("A wait whose token has ended receives no change")
   func endedToken() async throws {

@@ -110,7 +110,7 @@ def expired(site):
 def other_spaces(site):
     """A right token of another space, for spaces that there are and that there are not. Both answers are the same."""
     paths = ["/v1/spaces/*/changes", "/v1/spaces/*/records/Item/a", "/v1/spaces/*/containers", "/v1/spaces/*/lists",
-             "/v1/spaces/*/events", "/v1/spaces/*/history", "/v1/spaces/*/digest", "/v1/spaces/*/feed", "/v1/spaces"]
+             "/v1/spaces/*/joined-lists", "/v1/spaces/*/events", "/v1/spaces/*/history", "/v1/spaces/*/digest", "/v1/spaces/*/feed", "/v1/spaces"]
     each(site, [head("GET", path.replace("*", space), "of-eve") for path in paths for space in ["arena", "nowhere"]], {403})
 
 

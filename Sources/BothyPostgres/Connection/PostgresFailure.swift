@@ -18,6 +18,10 @@ package struct PostgresFailure: Error, Hashable, CustomStringConvertible {
   /// The failure of a call whose time is over.
   static let silence = PostgresFailure(message: "PostgreSQL gave no answer in time.")
 
+  /// The failure of a session that others use too. No database has the code.
+  package static let sharedSession = PostgresFailure(
+    code: "BOTHY", message: "A new session has the settings of another one.")
+
   /// The failure of a commit that is visible, and that no standby may have. The code is that of a commit in doubt, so the
   /// next attempt finds it made, and commits after it.
   static let unreplicated = PostgresFailure(
@@ -111,10 +115,10 @@ extension PostgresFailure {
     case "42501":
       BothyError(
         .cannotOpen, "The database's user lacks a right: \(message) Grant it to the user.", underlying: self)
-    case "26000", "42P05":
+    case "26000", "42P05", Self.sharedSession.code:
       BothyError(
         .cannotOpen,
-        "Prepared statements don't stay in their session: \(message) A pooler mixes sessions. Let it pool sessions "
+        "Settings and prepared statements don't stay in their session: \(message) A pooler mixes sessions. Let it pool sessions "
           + "(PgBouncer: pool_mode = session), or give the address of the database itself.",
         underlying: self)
     case "0A000":

@@ -8,6 +8,7 @@ package struct ServerBounds: Sendable {
   package var blobs = BlobLimits()
   package var database = DatabaseBounds()
   package var decisions = WriteCallout.Limits()
+  package var webhooks = WebhookBounds()
 
   /// Creates the defaults.
   package init() {}
@@ -22,4 +23,12 @@ package struct DatabaseBounds: Sendable {
   package var connections = 8
   /// The longest time a call is repeated while PostgreSQL is unavailable.
   package var patience: Duration = .seconds(15)
+}
+
+/// The limits of deliveries to webhooks, which `WebhookSettings` describes.
+package struct WebhookBounds: Sendable {
+  package var width = 8
+  package var changes = 500
+  package var bytes = 1 << 20
+  package var timeout: Duration = .seconds(10)
 }

@@ -6,7 +6,7 @@ extension ServerLimit {
   /// All limits, in the order of their documentation.
   package static let all: [ServerLimit] =
     connectionLimits + requestLimits + answerLimits + recordLimits + storageLimits
-    + decisionLimits
+    + decisionLimits + backEndLimits
 
   static let connectionLimits = [
     connections, addressConnections, streams, headerTime, headerSize,
@@ -135,6 +135,9 @@ extension ServerLimit {
     fixed("digest-parts", .answers, SyncService.partLimit, "Parts of a digest."),
     fixed("history-page", .answers, SyncService.historyPageLimit, "Changes on one page of the history."),
     fixed(
+      "joined-lists", .answers, SyncService.joinedListLimit,
+      "Lists that name the caller in one answer. Others are named when it has left some."),
+    fixed(
       "health-time", .answers, Int(ServerConfiguration.Limits().healthTime / .milliseconds(1)), in: .time,
       "The time for /healthz and /readyz to answer."),
     fixed(
@@ -255,4 +258,30 @@ extension ServerLimit {
 /// The limits of a header that no option changes.
 enum HeaderLimits {
   static let fields = 200
+}
+
+extension ServerLimit {
+  static let backEndLimits = [
+    feedWaits, webhookDeliveries, webhookChanges, webhookSize, webhookTime,
+    fixed("feed-page", .backEnds, SyncService.feedLimit, "Changes on one page of a feed."),
+    fixed(
+      "feed-wait", .backEnds, 1000 * FeedWaits.longest, in: .time,
+      "The time for which one request of a feed waits for a change."),
+  ]
+
+  package static let feedWaits = count(
+    "feed-waits", .backEnds, 1...100_000, \.server.feedWaits,
+    "Requests of feeds that wait for a change at a time. Further ones are answered 503.")
+  package static let webhookDeliveries = count(
+    "webhook-deliveries", .backEnds, 1...256, \.webhooks.width,
+    "Spaces that are delivered to one webhook at a time. After three failures in a row it is one.")
+  package static let webhookChanges = count(
+    "webhook-changes", .backEnds, 1...1000, \.webhooks.changes,
+    "Changes in one delivery. More are sent in further ones.")
+  package static let webhookSize = bytes(
+    "webhook-size", .backEnds, 64 << 10...64 << 20, \.webhooks.bytes,
+    "The approximate bytes of the records of one delivery. A single record is never divided.")
+  package static let webhookTime = time(
+    "webhook-time", .backEnds, 1000...300_000, \.webhooks.timeout,
+    "The time for an answer of a receiver. A later one counts as a failure.")
 }

@@ -13,6 +13,7 @@ package struct ServerLimit: Sendable {
     case records = "Records and blobs"
     case storage = "The database"
     case decisions = "Decisions of a back end"
+    case backEnds = "Feeds and webhooks"
   }
 
   /// The name. If an option sets the limit, it is the option's name without the hyphens in front.

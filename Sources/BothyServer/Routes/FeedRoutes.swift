@@ -8,8 +8,6 @@ import ServiceLifecycle
 
 /// The routes for back ends: the changes of a space with their records, and the spaces with their heads.
 extension ServerServices {
-  /// The longest wait for news, in seconds.
-  private static let longestWait = 30
   /// The most spaces of one answer to a token that names its spaces. Each costs a read.
   private static let namedLimit = 100
 
@@ -58,7 +56,7 @@ extension ServerServices {
   private func feed(_ call: ServerContext) async throws -> ServerResponse {
     try checkBackEnd(call)
     let limit = try call.query.positive("limit") ?? SyncService.feedLimit
-    let wait = try call.query.positive("wait").map { min($0, Self.longestWait) } ?? 0
+    let wait = try call.query.positive("wait").map { min($0, FeedWaits.longest) } ?? 0
     let page = try await service.feed(space: call.space, after: call.query["after"], limit: limit)
     guard wait > 0, !page.hasNews else { return .json(page.json) }
     guard feedWaits.hasRoom else {

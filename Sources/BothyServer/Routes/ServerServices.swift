@@ -15,7 +15,7 @@ struct ServerServices: Sendable {
   let seats: StreamSeats
   let files: StorageFiles
   let traces: TraceExporter?
-  let feedWaits = FeedWaits()
+  let feedWaits: FeedWaits
   /// The group of back ends, or `nil` for a server without a feed.
   let feedGroup: String?
   let feeds: (any FeedStorage)?
@@ -58,6 +58,7 @@ struct ServerServices: Sendable {
     logger = configuration.logger
     audit = AuditLog(logger: configuration.auditLogger)
     feedGroup = configuration.feedGroup
+    feedWaits = FeedWaits(limit: configuration.limits.feedWaits)
     feeds = configuration.storage as? any FeedStorage
     replicated = configuration.storage as? any ReplicatedStorage
     tiles = configuration.tiles

@@ -16,15 +16,13 @@ public struct WebhookSettings: Sendable {
   private var lock: WebhookHolder?
   /// The number of spaces that are delivered to a webhook at a time, by default 8. After three failures in a
   /// row it is one.
-  public var width = WebhookSettings.usualWidth
-  /// The width of settings that choose none.
-  package static let usualWidth = 8
+  public var width = WebhookBounds().width
   /// The most changes of one delivery, by default 500.
-  public var changes = 500
+  public var changes = WebhookBounds().changes
   /// The approximate number of bytes of the records of one delivery, by default 1 MiB.
-  public var bytes = 1 << 20
+  public var bytes = WebhookBounds().bytes
   /// The longest time for the response of a receiver, by default 10 seconds. A later one counts as a failure.
-  public var timeout: Duration = .seconds(10)
+  public var timeout = WebhookBounds().timeout
   /// The time between two searches for spaces that no notification was received of, by default a minute.
   public var lookInterval: Duration = .seconds(60)
   /// The number of spaces of which a webhook remembers that they wait. Others are found again by a search.

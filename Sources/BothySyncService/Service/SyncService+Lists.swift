@@ -3,7 +3,7 @@ import BothyStore
 /// The lists of users from the side of their members.
 extension SyncService {
   /// The most lists of one answer.
-  static let joinedListLimit = 1000
+  package static let joinedListLimit = 1000
 
   /// Returns the first lists that name the user itself, by id, at most `joinedListLimit`. Lists that name a group of the
   /// user aren't among them. Reads as many rows.

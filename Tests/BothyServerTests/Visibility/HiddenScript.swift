@@ -179,7 +179,7 @@ struct HiddenScript {
       add(
         .bob, .get, pick(["/digest?parts=4", "/stamps?parts=4&in=0,1,2,3", "/digest?container=box"]))
     case 7: history(container, limit)
-    case 8: add(.bob, .get, pick(["/lists", "/lists/M", "/lists/L"]))
+    case 8: add(.bob, .get, pick(["/lists", "/lists/M", "/lists/L", "/joined-lists"]))
     default: add(.bob, .get, "/records/Open/o\(Int.random(in: 0..<5, using: &random))")
     }
   }

@@ -77,6 +77,7 @@ struct ListTests {
     #expect(try await world.isEven())
   }
 
+  /// Promises: A-77
   @Test("A user leaves a list of another, and what it showed leaves the device")
   func leaving() async throws {
     let world = try TwoUsers()

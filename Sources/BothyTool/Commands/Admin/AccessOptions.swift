@@ -29,7 +29,12 @@ struct AccessOptions: ParsableArguments {
       "A reverse proxy, or a range such as 10.0.0.0/8; may be repeated. Without it, this machine.",
       valueName: "address"), transform: AccessOptions.range)
   var proxy: [AddressRange] = []
-  @Option(help: ArgumentHelp("What the claim iss has to be.", valueName: "text")) var jwtIssuer: String?
+  @Option(
+    help: ArgumentHelp(
+      "What the claim iss has to be. Without --jwt-keys and --jwt-secret it is an https:// address, whose metadata "
+        + "names the keys.",
+      valueName: "text"))
+  var jwtIssuer: String?
   @Option(help: ArgumentHelp("What the claim aud has to hold.", valueName: "text")) var jwtAudience: String?
   @Option(
     help: ArgumentHelp("The claim that names the user; dots lead into objects.", valueName: "claim"))
@@ -57,6 +62,25 @@ struct AccessOptions: ParsableArguments {
       throw ValidationError("--tls-certificate and --tls-key go together.")
     }
     guard leeway != nil else { throw ValidationError("--jwt-leeway is a time up to 5m, such as 30s.") }
+    // Without keys these options ask for no token, and a server that takes all callers isn't what they mean.
+    guard keys != nil || jwtSecret != nil || (jwtIssuer ?? jwtAudience) == nil else {
+      throw ValidationError(
+        "--jwt-issuer and --jwt-audience need keys: give --jwt-keys or --jwt-secret, or an issuer with https://."
+      )
+    }
+  }
+
+  /// The file or address of the keys. Without one, that of the metadata of an issuer that is an address (OpenID Connect
+  /// Discovery).
+  private var keys: String? {
+    if jwtKeys != nil || jwtSecret != nil { return jwtKeys }
+    guard let jwtIssuer, Self.isAddress(jwtIssuer) else { return nil }
+    let issuer = jwtIssuer.hasSuffix("/") ? String(jwtIssuer.dropLast()) : jwtIssuer
+    return issuer + "/.well-known/openid-configuration"
+  }
+
+  private static func isAddress(_ text: String) -> Bool {
+    text.hasPrefix("https://") || text.hasPrefix("http://")
   }
 
   private var leeway: Duration? {
@@ -67,21 +91,21 @@ struct AccessOptions: ParsableArguments {
   }
 
   /// True if callers are authenticated.
-  var asks: Bool { tokens != nil || jwtKeys != nil || jwtSecret != nil }
+  var asks: Bool { tokens != nil || keys != nil || jwtSecret != nil }
 
   /// Returns the access control, or `nil` without authentication. Prints a note if the file has tokens in clear text.
   ///
   /// - Parameter now: the present time, in milliseconds since 1970.
   func control(now: @escaping @Sendable () -> Int64) async throws -> Authentication? {
     guard asks else { return nil }
-    let isAddress = jwtKeys.map { $0.hasPrefix("https://") || $0.hasPrefix("http://") } ?? false
+    let isAddress = keys.map(Self.isAddress) ?? false
     let rules = JWTRules(
       issuer: jwtIssuer, audience: jwtAudience, userClaim: jwtPrincipal, groupsClaim: jwtGroups,
       spacesClaim: jwtSpaces, leeway: leeway ?? .seconds(30))
     let access = try await Authentication(
       reading: AccessFiles(
-        tokens: tokens, jwtKeys: isAddress ? nil : jwtKeys,
-        keyAddress: isAddress ? jwtKeys.map { JWTKeyAddress(url: $0, send: OutboundTransport().send) } : nil,
+        tokens: tokens, jwtKeys: isAddress ? nil : keys,
+        keyAddress: isAddress ? keys.map { JWTKeyAddress(url: $0, send: OutboundTransport().send) } : nil,
         jwtSecret: jwtSecret, rules: rules, read: { try StandardStreams.read($0) }), now: now)
     if access.plainTokens > 0, let tokens {
       StandardStreams.note(

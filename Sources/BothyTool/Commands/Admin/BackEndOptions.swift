@@ -52,14 +52,16 @@ struct BackEndOptions: ParsableArguments {
   /// Sets the feed and the webhooks. Throws for a file that can't be used.
   ///
   /// - Parameter database: the database that is served. On SQLite, a file beside it says which process delivers.
-  func set(_ configuration: inout ServerConfiguration, database: String) throws {
+  func set(
+    _ configuration: inout ServerConfiguration, _ limits: WebhookBounds, database: String
+  ) throws {
     configuration.feedGroup = feedGroup
     var paths: [String] = []
     let found = try all(noting: &paths)
     guard !found.isEmpty else { return }
     // With fewer connections, webhooks with one host would wait for each other's slow receivers.
-    let transport = OutboundTransport(connections: WebhookSettings.usualWidth * found.count)
-    let settings: WebhookSettings
+    let transport = OutboundTransport(connections: limits.width * found.count)
+    var settings: WebhookSettings
     if ServedStorage.isPostgres(database) {
       settings = WebhookSettings(found, holder: UUIDv7.make(), isAlone: false, send: transport.send)
     } else {
@@ -67,12 +69,14 @@ struct BackEndOptions: ParsableArguments {
       settings = WebhookSettings(
         found, holder: WebhookHolder(lock: file + "-webhooks"), send: transport.send)
     }
+    (settings.width, settings.changes) = (limits.width, limits.changes)
+    (settings.bytes, settings.timeout) = (limits.bytes, limits.timeout)
     configuration.webhooks = settings
-    let options = self
+    let (options, keys) = (self, settings.keys)
     configuration.watchedFiles.append(
       WatchedFiles(paths, subject: "the secret of a webhook") {
         var paths: [String] = []
-        settings.keys.take(try options.all(noting: &paths))
+        keys.take(try options.all(noting: &paths))
       })
   }
 

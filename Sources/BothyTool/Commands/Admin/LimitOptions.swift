@@ -150,3 +150,21 @@ struct DecisionLimitOptions: LimitOptions {
 
   func validate() throws { try check() }
 }
+
+/// The limits of feeds and webhooks.
+struct BackEndLimitOptions: LimitOptions {
+  @Option(limit: .feedWaits) var feedWaits: String?
+  @Option(limit: .webhookDeliveries) var webhookDeliveries: String?
+  @Option(limit: .webhookChanges) var webhookChanges: String?
+  @Option(limit: .webhookSize) var webhookSize: String?
+  @Option(limit: .webhookTime) var webhookTime: String?
+
+  var given: [(limit: ServerLimit, text: String?)] {
+    [
+      (.feedWaits, feedWaits), (.webhookDeliveries, webhookDeliveries), (.webhookChanges, webhookChanges),
+      (.webhookSize, webhookSize), (.webhookTime, webhookTime),
+    ]
+  }
+
+  func validate() throws { try check() }
+}
