@@ -50,6 +50,14 @@ public struct DiskCache: Sendable {
     try openStore(DiskCache.Options(limits: limits))
   }
 
+  /// Opens the store by itself, for entries of these sources. Each id belongs to its source from the first entry on.
+  package func open(limits: DiskCache.Limits, for sources: [ResourceSource]) throws -> any DiskCache.Store {
+    let identities = Dictionary(sources.map { ($0.id, RegisteredSource($0).storedIdentity) }) { $1 }
+    var options = DiskCache.Options(limits: limits)
+    options.identity = { identities[$0] ?? nil }
+    return try openStore(options)
+  }
+
   /// Stores each entry as a file of its own below `tiledb` in the folder, which other programs can open.
   ///
   /// Creates the folder if needed. The cache must be its only user. Each file takes whole blocks of the disk, and equal

@@ -214,4 +214,16 @@ struct SourceIdentityTests {
     // The number is on the disks of apps.
     #expect(try ResourceSource("s", template: "https://t.example/a").identity == 0x6F24_3EE5_177E_EE44)
   }
+
+  @Test("Entries stored without a cache belong to their source alone", arguments: StoreKind.allCases)
+  func imported(_ kind: StoreKind) async throws {
+    let (old, place) = (try source(), folder.url("store"))
+    let disk: DiskCache = kind == .files ? .folder(place) : .sqliteFile(in: place)
+    let store = try disk.open(limits: DiskCache.Limits(), for: [old])
+    #expect(try store.store(old.key(zoom: 3, x: 1, y: 2), makeEntry(1)).stored == 1)
+    try store.close()
+    let other = try cache(source("other.example"), kind)
+    await expectConflict(other, old)
+    try await other.close()
+  }
 }

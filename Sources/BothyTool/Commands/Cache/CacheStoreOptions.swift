@@ -74,7 +74,7 @@ struct CacheStoreOptions: ParsableArguments {
   func withDisk<Result>(
     _ list: SourceList, _ body: (any DiskCache.Store) async throws -> Result
   ) async throws -> Result {
-    let disk = try tier.open(limits: list.diskLimits)
+    let disk = try tier.open(limits: list.diskLimits, for: list.sources.map { try $0.source() })
     return try await Opened.use(disk, body, close: { try $0.close() })
   }
 
