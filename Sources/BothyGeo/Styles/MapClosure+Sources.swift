@@ -34,7 +34,8 @@ extension MapClosure {
     }
   }
 
-  private static func isPart(_ source: SourceID, of style: SourceID) -> Bool {
+  /// True if a source has an id that is derived from that of a style.
+  package static func isPart(_ source: SourceID, of style: SourceID) -> Bool {
     source == elsewhere(style) || source.name.hasPrefix("\(style.name)/")
   }
 

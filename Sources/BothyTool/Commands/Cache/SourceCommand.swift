@@ -119,8 +119,9 @@ extension SourceList {
   /// Returns a source of the cache: one of the list, or one that a style of the list names, such as
   /// `outdoors/openmaptiles`. That is known once the style was read.
   func source(_ id: String, in cache: ResourceCache) async throws -> ResourceSource {
-    let style = sources.first { $0.isStyle && MapClosure.isPart(SourceID(id), of: SourceID($0.id)) }
-    if let style { _ = try await MapStyle(at: style.template, of: SourceID(style.id), in: cache) }
+    let styles = sources.filter { $0.isStyle && MapClosure.isPart(SourceID(id), of: SourceID($0.id)) }
+    // A style's id may begin like that of another one.
+    if let style = styles.max(by: { $0.id.count < $1.id.count }) { _ = try await MapStyle(at: style.template, of: SourceID(style.id), in: cache) }
     guard let source = cache.source(SourceID(id)) else { throw Self.unknown(id, self) }
     return source
   }
