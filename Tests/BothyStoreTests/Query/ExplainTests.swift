@@ -80,7 +80,7 @@ import Testing
         try await store.sql("SELECT done FROM Errand WHERE title = 'Errand 7'", as: Bool.self) == [false])
       #expect(log.lines == [])
       #expect(try await store.fetch(done.select(\.title)).isEmpty)
-      #expect(try await store.fetch(done.distinct(\.title)).isEmpty)
+      #expect(try await store.fetch(done.distinct(\.done)).isEmpty)
       #expect(try await store.sql("SELECT title FROM Errand WHERE done", as: String.self).isEmpty)
       #expect(log.lines.count == 3)
       let line = try #require(log.lines.last)
