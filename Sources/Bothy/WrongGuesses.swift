@@ -16,16 +16,9 @@ extension SyncedStore {
   @available(
     *, unavailable,
     message:
-      "Name the record: `update(Todo.self, id: id) { … }`. To change all: `write { try $0.update(Todo.all) { … } }`."
+      "Name the record: `update(Todo.self, id: id) { … }`. To change all: `update(Todo.all) { … }`."
   )
   public func update<E: Entity>(_ type: E.Type, _ change: (inout E) throws -> Void) async throws {}
-  @available(
-    *, unavailable,
-    message: "Change many records in a transaction: `write { try $0.update(query) { … } }`."
-  )
-  public func update<E: Entity>(
-    _ query: RecordQuery<E>, _ change: (inout E) throws -> Void
-  ) async throws {}
   @available(*, unavailable, message: "To delete every record of the type, use `delete(Todo.all)`.")
   public func delete<E: Entity>(_ type: E.Type) async throws {}
   @available(*, unavailable, message: "To delete every record of the type, use `delete(Todo.all)`.")

@@ -93,7 +93,8 @@ struct SharedUpkeepTests {
     seen.withLock { $0 = [] }
     let found = try await storage.takeDue(at: Self.start + 80 * RetentionPolicy.day, limit: 9, lease: 1000)
     #expect(found.isEmpty)
-    #expect(seen.withLock { $0.count } == 1)
+    let statements = seen.withLock { $0 }
+    #expect(statements.count == 1, "\(statements)")
   }
 
   @Test(
