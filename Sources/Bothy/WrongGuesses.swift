@@ -15,8 +15,7 @@ extension SyncedStore {
   ) throws { try self.init(named: name, schema: schema, remote: remote, configuration: options) }
   @available(
     *, unavailable,
-    message:
-      "Name the record: `update(Todo.self, id: id) { … }`. To change all: `update(Todo.all) { … }`."
+    message: "Name the record: `update(Todo.self, id: id) { … }`. To change all: `update(Todo.all) { … }`."
   )
   public func update<E: Entity>(_ type: E.Type, _ change: (inout E) throws -> Void) async throws {}
   @available(*, unavailable, message: "To delete every record of the type, use `delete(Todo.all)`.")
