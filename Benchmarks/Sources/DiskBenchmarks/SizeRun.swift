@@ -79,10 +79,10 @@ struct SizeRun {
     return Region(name: "\(tiles.count) tiles", tiles: tiles, bare: size, bareName: "their archive")
   }
 
-  /// Stores a region as a download does, in batches and pinned, and then confirms each tile once.
+  /// Stores a region as a download does, in batches and pinned. Then confirms each tile once, in the batches of a refresh.
   private func measure(_ region: Region, _ tier: DiskCache, _ name: String) throws -> Result {
     var store = try tier.open(limits: DiskCache.Limits(bytes: nil))
-    try forEachBatch(of: region, at: Self.now) { batch in
+    try forEachBatch(of: region, by: 64, at: Self.now) { batch in
       try store.pin(batch.map(\.key), by: "region")
       try store.store(batch)
     }
@@ -90,7 +90,7 @@ struct SizeRun {
     let size = try diskUse("\(folder)/\(name)")
     store = try tier.open(limits: DiskCache.Limits(bytes: nil))
     let before = Self.written()
-    try forEachBatch(of: region, at: Self.now + 86_400_000) { batch in
+    try forEachBatch(of: region, by: 256, at: Self.now + 86_400_000) { batch in
       guard try store.store(batch).unchanged.count == batch.count else {
         throw BenchmarkError("\(name): a tile has changed")
       }
@@ -100,11 +100,12 @@ struct SizeRun {
   }
 
   private func forEachBatch(
-    of region: Region, at time: Int64, _ body: ([(key: ResourceKey, entry: CacheEntry)]) throws -> Void
+    of region: Region, by count: Int, at time: Int64,
+    _ body: ([(key: ResourceKey, entry: CacheEntry)]) throws -> Void
   ) throws {
-    for start in stride(from: 0, to: region.tiles.count, by: 64) {
+    for start in stride(from: 0, to: region.tiles.count, by: count) {
       try body(
-        region.tiles[start..<min(start + 64, region.tiles.count)].map { tile in
+        region.tiles[start..<min(start + count, region.tiles.count)].map { tile in
           let tag = String(tile.body.hashValue.magnitude, radix: 16)
           var metadata = EntryMetadata(
             fields: [

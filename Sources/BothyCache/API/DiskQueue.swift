@@ -6,7 +6,7 @@ internal import Synchronization
 /// A task of the program never waits for a disk in a thread that other tasks need. A read never waits for a copy. Writes
 /// run in the order of their calls. Entries that wait at that time share one transaction.
 ///
-/// A confirmation of stored bytes may wait for others: until there are 64, or a megabyte of bytes, or another write.
+/// A confirmation of stored bytes may wait for others: until there are 256, or a megabyte of bytes, or another write.
 /// If the process is killed before, the entry is only older than it might be.
 final class DiskQueue: Sendable {
   struct Stored: Sendable {
@@ -46,7 +46,7 @@ final class DiskQueue: Sendable {
   }
 
   /// The number of entries in a transaction.
-  private static let batch = 64
+  private static let batch = 256
   /// The bytes at which confirmations wait no longer.
   private static let mostWaiting = 1 << 20
 
@@ -186,9 +186,10 @@ final class DiskQueue: Sendable {
 
   private func commit(_ batch: inout [Entry]) {
     defer { batch = [] }
-    let wanted = batch.filter { $0.isWanted() }
-    for entry in batch where !wanted.contains(where: { $0.key == entry.key }) {
+    let wanted = batch.filter { entry in
+      if entry.isWanted() { return true }
       entry.done(Stored(outcome: .notStored(.removed)))
+      return false
     }
     if wanted.isEmpty { return }
     do {

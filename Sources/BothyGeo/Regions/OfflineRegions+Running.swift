@@ -33,8 +33,8 @@ extension OfflineRegions {
   /// that another region or holder has pinned; this applies to this run alone.
   ///
   /// If interrupted or paused, it continues with `resume`, and confirmed tiles aren't requested again. After a crash, up
-  /// to 64 of them are. Costs a request for each tile, and a transaction of the list and of the cache for 64. Throws like
-  /// `resume`.
+  /// to 64 of them are. Costs a request for each tile, a transaction of the list for 64, and one of the cache for 256 or a
+  /// megabyte. Throws like `resume`.
   ///
   /// ```swift
   /// let refreshed = try await regions.refresh(region.id)

@@ -68,9 +68,9 @@ struct SharedConfirmationTests {
 
   @Test("A full batch, another write and a close don't wait", arguments: StoreKind.allCases)
   func unshared(_ kind: StoreKind) async throws {
-    let many = try await Rig(kind, tiles: 66)
+    let many = try await Rig(kind, tiles: 258)
     var slow = try await many.confirmed()
-    try await until { try many.times().count { $0 == many.time.now } >= 64 }
+    try await until { try many.times().count { $0 == many.time.now } >= 256 }
     many.gate.open()
     _ = try await slow.value
     try await many.cache.close()
