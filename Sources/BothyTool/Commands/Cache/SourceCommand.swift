@@ -121,7 +121,9 @@ extension SourceList {
   func source(_ id: String, in cache: ResourceCache) async throws -> ResourceSource {
     let styles = sources.filter { $0.isStyle && MapClosure.isPart(SourceID(id), of: SourceID($0.id)) }
     // A style's id may begin like that of another one.
-    if let style = styles.max(by: { $0.id.count < $1.id.count }) { _ = try await MapStyle(at: style.template, of: SourceID(style.id), in: cache) }
+    if let style = styles.max(by: { $0.id.count < $1.id.count }) {
+      _ = try await MapStyle(at: style.template, of: SourceID(style.id), in: cache)
+    }
     guard let source = cache.source(SourceID(id)) else { throw Self.unknown(id, self) }
     return source
   }
