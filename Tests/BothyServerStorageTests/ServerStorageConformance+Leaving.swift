@@ -105,7 +105,7 @@ extension ServerStorageConformance {
       #expect(try await send(sent, by: "dan", to: service) == nothing)
       #expect(try await storage.read(space: "s") { $0.head } == head)
     },
-    Check("A user takes nobody else out of a list, and changes nothing else of it") { storage in
+    Check("A user can't take another one out of a list, or change it otherwise") { storage in
       let service = service(storage)
       try await share(service)
       var renamed = leave("bob", id: "name")

@@ -112,7 +112,7 @@ extension ServerStorageConformance {
       #expect(ended.count == 1)
       #expect(try await versions(of: [member("m4", "bob")], in: storage).count == 1)
       #expect(try await versions(of: [end("m1", ended[0], "lead")], in: storage).isEmpty)
-      // Work that is closed already is no membership.
+      // Closed work makes its user no member.
       let closed = (5...9).map { number in
         var operation = member("m\(number)", "bob")
         operation.fields["role"] = "ended"

@@ -25,8 +25,8 @@ public struct JoinQuery<Row: Sendable>: ReadRequest {
 public struct Joined<Record: Entity, Related: Sendable>: Sendable, Identifiable {
   /// The record itself, with the fields that its query describes. Changing it changes the copy; a save of it stores it.
   public var record: Record
-  /// What it refers to, the records that refer to it, a number of these, or a part of a text. `nil`, empty or 0 without
-  /// one.
+  /// The records that it refers to, those that refer to it, a number of these, or a part of a text. `nil`, empty or 0
+  /// without one.
   public var related: Related
   /// The id of `record`, so that lists of views can show the rows.
   public var id: String { record.id }

@@ -25,8 +25,11 @@ struct SQLRows {
     defer {
       statement.reset()
       // Without either no index would spare a visit of all records.
-      let isNarrowed = ["where", "order by"].contains { text.sql.lowercased().contains($0) }
-      if isNarrowed { transaction.catalog.scans?.note(statement, of: nil, found: rows.count) }
+      if let scans = transaction.catalog.scans,
+        ["where", "order by"].contains(where: { text.sql.lowercased().contains($0) })
+      {
+        scans.note(statement, of: nil, found: rows.count)
+      }
     }
     let names = (0..<statement.columnCount).map { column in
       sqlite3_column_name(statement.pointer, column).map { String(cString: $0) } ?? ""

@@ -179,7 +179,7 @@ extension SharingControl {
 
   /// Takes this user out of a list of any owner. One round trip, after a running sync.
   ///
-  /// What the user saw by the list alone leaves this device with the next sync, as if the owner had removed the user. A
+  /// Records that the user saw by the list alone leave this device with the next sync, as if the owner had removed it. A
   /// list that doesn't name the user counts as left. Its owner may name the user again. To leave the audience of one
   /// record, `unshare` it from this user.
   ///

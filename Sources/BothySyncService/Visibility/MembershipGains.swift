@@ -3,8 +3,8 @@ import BothyStore
 /// The users and groups that records name as members, as the changes of one transaction gain and lose them.
 ///
 /// Each request of a user reads the memberships that conditions of the schema look for, and others make them. So
-/// their number is bounded for each name. Those that are too many already stay, and may be deleted or ended. One that
-/// doesn't meet its condition, such as a closed one, is no membership, and neither read nor counted.
+/// their number is bounded for each name. Those that are too many already stay, and may be deleted or ended. Records
+/// that don't meet the condition, such as closed ones, are neither read nor counted.
 struct MembershipGains {
   /// A name in a field by which conditions find memberships.
   private struct Place: Hashable {

@@ -22,7 +22,7 @@ extension DiskStore {
       guard let count, count <= Self.mostPacked, changed >= count / 8 else { return }
       do {
         try write { try $0.packEntries() }
-        try maintain("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+        try returnEmptyPages()
       } catch let error where DiskError.isDiskFull(error) {
         return
       }

@@ -78,8 +78,11 @@ extension DiskStore {
   }
 
   /// Returns empty pages to the file system.
-  func shrink() throws {
-    try lock.writing { try maintain("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)") }
+  func shrink() throws { try lock.writing { try returnEmptyPages() } }
+
+  /// Returns empty pages to the file system. Call it with the lock held.
+  func returnEmptyPages() throws {
+    try maintain("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
   // MARK: limits and pins
@@ -90,7 +93,7 @@ extension DiskStore {
     return try lock.writing {
       try maintain("PRAGMA wal_autocheckpoint = \(Self.logPages(limits, pageSize: pageSize))")
       let evicted = try evictSurplus()
-      if !evicted.isEmpty { try maintain("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)") }
+      if !evicted.isEmpty { try returnEmptyPages() }
       return evicted
     }
   }

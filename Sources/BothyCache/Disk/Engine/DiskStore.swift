@@ -124,8 +124,8 @@ package final class DiskStore: DiskCache.Store {
   }
 
   package func close() throws {
-    // A table that isn't packed is only larger.
-    if index.withLock({ $0 != nil }) { try? pack() }
+    // A table that isn't packed is only larger. A closed store has none.
+    try? pack()
     let open = index.withLock { index in
       defer { index = nil }
       return index
@@ -146,7 +146,7 @@ package final class DiskStore: DiskCache.Store {
 
   /// Like `read(isLocked:_:)`, but passes the index file instead of a database.
   func reading<Result>(isLocked: Bool, _ body: (IndexFile) throws -> Result?) throws -> Result? {
-    // What is found with the lock held is written next, into the file that is there now.
+    // A read with the lock held is followed by a write, into the file that is there now.
     let index = try isLocked ? current() : opened()
     do {
       return try body(index)
