@@ -82,6 +82,12 @@ def wide(browser, ask, pictures):
         browser.picture(pictures / f"hard-{page.replace('/', '-') or 'overview'}-phone.png")
     ask.expect(browser.run("""return document.getElementById('needs').getBoundingClientRect().top < document.getElementById('types').getBoundingClientRect().top"""),
                "what needs somebody is above sixty types")
+    ask.go(browser, "records/Thing/least")
+    height = browser.run("return document.documentElement.scrollHeight")
+    ask.expect(height < 3000, f"a text of 4,000 characters is folded, but the page is {height} px high")
+    browser.run("document.querySelector('details.long summary').focus()")
+    browser.keys("Enter")
+    ask.expect("x" * 4000 in browser.text("table.values"), "and unfolds by the keyboard")
     ask.go(browser, "records/Thing/long")
     hidden = browser.run("const box = document.querySelector('table.values').closest('.scroller'); return box.scrollWidth - box.clientWidth")
     ask.expect(hidden <= 1, f"a field's value is beside its name, not {hidden} px beyond the edge")

@@ -94,7 +94,7 @@ def contents(browser, hut, ask):
     """What the pages say is what there is."""
     ask.go(browser, "")
     needs = browser.text(".needs")
-    ask.expect(f"{AWAY} does not answer since" in needs, f"the overview tells of the server that is away: {needs!r}")
+    ask.expect(f"{AWAY} has not answered since" in needs, f"the overview tells of the server that is away: {needs!r}")
     ask.expect("ready" in browser.text("#states") and "away" in browser.text("#states"), "each server has its state")
     ask.go(browser, "spaces/hut")
     rows = browser.run("return [...document.querySelectorAll('section:has(#devices) tbody tr')].map((row) => row.innerText)")
@@ -157,7 +157,7 @@ def follow(browser, hut, ask, pictures):
     port = urllib.parse.urlparse(hut.url).port
     ask.go(browser, "servers")
     hut.stop()
-    browser.until("the server is missed", f"document.getElementById('banners').innerText.includes('{hut.url} does not answer since')")
+    browser.until("the server is missed", f"document.getElementById('banners').innerText.includes('{hut.url} has not answered since')")
     ask.expect("2 of 2 servers away" in browser.text("#answering"), "the frame counts them")
     ask.expect(" ago" not in browser.text("#banners"), "what is read out does not change with each look")
     browser.picture(pictures / "operator-away.png")

@@ -55,6 +55,19 @@ export const plain = (text) => String(text).replace(HIDDEN, code);
 /** A text in its own direction, which leaves the text around it as it was. */
 export const words = (text) => h("bdi", null, plain(text));
 
+/** The characters of a text that are shown before the rest is unfolded. */
+const FOLD = 600;
+
+/** A text, folded behind its beginning if it is long. */
+function text(given) {
+  if (given.length <= FOLD) return words(given);
+  // A character of two units isn't cut in its middle.
+  const beginning = given.slice(0, FOLD).replace(/[\ud800-\udbff]$/, "");
+  return h("details", { class: "long" },
+    h("summary", null, h("span", { class: "beginning" }, words(beginning), "…"), h("span", { class: "dim" }, ` All ${number(given.length)} characters`)),
+    words(given));
+}
+
 /** A field's value by its kind. */
 export function value(given, kind) {
   if (given === null || given === undefined) return sign("–", "empty");
@@ -67,7 +80,7 @@ export function value(given, kind) {
   }
   if (typeof given === "boolean") return given ? "yes" : "no";
   if (typeof given === "number" || given instanceof Whole) return h("span", { class: "num" }, String(given));
-  if (typeof given === "string") return given === "" ? h("span", { class: "none" }, "empty text") : words(given);
+  if (typeof given === "string") return given === "" ? h("span", { class: "none" }, "empty text") : text(given);
   if (typeof given.lat === "number" && typeof given.lon === "number") return `${given.lat}, ${given.lon}`;
   if (typeof given.latitude === "number") return `${given.latitude}, ${given.longitude}`;
   return h("code", null, plain(JSON.stringify(given)));

@@ -35,7 +35,7 @@ function drawFrame(shell) {
     summary?.databaseProblem && h("div", { key: "database", class: "banner bad", role: "status" },
       h("strong", null, summary.databaseProblem), " It is asked again by itself."),
     ...away.map((server) => h("div", { key: server.url, class: "banner bad", role: "status" },
-      h("strong", null, `${server.url} does not answer `, "since ", when(server.awaySince), ". "), server.problem)),
+      h("strong", null, `${server.url} has not answered `, "since ", when(server.awaySince), ". "), server.problem)),
   ]));
 }
 

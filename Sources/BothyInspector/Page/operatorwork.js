@@ -15,7 +15,7 @@ function needs(data) {
   const list = [];
   if (data.databaseProblem) list.push([`${data.databaseProblem} Spaces can't be shown until it is back.`, "See the servers", "#/servers"]);
   for (const server of data.servers) {
-    if (server.awaySince !== null) list.push([[`${server.url} does not answer since `, when(server.awaySince, data.now), `. ${server.problem}`], "See the servers", "#/servers"]);
+    if (server.awaySince !== null) list.push([[`${server.url} has not answered since `, when(server.awaySince, data.now), `. ${server.problem}`], "See the servers", "#/servers"]);
     else if (server.ready === false) list.push([`${server.url} is not ready. ${server.unreadiness}`, "See the servers", "#/servers"]);
     if (server.failures) list.push([`${server.url} answered ${plural(server.failures, "request")} with 500. Its log says why.`, "See the servers", "#/servers"]);
     if (server.waiting) list.push([`At ${server.url} ${plural(server.waiting, "request waits", "requests wait")} in line.`, "See its limits", "#/limits"]);

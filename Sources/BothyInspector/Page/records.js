@@ -53,6 +53,9 @@ function head(context, type, field) {
   };
 }
 
+/** A value for a line of the list, which shows the beginning of a text alone. */
+const brief = (given) => typeof given === "string" ? given.slice(0, 200) : given;
+
 function cell(given, field) {
   if (field.target && typeof given === "string") return recordLink(field.target, given);
   if (field.target && Array.isArray(given)) return given.map((id, index) => [index ? ", " : "", recordLink(field.target, id)]);
@@ -116,7 +119,7 @@ function list(context, data) {
       h("td", null, record.state === "synced" ? sign("✓", "synced") : badge(record.state)),
       record.distance === undefined ? null : h("td", { class: "num" }, number(record.distance)),
       type.fields.map((field) => h("td", { class: isNumeric(field.kind) ? "num" : "" },
-        h("div", { class: "clip" }, cell(record.fields[field.name], field)))));
+        h("div", { class: "clip" }, cell(brief(record.fields[field.name]), field)))));
   });
   const measured = data.records.some((record) => record.distance !== undefined);
   return [
