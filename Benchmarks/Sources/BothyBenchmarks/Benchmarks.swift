@@ -54,6 +54,9 @@ struct Benchmarks {
         observers: 100)
       bars.append(Bar(claim: "one write: with 100 observers / with none", measured: ratio, limit: 3))
     }
+    if options.has("questions") {
+      bars += try QuestionRun(rows: options.rows, repetitions: options.repetitions, folder: folder).bars()
+    }
     Bar.print(bars)
     return bars.count { !$0.holds }
   }
@@ -96,7 +99,7 @@ struct Options: BenchmarkOptions {
   var isStrict = false
   var contenders = Contender.allCases
 
-  static let parts = ["store", "observers", "sync", "memory", "curve"]
+  static let parts = ["store", "observers", "questions", "sync", "memory", "curve"]
   static var numbers: [String: WritableKeyPath<Options, Int>] {
     ["--rows": \.rows, "--repetitions": \.repetitions, "--curve-limit": \.curveLimit]
   }
