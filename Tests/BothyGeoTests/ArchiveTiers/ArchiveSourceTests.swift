@@ -151,6 +151,26 @@ struct ArchiveSourceTests {
     #expect(try await rig.read(tiles[5]).text == MadeArchive.text(tiles[5], "4"))
   }
 
+  @Test("A file that is replaced by one with its date is read anew")
+  func replacedWithDate() async throws {
+    let scratch = try TemporaryFolder()
+    let (tiles, path) = (try MadeArchive.tiles(0..<5), scratch.file("a"))
+    func write(_ name: String, _ version: String) throws {
+      try MadeArchive.write(tiles, to: scratch.file(name), as: .mbtiles, version: version)
+      let time = Date(timeIntervalSince1970: 1_700_000_000)
+      try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: scratch.file(name))
+    }
+    try write("a", "1")
+    let rig = try ArchiveRig(path, loader: nil)
+    #expect(try await rig.read(tiles[3]) == .init(MadeArchive.text(tiles[3]), .bundled))
+    #expect(try await rig.read(tiles[3]) == .init(MadeArchive.text(tiles[3]), .memory))
+    try write("b", "2")
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.moveItem(atPath: scratch.file("b"), toPath: path)
+    #expect(try await rig.read(tiles[2]).text == MadeArchive.text(tiles[2], "2"))
+    #expect(try await rig.read(tiles[3]).text == MadeArchive.text(tiles[3], "2"))
+  }
+
   @Test("Directories are read once, and absent tiles cost one byte a minute")
   func requests() async throws {
     let tiles = try MadeArchive.tiles((0..<5000).map { UInt64($0 * 2) + 5461 })

@@ -14,7 +14,21 @@ package final class ArchiveTier: DiskCache.Reader {
   private let source: SourceID
   /// True if a tile that the archive lacks doesn't exist, as the archive is all of the source.
   private let isWhole: Bool
-  private let opened: Mutex<(archive: BlockingArchive, stamp: FileFingerprint)?>
+  private let opened: Mutex<Opened?>
+
+  /// One version of the file.
+  private struct Opened {
+    let archive: BlockingArchive
+    let stamp: FileFingerprint
+    /// The entity tag of everything in this version, in the responses of a whole source.
+    let tag: String
+
+    init(_ archive: BlockingArchive, _ stamp: FileFingerprint) {
+      (self.archive, self.stamp) = (archive, stamp)
+      let hash = Data(stamp.validator.utf8).withUnsafeBytes { XXH64.hash($0) }
+      tag = "\"\(String(hash, radix: 16))\""
+    }
+  }
 
   /// Opens a file whose tiles are before those of the source.
   ///
@@ -26,7 +40,7 @@ package final class ArchiveTier: DiskCache.Reader {
     self.path = path
     self.source = source
     isWhole = false
-    opened = Mutex((try BlockingArchive(path: path), stamp))
+    opened = Mutex(Opened(try BlockingArchive(path: path), stamp))
   }
 
   /// Opens a file that is all of the source, so that the tiles that it lacks do not exist.
@@ -38,14 +52,17 @@ package final class ArchiveTier: DiskCache.Reader {
     isWhole = true
     // The first read reports an error.
     let archive = try? BlockingArchive(path: path)
-    opened = Mutex(FileFingerprint(path: path).flatMap { stamp in archive.map { ($0, stamp) } })
+    opened = Mutex(FileFingerprint(path: path).flatMap { stamp in archive.map { Opened($0, stamp) } })
   }
 
   /// The metadata of the archive that was read last.
   var info: TileArchiveInfo? { opened.withLock { $0?.archive.info } }
 
-  /// The time of the file in milliseconds since 1970, or `nil` if it is gone.
-  var time: Int64? { FileFingerprint(path: path)?.milliseconds }
+  /// True if an entry is of the file that is there now. Looks at the attributes of the file.
+  func isCurrent(_ metadata: EntryMetadata) -> Bool {
+    guard let stamp = FileFingerprint(path: path) else { return false }
+    return opened.withLock { $0?.stamp == stamp && $0?.tag == metadata.fields[.eTag] }
+  }
 
   package func entry(_ key: ResourceKey) throws -> CacheEntry? {
     guard key.source == source, key.variant == 0 else { return nil }
@@ -57,41 +74,46 @@ package final class ArchiveTier: DiskCache.Reader {
   }
 
   private func entry(_ tile: Tile) throws -> CacheEntry? {
-    guard let (archive, time) = try current() else { return nil }
-    guard let data = try archive.data(of: tile), !data.isEmpty || archive.info.keepsEmpty else {
-      return isWhole ? CacheEntry(metadata: Self.metadata(404, [:], time), body: Data()) : nil
+    guard let opened = try current() else { return nil }
+    let info = opened.archive.info
+    guard let data = try opened.archive.data(of: tile), !data.isEmpty || info.keepsEmpty else {
+      return isWhole ? CacheEntry(metadata: metadata(404, [:], opened), body: Data()) : nil
     }
-    let content = try TileEntry(data, of: tile, archive.info)
-    return CacheEntry(metadata: Self.metadata(200, content.fields, time), body: content.body)
+    let content = try TileEntry(data, of: tile, info)
+    return CacheEntry(metadata: metadata(200, content.fields, opened), body: content.body)
   }
 
   private static let document = ResourceKey.Name.path(TileArchiveInfo.documentPath)
 
   /// Returns the TileJSON document of the archive. The source of a tier has one of its own.
   private func description() throws -> CacheEntry? {
-    guard isWhole, let (archive, time) = try current() else { return nil }
-    let content = TileEntry(describing: archive.info)
-    return CacheEntry(metadata: Self.metadata(200, content.fields, time), body: content.body)
+    guard isWhole, let opened = try current() else { return nil }
+    let content = TileEntry(describing: opened.archive.info)
+    return CacheEntry(metadata: metadata(200, content.fields, opened), body: content.body)
   }
 
   package func metadata(_ key: ResourceKey) throws -> EntryMetadata? { try entry(key)?.metadata }
 
   /// Returns the archive of the file that is there now. `nil` if there is none, which is an error for a whole source.
-  private func current() throws -> (archive: BlockingArchive, time: Int64)? {
+  private func current() throws -> Opened? {
     guard let stamp = FileFingerprint(path: path) else {
       guard isWhole else { return nil }
       throw BothyError(.unavailable, "The archive \(path) of the source \(source) isn't there. Put it there.")
     }
     return try opened.withLock { opened in
-      if let opened, opened.stamp == stamp { return (opened.archive, stamp.milliseconds) }
-      let archive = try BlockingArchive(path: path)
-      opened = (archive, stamp)
-      return (archive, stamp.milliseconds)
+      if let opened, opened.stamp == stamp { return opened }
+      let new = Opened(try BlockingArchive(path: path), stamp)
+      opened = new
+      return new
     }
   }
 
-  private static func metadata(_ status: Int, _ fields: HTTPFields, _ time: Int64) -> EntryMetadata {
-    EntryMetadata(
+  private func metadata(_ status: Int, _ fields: HTTPFields, _ opened: Opened) -> EntryMetadata {
+    var fields = fields
+    // A server that has newer tiles than a tier knows no tag of a file.
+    if isWhole { fields[.eTag] = opened.tag }
+    let time = opened.stamp.milliseconds
+    return EntryMetadata(
       status: status, fields: fields, requestedAt: time, receivedAt: time, validatedAt: time,
       freshness: FreshnessMetadata(lifetime: 0))
   }

@@ -9,7 +9,7 @@ final class LocalArchive: SourceContainer {
 
   var reader: (any DiskCache.Reader)? { tier }
 
-  func isCurrent(_ metadata: EntryMetadata) -> Bool { metadata.receivedAt == tier.time }
+  func isCurrent(_ metadata: EntryMetadata) -> Bool { tier.isCurrent(metadata) }
 
   func fetch(
     _ key: ResourceKey, _ order: FetchOrder, by fetcher: Fetcher, for inFlight: InFlightRequest
