@@ -1,11 +1,11 @@
-internal import Foundation
+package import Foundation
 
 /// The structure of a vector tile (Mapbox Vector Tile, version 1 or 2).
 ///
 /// Messages of layers, each with a name, fill the bytes exactly. Geometry isn't checked.
-enum VectorTileForm {
+package enum VectorTileForm {
   /// True if the bytes are a whole vector tile. Takes a step for each layer, and one for each feature.
-  static func isWhole(_ body: Data) -> Bool {
+  package static func isWhole(_ body: Data) -> Bool {
     body.withUnsafeBytes { bytes in
       var layers = 0
       let isFilled = forEachField(bytes, in: 0..<bytes.count) { number, content in

@@ -34,12 +34,11 @@ extension TileArchive {
   ///   Throws the errors of `data(of:)`.
   public func content(of tile: Tile) async throws -> Data? {
     guard let data = try await data(of: tile) else { return nil }
-    guard info.tileCompression == .gzip || Gzip.isPacked(data) else { return data }
     return try unpacked(data, tile)
   }
 
   func unpacked(_ data: Data, _ tile: Tile) throws(BothyError) -> Data {
-    Gzip.isPacked(data) ? try TileEntry(data, of: tile, info).body : data
+    try TileEntry(data, of: tile, info).body
   }
 
   /// Calls `body` for each tile of an area at some zooms that the archive has, or for each of its tiles.

@@ -291,6 +291,20 @@ struct ArchiveSourceTests {
     #expect(try await opened.content(of: tiles[4]) == RegionServer.tile(MadeArchive.text(tiles[4], "2")))
   }
 
+  @Test("Other bytes in place of a tile are not stored")
+  func noValidator() async throws {
+    let tiles = try MadeArchive.tiles(0..<85)
+    let server = ArchiveServer(try MadeArchive.data(tiles), tag: nil)
+    let rig = try ArchiveRig(loader: server)
+    #expect(try await rig.read(tiles[0]).text == MadeArchive.text(tiles[0]))
+    let version = "2, which is longer"
+    server.replace(try MadeArchive.data(tiles, version: version), tag: nil)
+    await #expect(throws: BothyError.self) { try await rig.read(tiles[40]) }
+    #expect(try await rig.cache.stored([rig.source.key(tiles[40])]) == [nil])
+    rig.time.advance(by: 61_000)
+    for tile in tiles[30..<50] { #expect(try await rig.read(tile).text == MadeArchive.text(tile, version)) }
+  }
+
   @Test(
     "Any content in place of the archive is stored for no tile",
     arguments: ["{\"login\": true}", "Log in", ""])

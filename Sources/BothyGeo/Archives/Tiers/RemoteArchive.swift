@@ -18,11 +18,19 @@ final class RemoteArchive: SourceContainer {
     let fields: Mutex<HTTPFields>
     /// The time at which the server last answered for this version, in milliseconds since 1970.
     let confirmedAt: Mutex<Int64>
+    private let openedAt: Int64
 
     init(_ version: PMTilesVersion, _ fields: HTTPFields, at time: Int64) {
       self.version = version
       self.fields = Mutex(fields)
       confirmedAt = Mutex(time)
+      openedAt = time
+    }
+
+    /// True if damage may mean that the archive was replaced. Without a validator, nothing else shows that.
+    func mayBeOutdated(by error: BothyError, at now: Int64) -> Bool {
+      error.code == .damagedArchive && version.validator == nil
+        && !(0..<RemoteArchive.confirmation).contains(now - openedAt)
     }
   }
 
@@ -118,12 +126,12 @@ final class RemoteArchive: SourceContainer {
   private func answer(_ call: Call) async throws -> FetchedResponse {
     let session = try await session(call)
     do { return try await answer(call, from: session) } catch let error as BothyError
-      where error.code == .changedArchive
+      where error.code == .changedArchive || session.mayBeOutdated(by: error, at: call.now)
     {
       state.withLock { state in
         if state.session === session { (state.session, state.planning) = (nil, nil) }
       }
-      throw error
+      throw BothyError(.changedArchive, error.message)
     }
   }
 

@@ -13,7 +13,8 @@ struct TileEntry {
   /// Unpacks bytes that are packed with gzip, as a cache stores content and not its transfer coding.
   ///
   /// Brotli and Zstandard aren't unpacked here. Their bytes are kept, and `Content-Encoding` names them. Throws
-  /// `BothyError` `damagedArchive` for bytes that can't be unpacked, or that have more than 64 MB then.
+  /// `BothyError` `damagedArchive` for bytes that can't be unpacked, or that have more than 64 MB then, and for those
+  /// that a PMTiles archive calls packed vector tiles, and that are neither.
   init(_ data: Data, of tile: Tile, _ info: TileArchiveInfo) throws(BothyError) {
     fields = [:]
     if let type = TileContent.mediaType(format: info.tileFormat) { fields[.contentType] = type }
@@ -24,6 +25,12 @@ struct TileEntry {
           .damagedArchive, "The tile \(tile) can't be unpacked. Get the archive again.", underlying: error)
       }
     } else {
+      guard TileContent.mayLackGzip(data, info) else {
+        throw BothyError(
+          .damagedArchive,
+          "The tile \(tile) is neither packed with gzip, as its archive says, nor a vector tile. Get the archive again."
+        )
+      }
       body = data
       fields[.contentEncoding] = TileContent.coding(of: data, info)
     }
@@ -44,6 +51,17 @@ extension TileContent {
     if data.starts(with: [0x28, 0xB5, 0x2F, 0xFD]) { return "zstd" }
     guard info.tileCompression == .brotli, Self.format(of: data, mediaType: nil) == nil else { return nil }
     return "br"
+  }
+
+  /// True if a tile that isn't packed with gzip can be one of an archive.
+  ///
+  /// Some archives call tiles packed that aren't. Other bytes in place of a packed vector tile come from a directory of
+  /// another version of the file, or from damage.
+  static func mayLackGzip(_ data: Data, _ info: TileArchiveInfo) -> Bool {
+    guard info.container == .pmtiles, info.tileCompression == .gzip, info.tileFormat == "pbf" else {
+      return true
+    }
+    return data.isEmpty || Self.format(of: data, mediaType: nil) != nil || VectorTileForm.isWhole(data)
   }
 
   /// Returns the compression that a `Content-Encoding` names.
