@@ -21,7 +21,7 @@ extension MapClosure {
         throw BothyError(
           .invalidSource, "\(address) has more than \(largestDocument >> 20) MB, which no style needs.")
       }
-      json = try JSONValue(parsing: bytes)
+      json = try JSONValue(parsing: bytes.withContiguousBytes { Array($0.afterByteOrderMark()) })
     } catch let error as BothyError { throw error } catch {
       throw BothyError(.invalidSource, "\(address) isn't JSON. \(error)", underlying: error)
     }
@@ -83,6 +83,7 @@ extension MapClosure {
       }
       try add(source, name, document, asked[name], uses, base, secrets)
     }
+    try addFontFaces(style["font-faces"], of: fonts.stacks, base, secrets)
     files = Set(files).sorted()
     if !fonts.stacks.isEmpty, let text = style["glyphs"]?.stringValue {
       glyphs = try Self.glyphs(text, base).hiding(secrets, of: base).text

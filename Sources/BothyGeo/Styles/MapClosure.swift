@@ -11,7 +11,7 @@ package struct MapClosure: Sendable, Hashable {
   package var documents: [String] = []
   /// The names of sources of tiles by the addresses of their archives.
   package var archives: [String: String] = [:]
-  /// The addresses of sprites, GeoJSON and pictures, each once.
+  /// The addresses of sprites, GeoJSON, pictures and font files, each once.
   package var files: [String] = []
   /// The address of glyphs with `{fontstack}` and `{range}`, or `nil`.
   package var glyphs: String?

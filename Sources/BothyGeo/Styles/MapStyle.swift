@@ -141,8 +141,11 @@ extension MapStyle {
     guard let source = json["sources"]?[name],
       let text = source["data"]?.stringValue ?? source["url"]?.stringValue
     else { return nil }
-    return resolved(text, in: closure.files)
+    return fileAddress(text)
   }
+
+  /// Returns the address of a file as a text of the style means it, or `nil` if the style's list lacks it.
+  func fileAddress(_ text: String) -> String? { resolved(text, in: closure.files) }
 
   /// Returns the address that a text of the style means, if it is one of these.
   private func resolved(_ text: String, in known: [String]) -> String? {

@@ -21,10 +21,22 @@ struct StyleRewriter {
         })
     default: members["sprite"] = nil
     }
+    members["font-faces"] = members["font-faces"].flatMap(fontFaces)
     var sources = members["sources"]?.objectValue ?? [:]
     for (name, source) in sources { sources[name] = rewritten(source, name) }
     members["sources"] = .object(sources)
     return .object(members)
+  }
+
+  /// Returns the fonts that have files in the style's list, or `nil` for none.
+  private func fontFaces(_ faces: JSONValue) -> JSONValue? {
+    var found: [String: JSONValue] = [:]
+    for (name, font) in faces.objectValue ?? [:] {
+      found[name] = StyleFontFaces.replacing(font) { number in
+        style.fontAddress(name, number) == nil ? nil : "\(base)/fonts/\(Self.encoded(name))/\(number)"
+      }
+    }
+    return found.isEmpty ? nil : .object(found)
   }
 
   private func rewritten(_ source: JSONValue, _ name: String) -> JSONValue {
@@ -119,6 +131,9 @@ enum MapRequest: Hashable {
         let address = closure.glyphs(parts[1], range)
       else { return nil }
       self = .glyphs(address)
+    case ("fonts", 3):
+      guard let number = Int(parts[2]), let address = style.fontAddress(parts[1], number) else { return nil }
+      self = .file(address)
     case ("sprites", 2):
       guard let address = style.spriteAddress(parts[1]) else { return nil }
       self = .file(address)

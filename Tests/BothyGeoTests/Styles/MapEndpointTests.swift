@@ -56,6 +56,33 @@ struct MapEndpointTests {
   }
 
   /// Promises: A-74
+  @Test("Font files have addresses of the endpoint, and those of other fonts none")
+  func fontFaces() async throws {
+    let rig = try StyleRig()
+    let faces = """
+      {"Noto Sans Bold": [{"url": "khmer.ttf", "unicode-range": ["U+1780-17FF"]}], "Noto Sans Regular": "all.ttf",
+       "Other": "https://elsewhere.test/other.ttf"}
+      """
+    rig.server.change { [faces] in
+      $0.documents[StyleRig.bright] = StyleDocuments.bright.replacing(
+        #"{"version""#, with: #"{"font-faces": \#(faces), "version""#)
+    }
+    let endpoint = MapEndpoint(try await rig.style("bright"), in: rig.cache)
+    let style = try JSONValue(parsing: await endpoint.answer("style.json", at: "http://map.test").body)
+    let found = style["font-faces"]
+    let part = found?["Noto Sans Bold"]?.arrayValue?.first
+    #expect(part?["url"]?.stringValue == "http://map.test/fonts/Noto%20Sans%20Bold/0")
+    #expect(part?["unicode-range"]?.arrayValue?.count == 1)
+    #expect(found?["Noto Sans Regular"]?.stringValue == "http://map.test/fonts/Noto%20Sans%20Regular/0")
+    #expect(found?["Other"] == nil)
+    _ = await endpoint.answer("fonts/Noto%20Sans%20Bold/0", at: "http://map.test")
+    #expect(rig.server.requests.last == "https://maps.test/bright/khmer.ttf")
+    for path in ["fonts/Noto%20Sans%20Bold/1", "fonts/Other/0", "fonts/Noto%20Sans%20Bold/-1"] {
+      #expect(await endpoint.answer(path, at: "http://map.test").status == .notFound, "\(path)")
+    }
+  }
+
+  /// Promises: A-74
   @Test("Nothing is answered without the token, or under another host's name")
   func access() async throws {
     let there = try await Listening()

@@ -53,6 +53,32 @@ struct StyleClosureTests {
     #expect(try closure(style(font: font)).fonts == stacks)
   }
 
+  @Test("A style may begin with a byte order mark")
+  func byteOrderMark() throws {
+    #expect(try closure("\u{FEFF}" + style(font: #"["A"]"#)).fonts == ["A"])
+  }
+
+  @Test("The files of the fonts that texts have are files of the style")
+  func fontFaces() throws {
+    let faces = """
+      {"A": "a.ttf", "C": [{"url": "c.ttf", "unicode-range": ["U+0"]}, {"url": 3}], "E": "https://e.test/e.ttf"}
+      """
+    func style(_ faces: String) -> String {
+      self.style(font: #"["A", "C"]"#).replacing(#"{"layers""#, with: #"{"font-faces": \#(faces), "layers""#)
+    }
+    #expect(
+      try closure(style(faces)).files
+        == ["https://maps.test/bright/a.ttf", "https://maps.test/bright/c.ttf"])
+    let many = Array(repeating: #"{"url": "a.ttf"}"#, count: 65).joined(separator: ",")
+    for bad in [#"{"A": "http://10.0.0.1/a.ttf"}"#, #"{"A": [\#(many)]}"#] {
+      #expect {
+        try closure(style(bad))
+      } throws: {
+        ($0 as? BothyError)?.code == .invalidSource
+      }
+    }
+  }
+
   @Test("Sections of a text have fonts, and a text without one the standard")
   func sections() throws {
     let section = #"["format", ["get", "name"], {"text-font": ["literal", ["C"]]}, "x", {}]"#
