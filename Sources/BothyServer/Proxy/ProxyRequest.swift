@@ -24,15 +24,18 @@ package struct ProxyRequest: Sendable {
     self.body = body
   }
 
-  /// Returns `nil` for an invalid method, and for a `Host` that is missing in HTTP/1.1, invalid or one of several. What
-  /// the origin or a page understands by those can't be known (RFC 9112 §3.2).
+  /// Returns `nil` for an invalid method, for a `Host` that is missing in HTTP/1.1, invalid or one of several, and for a
+  /// target with an invalid host. What the origin or a page understands by those can't be known (RFC 9112 §3.2).
   init?(_ head: HTTPRequestHead, body: ByteBuffer?) {
     guard HostField.areValid(head.headers["host"], head.version) else { return nil }
+    // A user before the host would be taken for the host (RFC 9110 §4.2.4).
+    let named = Self.authority(head.uri)
+    guard named.map({ HostField.isValid($0) }) ?? true else { return nil }
     guard let method = head.method == .GET ? .get : ProxyFields.method(head.method) else { return nil }
     self.init(
       method: method, target: Self.target(head.uri), fields: ProxyFields.fields(head.headers),
       body: body.map { Data($0.readableBytesView) } ?? Data(),
-      authority: Self.authority(head.uri) ?? head.headers.first(name: "Host"))
+      authority: named ?? head.headers.first(name: "Host"))
   }
 
   /// Returns the authority that a target names besides its path. It takes precedence over the field `Host` (RFC 9112

@@ -52,6 +52,10 @@ struct ProxyConnectionTests {
       for fields in ["", "Host: x\r\nHost: evil.example\r\n", "Host: x y\r\n"] {
         #expect(try await line.request("GET /a HTTP/1.1\r\n\(fields)\r\n").status == 400, "\(fields)")
       }
+      for target in ["http://x@evil.example/a", "http://localhost:80@evil.example/a", "http://[::1/a"] {
+        #expect(
+          try await line.request("GET \(target) HTTP/1.1\r\nHost: x\r\n\r\n").status == 400, "\(target)")
+      }
       #expect(try await line.request("GET /a HTTP/1.1\r\nHost: x\r\n\r\n").cacheStatus == "bothy; hit")
     }
     #expect(proxy.origin.requests.count == 1)
