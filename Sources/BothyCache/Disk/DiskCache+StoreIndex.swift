@@ -9,7 +9,7 @@ extension DiskCache.Store {
   package var hasIndex: Bool { index != nil }
 
   /// Stores entries. Those that confirm stored bytes replace no newer ones, as another process may have stored, and those
-  /// of `known` none that were requested later. See `DiskStore.store(_:packed:confirming:known:)`.
+  /// of `known` none that were requested later. See `DiskStore.store(_:of:packed:confirming:known:)`.
   ///
   /// A store without an index stores all of them.
   package func store(

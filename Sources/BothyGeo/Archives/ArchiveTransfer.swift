@@ -24,6 +24,8 @@ extension TileArchive {
   /// `Content-Encoding` names that. Pictures without bytes are tiles that the archive lacks.
   ///
   /// - Parameters:
+  ///   - source: the source whose tiles they are from now on. If the store has tiles of another one with its id, all are
+  ///     left.
   ///   - area: the area to copy, or `nil` for all of it. Of a remote archive, only that area is read, with few requests.
   ///   - zooms: the zooms to copy, or `nil` for all.
   /// - Returns: the number of stored tiles, and those that were left: too large for the store, without room in it, or
@@ -32,11 +34,12 @@ extension TileArchive {
   /// Runs a transaction of the store for about every 4 MB of tiles. Throws the errors of the archive and of the store.
   /// Tiles that were stored before the error stay.
   public func copy(
-    into store: some DiskCache.Store, as source: SourceID, at time: Timestamp,
+    into store: some DiskCache.Store, as source: ResourceSource, at time: Timestamp,
     freshFor: Duration = .seconds(604_800), in area: RegionArea? = nil, zooms: ZoomRange? = nil
   ) async throws -> (written: Int, left: [Tile]) {
     let freshness = FreshnessMetadata(lifetime: Int64(freshFor / .milliseconds(1)), origin: .rule)
     let info = info
+    let id = source.id
     var left: [Tile] = []
     var batch: [(key: ResourceKey, entry: CacheEntry)] = []
     var packed: [ResourceKey: Data] = [:]
@@ -45,15 +48,15 @@ extension TileArchive {
     /// The numbers of the tiles of the archive that the store has.
     var held: Set<Int64> = []
     func flush() throws {
-      let done = try disk?.store(batch, packed: packed) ?? store.store(batch)
+      let done = try disk?.store(batch, of: source, packed: packed) ?? store.store(batch)
       for tile in tiles {
-        if done.refused[tile.key(in: source)] == nil {
+        if done.refused[tile.key(in: id)] == nil {
           held.insert(tile.rowNumber)
         } else {
           left.append(tile)
         }
       }
-      for key in done.evicted where key.source == source {
+      for key in done.evicted where key.source == id {
         if let tile = Tile(key.base), held.remove(tile.rowNumber) != nil { left.append(tile) }
       }
       batch.removeAll(keepingCapacity: true)
@@ -69,7 +72,7 @@ extension TileArchive {
         status: 200, fields: content.fields, requestedAt: time.milliseconds, receivedAt: time.milliseconds,
         validatedAt: time.milliseconds, freshness: freshness)
       metadata.cameCoded = content.wasPacked
-      let key = tile.key(in: source)
+      let key = tile.key(in: id)
       if content.wasPacked { packed[key] = data }
       batch.append((key, CacheEntry(metadata: metadata, body: content.body)))
       tiles.append(tile)

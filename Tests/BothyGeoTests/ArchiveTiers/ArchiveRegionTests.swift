@@ -63,7 +63,8 @@ struct ArchiveRegionTests {
     let store = try DiskStore(path: scratch.file("cache.sqlite"))
     server.forget()
     let report = try await archive.copy(
-      into: store, as: "a", at: Timestamp(milliseconds: 1), in: .box(Self.box), zooms: ZoomRange(5, 6))
+      into: store, as: MadeArchive.source("a"), at: Timestamp(milliseconds: 1), in: .box(Self.box),
+      zooms: ZoomRange(5, 6))
     #expect(report.written == expected.filter { (5...6).contains($0.zoom) }.count)
     #expect(server.requests.count < 40)
     try store.close()

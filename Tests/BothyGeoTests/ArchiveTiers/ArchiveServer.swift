@@ -91,6 +91,11 @@ final class ArchiveServer: ResourceLoader {
 enum MadeArchive {
   static func text(_ tile: Tile, _ version: String = "1") -> String { "\(tile) v\(version)" }
 
+  /// A source of tiles by address, for the tiles of an archive.
+  static func source(_ id: SourceID, of host: String = "maps.test") throws -> ResourceSource {
+    try ResourceSource(id, template: "https://\(host)/{z}/{x}/{y}.pbf")
+  }
+
   static func tiles(_ ids: some Sequence<UInt64>) throws -> [Tile] { try ids.map { try Tile(hilbertID: $0) } }
 
   /// Writes an archive with these tiles.

@@ -351,7 +351,8 @@ struct ArchiveSourceTests {
       #expect(found.bytes == packed && found.metadata.fields[.contentEncoding] == coding)
     }
     let store = try DiskStore(path: scratch.file("cache.sqlite"))
-    _ = try await archive.copy(into: store, as: "a", at: Timestamp(milliseconds: 1_700_000_000_000))
+    _ = try await archive.copy(
+      into: store, as: MadeArchive.source("a"), at: Timestamp(milliseconds: 1_700_000_000_000))
     #expect(try store.entry(tile.key(in: "a"))?.metadata.fields[.contentEncoding] == coding)
     for (name, isPMTiles) in [("b.pmtiles", true), ("b.mbtiles", false)] {
       let info = TileArchiveInfo(container: .pmtiles, tileFormat: "pbf")

@@ -40,7 +40,7 @@ struct ArchiveTransferTests {
     let archive = try MBTiles(path: path)
     let store = try DiskStore(path: scratch.file("cache.sqlite"))
     let time = Timestamp(milliseconds: 1_700_000_000_000)
-    let report = try await archive.copy(into: store, as: "roads", at: time)
+    let report = try await archive.copy(into: store, as: MadeArchive.source("roads"), at: time)
     #expect(report.written == 341 && report.left.isEmpty)
     for (tile, content) in contents {
       let entry = try #require(try store.entry(tile.key(in: "roads")))
@@ -56,6 +56,30 @@ struct ArchiveTransferTests {
     #expect(try result.info.tileCount == 256 && result.counted().contentCount == 40)
     for tile in wanted.dropLast() { #expect(try await result.content(of: tile) == contents[tile]) }
     try store.close()
+  }
+
+  @Test("Copied tiles belong to their source alone, in a store without a cache too")
+  func identity() async throws {
+    let scratch = try TemporaryFolder()
+    let (tiles, disk) = (try MadeArchive.tiles(0..<5), DiskCache.sqliteFile(in: scratch.url("cache")))
+    try MadeArchive.write(tiles, to: scratch.file("a"))
+    let archive = try await TileArchives.open(path: scratch.file("a"))
+    let (own, other) = (try MadeArchive.source("huts"), try MadeArchive.source("huts", of: "other.test"))
+    let store = try disk.open()
+    let time = Timestamp(milliseconds: 1_700_000_000_000)
+    #expect(try await archive.copy(into: store, as: own, at: time).written == 5)
+    let refused = try await archive.copy(into: store, as: other, at: time)
+    #expect(refused.written == 0 && refused.left.count == 5)
+    try store.close()
+    for (source, code) in [(own, nil), (other, BothyError.Code.sourceConflict)] {
+      let cache = try ResourceCache(sources: [source], disk: disk, loader: nil)
+      var found: BothyError.Code?
+      do throws(BothyError) { _ = try await cache.value(source.key(tiles[3]), policy: .local) } catch {
+        found = error.code
+      }
+      #expect(found == code)
+      try await cache.close()
+    }
   }
 
   @Test("An area of an archive replaces an earlier file when it is whole")
@@ -95,7 +119,7 @@ struct ArchiveTransferTests {
     try queue.close()
     let store = try DiskStore(path: scratch.file("cache.sqlite"))
     let report = try await MBTiles(path: scratch.file("in.mbtiles")).copy(
-      into: store, as: "a", at: Timestamp(milliseconds: 1_700_000_000_000))
+      into: store, as: MadeArchive.source("a"), at: Timestamp(milliseconds: 1_700_000_000_000))
     let isKept = format == "pbf"
     #expect(report.written == (isKept ? 2 : 1) && report.left.isEmpty)
     #expect(try (store.entry(empty.key(in: "a")) != nil) == isKept)
@@ -118,7 +142,7 @@ struct ArchiveTransferTests {
       ? try DiskStore(path: scratch.file("cache.sqlite"), options: options)
       : try DiskStore(folder: scratch.file("cache"), options: options)
     let report = try await MBTiles(path: scratch.file("in.mbtiles")).copy(
-      into: store, as: "huts", at: Timestamp(milliseconds: 1_700_000_000_000))
+      into: store, as: MadeArchive.source("huts"), at: Timestamp(milliseconds: 1_700_000_000_000))
     var kept: Set<Tile> = []
     try store.forEach("huts") { key, _, _ in if let tile = Tile(key) { kept.insert(tile) } }
     #expect(report.written == kept.count && (1...20).contains(kept.count))
@@ -141,7 +165,7 @@ struct ArchiveTransferTests {
     let archive = try await TileArchives.open(path: scratch.file("in.pmtiles"))
     let store = try DiskStore(path: scratch.file("cache.sqlite"))
     let report = try await archive.copy(
-      into: store, as: "roads", at: Timestamp(milliseconds: 1_700_000_000_000))
+      into: store, as: MadeArchive.source("roads"), at: Timestamp(milliseconds: 1_700_000_000_000))
     #expect(report.written == 85)
     var bytes: Int64 = 0
     try store.forEach("roads") { bytes += $2 }
@@ -165,7 +189,7 @@ struct ArchiveTransferTests {
     try writer.finish(TileArchiveInfo(container: .pmtiles, name: "Huts", tileFormat: "pbf"))
     let archive = try await TileArchives.open(path: scratch.file("in.pmtiles"))
     let time = Timestamp(milliseconds: 1_700_000_000_000)
-    #expect(try await archive.copy(into: store, as: "huts", at: time).written == 85)
+    #expect(try await archive.copy(into: store, as: MadeArchive.source("huts"), at: time).written == 85)
     let wanted = try (0..<100).map { try Tile(hilbertID: UInt64($0)) }
     let out = try await PMTilesWriter.export(
       wanted, of: "huts", from: store, to: scratch.file("out.pmtiles"),
@@ -236,7 +260,7 @@ struct ArchiveTransferTests {
     let archive = try await TileArchives.open(path: "\(folder)/pmtiles/rio-gallegos-ar.pmtiles")
     let store = try DiskStore(path: scratch.file("cache.sqlite"))
     let report = try await archive.copy(
-      into: store, as: "rio", at: Timestamp(milliseconds: 1_700_000_000_000))
+      into: store, as: MadeArchive.source("rio"), at: Timestamp(milliseconds: 1_700_000_000_000))
     #expect(report.written == 5392 && report.left.isEmpty)
     var contents: Set<Data> = []
     try store.forEach("rio") { key, _, _ in

@@ -49,20 +49,22 @@ extension DiskStore {
   /// Stores entries like `store(_:)`, some of which are at hand in their packed form and aren't packed anew.
   ///
   /// - Parameters:
+  ///   - source: the source of all entries, if the store wasn't opened for it.
   ///   - packed: the bodies of entries that came with a coding, packed by gzip. The caller has unpacked them.
   ///   - confirming: the keys of entries that confirm stored bytes. They replace no newer bytes.
   ///   - known: the times at which the bytes came that were stored when entries were requested. Such an entry replaces
   ///     no others that were requested later.
   @discardableResult
   package func store(
-    _ entries: [(key: ResourceKey, entry: CacheEntry)], packed: [ResourceKey: Data],
+    _ entries: [(key: ResourceKey, entry: CacheEntry)], of source: ResourceSource? = nil,
+    packed: [ResourceKey: Data],
     confirming: Set<ResourceKey> = [], known: [ResourceKey: Int64] = [:]
   ) throws -> DiskCache.Report {
     var report = DiskCache.Report()
     var prepared: [Prepared] = []
     var places: [Int64: Int] = [:]
     for (key, entry) in entries {
-      var one = prepare(key, entry, packed[key])
+      var one = prepare(key, entry, packed[key], source?.identity ?? options.identity?(key.source))
       one.isConfirmation = confirming.contains(key)
       one.known = known[key]
       if let place = places[one.number] {
@@ -78,13 +80,15 @@ extension DiskStore {
     return report
   }
 
-  private func prepare(_ key: ResourceKey, _ entry: CacheEntry, _ packed: Data?) -> Prepared {
+  private func prepare(
+    _ key: ResourceKey, _ entry: CacheEntry, _ packed: Data?, _ identity: UInt64?
+  ) -> Prepared {
     let source = sources.source(key.source)
     let entry = layout == .pages ? entry.packed(as: packed) : entry
     let checksum = entry.body.withUnsafeBytes { BodyChecksum.of($0) }
     let form = RowMetadata.Form(entry.metadata, seed: source.seed(checksum))
     var prepared = Prepared(
-      key: key, source: source, identity: options.identity?(key.source), number: source.number(of: key),
+      key: key, source: source, identity: identity, number: source.number(of: key),
       body: entry.body, metadata: entry.metadata, checksum: checksum, place: .ownFile, form: form, own: 0,
       bytes: 0)
     if layout == .files {

@@ -42,14 +42,13 @@ struct TilesImportCommand: AsyncParsableCommand {
 
   func run() async throws {
     let list = try store.sources()
-    guard list[source] != nil else { throw SourceList.unknown(source, list) }
+    guard let own = try list[source]?.source() else { throw SourceList.unknown(source, list) }
     let archive = try await ReadArchive.open(file)
     let now = Timestamp(milliseconds: try CLIClock().now())
     let lifetime = Duration.milliseconds(CLIClock.offset("+" + freshFor) ?? 0)
-    let id = SourceID(source)
     let (region, zooms) = (try area.region(), try area.range())
     let report = try await store.withDisk(list) {
-      try await archive.copy(into: $0, as: id, at: now, freshFor: lifetime, in: region, zooms: zooms)
+      try await archive.copy(into: $0, as: own, at: now, freshFor: lifetime, in: region, zooms: zooms)
     }
     try output.print {
       "\(report.written) tiles imported into \(source)"
