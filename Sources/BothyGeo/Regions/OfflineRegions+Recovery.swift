@@ -123,6 +123,9 @@ extension Region {
   /// The holder of the pins of its tiles in the cache.
   package var holder: String { Self.holder(of: id) }
 
+  /// The holder of the pin of its archive's document, which isn't one of its tiles.
+  var documentHolder: String { holder + " document" }
+
   static func holder(of id: String) -> String { holderStart + id }
 
   /// Returns the id of the region with these pins, or `nil` for other holders.

@@ -109,6 +109,7 @@ extension OfflineRegions {
     defer { lock.release() }
     try await cache.dropStage(region.stage)
     try await cache.unpin(by: region.holder)
+    try await cache.unpin(by: region.documentHolder)
     // A plan without a region counts as a region whose row is lost.
     removePlan(of: region.id)
     try await file.remove(region.id)
@@ -211,14 +212,22 @@ extension OfflineRegions {
     case .replaced: throw await interrupted(region, by: Self.replacedAgain, progress)
     case .interrupted(let error): throw await interrupted(region, by: error, progress)
     case nil:
-      // A read of the archive's document keeps it for exports, which send no request.
-      if progress.loaded > 0 { await cache.learnNames(of: region.plan.source) }
+      if progress.loaded > 0 { await keepDocument(of: region) }
       try await file.end(
         region.id, progress.failed == 0 ? .complete : .partial,
         reason: Self.reason(progress, empty, region.run.removesGone),
         at: cache.now)
       await cache.packDisk()
     }
+  }
+
+  /// Reads and pins the document of an archive on a server, which has the names and the attribution of its tiles.
+  private func keepDocument(of region: Region) async {
+    let source = region.plan.source
+    guard region.plan.map == nil, cache.isInContainer(source) else { return }
+    await cache.learnNames(of: source)
+    // Without it only the names are missing, and exports send no request for them.
+    try? await cache.pin([ResourceKey(source, path: TileArchiveInfo.documentPath)], by: region.documentHolder)
   }
 
   /// Records the end of a run, and returns its error.

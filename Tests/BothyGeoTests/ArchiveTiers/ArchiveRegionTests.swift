@@ -213,6 +213,20 @@ struct ArchiveRegionTests {
     try regions.close()
   }
 
+  @Test("The document of a region's archive stays until the region is deleted")
+  func document() async throws {
+    let world = try await Self.created()
+    let (cache, document) = (world.rig.cache, ResourceKey("hills", path: "tilejson.json"))
+    let region = try await world.regions.resume(world.region.id)
+    try await cache.setDiskLimits(DiskCache.Limits(count: 0))
+    #expect(try await cache.stored([document]).compactMap { $0 }.count == 1)
+    #expect(try await cache.pinCount(by: region.holder) == region.tiles)
+    try await world.regions.delete(region.id)
+    #expect(try await cache.stored([document]) == [nil])
+    #expect(try await cache.pinHolders().isEmpty)
+    try world.regions.close()
+  }
+
   @Test("An export of a remote archive has the attribution that the archive states")
   func attribution() async throws {
     let world = try await Self.created()
