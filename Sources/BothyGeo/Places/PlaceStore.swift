@@ -177,14 +177,17 @@ public final class PlaceStore: Sendable {
 
   /// Runs writes in one transaction.
   func write<Result>(_ body: (Database) throws -> Result) throws(BothyError) -> Result {
-    let pool = try current()
+    let pool = try current(toWrite: true)
     do { return try pool.write(body) } catch { throw recovered(error, pool) }
   }
 
   /// Returns the open file. If another process has repaired it, that is the new one.
-  private func current() throws(BothyError) -> ClosableDatabase {
+  ///
+  /// - Parameter toWrite: true opens a file again that was read as it lies, as the disk may have room by now.
+  private func current(toWrite: Bool = false) throws(BothyError) -> ClosableDatabase {
     let (pool, isClosed) = state.withLock { ($0.pool, $0.isClosed) }
-    guard !isClosed, pool.isReplaced else { return pool }
+    let isUnwritten = toWrite && pool.isReadOnly
+    guard !isClosed, isUnwritten || pool.isReplaced else { return pool }
     let fresh = try PlaceDatabase.open(path).database
     // Reads of the old file may still run. It closes when the last one releases it.
     return state.withLock { state in

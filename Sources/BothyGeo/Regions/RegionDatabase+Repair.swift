@@ -35,9 +35,14 @@ extension RegionDatabase {
   }
 
   /// Returns the open list. If another process has repaired it, that is the new one.
-  func current() throws -> ClosableDatabase {
+  ///
+  /// - Parameter toWrite: true opens a list again that was read as it lies, as the disk may have room by now.
+  func current(toWrite: Bool = false) throws -> ClosableDatabase {
     try state.withLock { state in
-      if !state.isClosed, state.queue.isReplaced { state.queue = try Self.open(path).queue }
+      let isUnwritten = toWrite && state.queue.isReadOnly
+      if !state.isClosed, isUnwritten || state.queue.isReplaced {
+        state.queue = try Self.open(path).queue
+      }
       return state.queue
     }
   }

@@ -349,7 +349,7 @@ extension RegionDatabase {
     _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws(BothyError) -> Result {
     do {
-      let queue = try current()
+      let queue = try current(toWrite: true)
       // A transaction that has begun is finished, even if the task is cancelled.
       let task = Task { try await queue.write(body) }
       return try await task.value

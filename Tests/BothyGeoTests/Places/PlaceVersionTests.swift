@@ -72,6 +72,17 @@ struct PlaceVersionTests {
     #expect(try PlaceStore(path: path).tile(held.tile) == held)
   }
 
+  @Test("A file that was opened without room is written when the disk has some")
+  func laterRoom() throws {
+    let held = try withoutRoom()
+    let places = try PlaceStore(path: path)
+    #expect(throws: BothyError.self) { try places.remove([held.tile]) }
+    try makeRoom()
+    try places.remove([held.tile])
+    #expect(try places.tile(held.tile) == nil)
+    try places.close()
+  }
+
   @Test("Without room, places of another version are read, and derived later")
   func withoutRoomForFeatures() throws {
     let held = try withoutRoom(after: "UPDATE tile SET parser = 1")

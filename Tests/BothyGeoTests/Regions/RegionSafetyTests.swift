@@ -179,6 +179,23 @@ struct RegionSafetyTests {
     #expect(try await rig.regions.refresh(region.id).state == .complete)
   }
 
+  @Test("A list that was opened without room is written when the disk has some")
+  func laterRoom() async throws {
+    var rig = try RegionRig()
+    let region = try await small(rig)
+    let log = rig.scratch.file("regions.sqlite-wal")
+    rig = try await rig.reopened { _ in
+      try? FileManager.default.removeItem(atPath: log)  // if it exists
+      try FileManager.default.createDirectory(atPath: log, withIntermediateDirectories: false)
+    }
+    await #expect(throws: BothyError.self) { try await rig.regions.delete(region.id) }
+    #expect(try await rig.regions.all().map(\.state) == [.complete])
+    try FileManager.default.removeItem(atPath: log)
+    #expect(try await rig.regions.refresh(region.id).state == .complete)
+    try await rig.regions.delete(region.id)
+    #expect(try await rig.regions.all().isEmpty)
+  }
+
   @Test("Many different changes of tiles, and some equal ones, are accepted")
   func honest() async throws {
     let rig = try RegionRig()
