@@ -156,4 +156,13 @@ extension DiskCache.Store {
 
   /// Makes the store smaller after much of it has changed. Does nothing in a store without an index.
   package func pack() throws { try index?.pack() }
+
+  /// The bytes that the store holds on the disk for removals. 0 for a store without an index.
+  var heldRoom: Int64 { index?.room.bytes ?? 0 }
+
+  /// Gives up the room that the store holds for removals. Returns false if it holds none.
+  func giveUpRoom() throws -> Bool { try index?.giveUpRoom() ?? false }
+
+  /// Holds room for removals again if the disk has some.
+  func keepRoom() throws { try index.map { index in try index.lock.writing { index.keepRoom() } } }
 }

@@ -62,7 +62,8 @@ extension OfflineRegions {
   }
 
   /// Deletes a region. Tiles that other regions or pins need stay pinned. All others count against the cache's limits
-  /// from now on, and are evicted when it needs space.
+  /// from now on, and are evicted when it needs space. On a full disk as many bytes are evicted at once, those used
+  /// longest ago first.
   ///
   /// Stops a run first. Costs a transaction for 512 tiles. If the process ends in between, or another process goes on
   /// loading the region, the next call of `all`, `create` or `delete` finishes the deletion.
@@ -74,7 +75,7 @@ extension OfflineRegions {
     // The region of an unfinished deletion is off the list already.
     if try await !file.deletings().contains(where: { $0.id == id }) {
       _ = try await file.region(id)
-      try await file.markDeleting(id)
+      try await cache.removing { try await file.markDeleting(id) }
     }
     endProgress(of: id)
     if let run = control(of: id) {
@@ -112,7 +113,8 @@ extension OfflineRegions {
     try await cache.unpin(by: region.documentHolder)
     // A plan without a region counts as a region whose row is lost.
     removePlan(of: region.id)
-    try await file.remove(region.id)
+    try await cache.removing { try await file.remove(region.id) }
+    await cache.endRemoving()
     lock.remove()
     return true
   }

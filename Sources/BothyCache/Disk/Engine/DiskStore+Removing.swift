@@ -31,20 +31,38 @@ extension DiskStore {
 
   package func remove(_ keys: [ResourceKey]) throws {
     try lock.writing {
-      for part in keys.parts(of: 512) {
-        let removed = try write { transaction in
-          var removed = 0
-          for key in part {
-            let row = try transaction.row(sources.source(key.source).number(of: key))
-            guard let row, row.name == key.name else { continue }
-            try transaction.delete(row)
-            removed += 1
+      var left = try present(keys)[...]
+      if left.isEmpty { return }
+      while !left.isEmpty {
+        let part = try removing { most in
+          let part = left.prefix(most)
+          try write { transaction in
+            for number in part { try transaction.row(number).map { try transaction.delete($0) } }
           }
-          return removed
+          return part
         }
-        if removed > 0 { changes.announce() }
+        left = left.dropFirst(part.count)
+        changes.announce()
+      }
+      try settle()
+    }
+  }
+
+  /// Returns the numbers of the stored entries among some. Call it with the lock held.
+  private func present(_ keys: [ResourceKey]) throws -> [Int64] {
+    let find: () throws -> [Int64]? = { [self] in
+      try read(isLocked: true) { database in
+        let select = try PreparedStatement("SELECT name FROM entry WHERE id = ?1", in: database)
+        return try keys.compactMap { key in
+          let number = sources.source(key.source).number(of: key)
+          select.bind(number, at: 1)
+          defer { select.reset() }
+          return try select.step() && select.name(at: 0) == key.name ? number : nil
+        }
       }
     }
+    // The first read may find a damaged index, and the second one reads its replacement.
+    return try find() ?? find() ?? []
   }
 
   func removeAll(_ source: SourceID?) throws {
@@ -64,25 +82,31 @@ extension DiskStore {
       var last: Int64?
       while true {
         let page = try page(after: last, source, isLocked: true)
-        guard let end = page.last else { return }
+        guard let end = page.last else { return try settle() }
         last = end.row.number
-        let numbers = page.filter(goes).map(\.row.number)
-        if numbers.isEmpty { continue }
-        try write { transaction in
-          // An entry that goes may leave its body to one of the next.
-          for number in numbers { try transaction.row(number).map { try transaction.delete($0) } }
+        var numbers = page.filter(goes).map(\.row.number)[...]
+        while !numbers.isEmpty {
+          let part = try removing { most in
+            let part = numbers.prefix(most)
+            try write { transaction in
+              // An entry that goes may leave its body to one of the next.
+              for number in part { try transaction.row(number).map { try transaction.delete($0) } }
+            }
+            return part
+          }
+          numbers = numbers.dropFirst(part.count)
+          changes.announce()
         }
-        changes.announce()
       }
     }
   }
 
   /// Returns empty pages to the file system.
-  func shrink() throws { try lock.writing { try returnEmptyPages() } }
-
-  /// Returns empty pages to the file system. Call it with the lock held.
-  func returnEmptyPages() throws {
-    try maintain("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+  func shrink() throws {
+    try lock.writing {
+      try returnEmptyPages()
+      keepRoom()
+    }
   }
 
   // MARK: limits and pins
@@ -93,7 +117,7 @@ extension DiskStore {
     return try lock.writing {
       try maintain("PRAGMA wal_autocheckpoint = \(Self.logPages(limits, pageSize: pageSize))")
       let evicted = try evictSurplus()
-      if !evicted.isEmpty { try returnEmptyPages() }
+      try settle(isSmaller: !evicted.isEmpty)
       return evicted
     }
   }
@@ -101,13 +125,29 @@ extension DiskStore {
   /// Evicts entries beyond the limits, a part at a time. Call it with the lock held.
   private func evictSurplus() throws -> [ResourceKey] {
     var evicted: [ResourceKey] = []
-    while true {
-      let more = try write { transaction in
-        try transaction.makeRoom(bytes: 0, count: 0, atMost: 1024) + transaction.holdFileSize(keeping: [])
+    while try isBeyondLimits(), try hasEvictable() {
+      let more = try removing { most in
+        try write { transaction in
+          try transaction.makeRoom(bytes: 0, count: 0, atMost: most)
+            + transaction.holdFileSize(keeping: [], atMost: most)
+        }
       }
-      if more.isEmpty { return evicted }
+      if more.isEmpty { break }
       evicted += more
     }
+    return evicted
+  }
+
+  /// True if entries are beyond the limits. Writes nothing, as a store is opened on a full disk too.
+  private func isBeyondLimits() throws -> Bool {
+    try reading(isLocked: true) { index in
+      try index.read { database in
+        let state = try IndexTransaction(
+          database, sources, files, limits, hasBodies: layout == .pages, index.frames)
+        state.held = room.bytes
+        return try state.isBeyondLimits()
+      }
+    } ?? true
   }
 
   package func pin(_ keys: [ResourceKey], by holder: String) throws {
@@ -124,17 +164,52 @@ extension DiskStore {
 
   package func unpin(_ keys: [ResourceKey]?, by holder: String) throws {
     try lock.writing {
-      guard let keys else {
-        while try write({ try $0.unpinSome(8, of: holder) }) { _ = try evictSurplus() }
-        return
-      }
-      for part in keys.parts(of: 512) {
-        try write { transaction in
-          try transaction.unpin(part.map { sources.source($0.source).number(of: $0) }, holder)
+      guard try hasPins(of: holder) else { return }
+      var pinned = try pinnedBytes()
+      var isSmaller = false
+      if let keys {
+        var left = keys.map { sources.source($0.source).number(of: $0) }[...]
+        while !left.isEmpty {
+          let part = try removing { most in
+            let part = left.prefix(most)
+            try write { try $0.unpin(Array(part), holder) }
+            return part
+          }
+          left = left.dropFirst(part.count)
+          if try trim(after: &pinned) { isSmaller = true }
         }
-        _ = try evictSurplus()
+      } else {
+        while try hasPins(of: holder) {
+          guard try removing({ most in try write { try $0.unpinSome(most, of: holder) } }) else { break }
+          if try trim(after: &pinned) { isSmaller = true }
+        }
       }
+      try settle(isSmaller: isSmaller)
     }
+  }
+
+  /// Enforces the limits after pins have ended, of `pinned` bytes before. Returns true if entries were evicted.
+  ///
+  /// On a disk that is nearly full, as many bytes as were released are evicted. The released entries' rows need some too.
+  private func trim(after pinned: inout Int64) throws -> Bool {
+    var evicted = try evictSurplus()
+    let left = try pinnedBytes()
+    if left < pinned, isNearlyFull { evicted += try evict(bytes: pinned - left) }
+    pinned = left
+    return !evicted.isEmpty
+  }
+
+  /// True if a holder has pins.
+  private func hasPins(of holder: String) throws -> Bool {
+    try read(isLocked: true) { database in
+      try Bool.fetchOne(
+        database, sql: "SELECT EXISTS (SELECT 1 FROM holder WHERE name = ?)", arguments: [holder])
+    } ?? true
+  }
+
+  /// Returns the counted bytes of pinned entries.
+  private func pinnedBytes() throws -> Int64 {
+    try read(isLocked: true) { try Int64.fetchOne($0, sql: "SELECT sum(pinnedBytes) FROM source") ?? 0 } ?? 0
   }
 }
 

@@ -158,6 +158,7 @@ extension DiskStore {
     if outcome.leavesFiles { try sweepIfPossible() }
     report.stored += outcome.stored.count - refused.count
     unpacked.add(Int64(outcome.stored.count), ordering: .relaxed)
+    noteStored(bytes)
     report.unchanged.formUnion(outcome.unchanged.subtracting(refused))
     report.evicted += outcome.evicted
     for key in refused { report.refused[key] = .diskFull }
@@ -235,9 +236,7 @@ extension DiskStore {
   /// emptied and entries could not be evicted.
   private func checkRoom(_ bytes: Int64) throws {
     guard layout == .pages else { return }
-    var system = statvfs()
-    guard statvfs(indexPath, &system) == 0 else { return }
-    let free = Int64(system.f_bavail) * Int64(system.f_frsize)
+    let free = HeldRoom.free(beside: indexPath)
     let log = FileBytes.size(indexPath + "-wal") ?? 0
     guard free < log + 2 * bytes + 512 << 10 else { return }
     let unused = try number("freelist_count") * Int64(pageSize)
@@ -246,15 +245,16 @@ extension DiskStore {
     }
   }
 
-  /// Evicts the next entries by the limits' order to free space on a full disk. Returns the evicted keys.
+  /// Evicts the next entries by the limits' order to free space on a full disk, for the bytes and for the held room.
+  /// Returns the evicted keys.
   private func relieve(_ bytes: Int64, keeping kept: Set<Int64>) -> [ResourceKey] {
-    // The log may be what fills the disk. If it can't be emptied, evicting may still help.
-    try? maintain("PRAGMA wal_checkpoint(TRUNCATE)")
-    for _ in 0..<2 {
-      // Files are deleted before the commit. If it fails for lack of space, the second attempt finds some.
-      if let evicted = try? write({ try $0.evict(bytes: bytes * 2, keeping: kept) }) { return evicted }
-    }
-    return []
+    // The log may be what fills the disk.
+    emptyLog()
+    let missing = max(0, 4 * HeldRoom.size - HeldRoom.free(beside: indexPath))
+    // If nothing can be evicted, the entries are refused.
+    let evicted = (try? evict(bytes: 2 * bytes + missing, keeping: kept)) ?? []
+    if !evicted.isEmpty { try? settle() }
+    return evicted
   }
 
   /// Repairs the row of an entry whose file could not be written. It then names the existing file or is deleted.

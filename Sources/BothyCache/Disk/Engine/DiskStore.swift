@@ -41,11 +41,16 @@ package final class DiskStore: DiskCache.Store {
   private let index = Mutex<IndexFile?>(nil)
   let pageSize: Int
   /// The highest rank that the limits don't evict. See `noteLoss(_:in:)`.
-  private let keptRank = Atomic(Int64.min)
+  let keptRank = Atomic(Int64.min)
   /// True if entries have their bytes in pages, also those of another layout.
   private let usesPages = Atomic(false)
   /// The number of entries that were written since the table of entries was packed.
   let unpacked = Atomic<Int64>(0)
+  let room: HeldRoom
+  /// True during a removal that the disk had no room for.
+  let isShort = Atomic(false)
+  /// The bytes that were stored since the held room was last looked at.
+  let unheld = Atomic<Int64>(0)
 
   /// Opens the store in `folder`, with its index in `index.sqlite`. Creates the folder if needed.
   ///
@@ -90,6 +95,7 @@ package final class DiskStore: DiskCache.Store {
     self.options = options
     self.layout = layout
     self.indexPath = indexPath
+    room = HeldRoom(path: indexPath + "-room")
     self.pageSize = try IndexSchema.pageSize(ofFile: indexPath) ?? pageSize
     files = EntryFolder(folder)
     sources = SourceBook(folder: files.tree)
@@ -192,6 +198,8 @@ package final class DiskStore: DiskCache.Store {
         let transaction = try IndexTransaction(
           database, sources, files, limits, hasBodies: layout == .pages, index.frames)
         transaction.keptRank = keptRank.load(ordering: .relaxed)
+        if limits.bytes != nil { transaction.held = room.bytes }
+        transaction.joinsPages = !isShort.load(ordering: .relaxed)
         let result = try body(transaction)
         try transaction.finish()
         try options.checkDisk(indexPath)

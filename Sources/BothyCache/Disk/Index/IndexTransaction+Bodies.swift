@@ -191,6 +191,7 @@ extension IndexTransaction {
   /// Writes the gathered page, and joins pages with little left in them. Reads and writes four whole pages at most.
   func fold() throws {
     try writeGathered()
+    guard joinsPages else { return }
     for _ in 0..<4 { guard try foldOnce() else { return } }
   }
 

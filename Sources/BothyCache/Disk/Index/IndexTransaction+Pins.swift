@@ -72,20 +72,19 @@ extension IndexTransaction {
     try end.run()
   }
 
-  /// Removes a holder's pins of some blocks. Returns false if it had none.
-  func unpinSome(_ blocks: Int64, of name: String) throws -> Bool {
+  /// Removes up to `most` of a holder's pins, in up to eight blocks. Returns false if it had none.
+  func unpinSome(_ most: Int, of name: String) throws -> Bool {
     guard let holder = try knownHolder(name) else { return false }
     let select = try PreparedStatement(
-      "SELECT block, mask FROM pin WHERE holder = ?1 LIMIT ?2", in: database)
+      "SELECT block, mask FROM pin WHERE holder = ?1 LIMIT 8", in: database)
     select.bind(holder, at: 1)
-    select.bind(blocks, at: 2)
     var numbers: [Int64] = []
     while try select.step() {
       let block = select.int(at: 0)
       for place in KnownSource.places(of: select.int(at: 1)) { numbers.append(block | Int64(place) << 2) }
     }
     select.reset()
-    try unpin(numbers, name)
+    try unpin(Array(numbers.prefix(most)), name)
     return !numbers.isEmpty
   }
 

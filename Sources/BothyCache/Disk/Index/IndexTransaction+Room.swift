@@ -13,7 +13,7 @@ extension IndexTransaction {
 
   /// The largest number of bytes that all entries may count.
   var byteLimit: Int64? {
-    limits.bytes.map { max(0, $0 - Self.reserve($0) - folders * 4096) }
+    limits.bytes.map { max(0, $0 - Self.reserve($0) - held - folders * 4096) }
   }
 
   /// The largest number of bytes that one entry may count.
@@ -50,31 +50,45 @@ extension IndexTransaction {
     return evicted
   }
 
-  /// Removes the next entries in the order of eviction, with at least `needed` bytes. Entries in `kept` stay.
-  func evict(bytes needed: Int64, keeping kept: Set<Int64>) throws -> [ResourceKey] {
+  /// Removes the next entries in the order of eviction, with at least `needed` bytes, or `most` of them. Entries in `kept`
+  /// stay.
+  func evict(bytes needed: Int64, keeping kept: Set<Int64>, atMost most: Int = .max) throws -> [ResourceKey] {
     let goal = bytes - needed
     var evicted: [ResourceKey] = []
     try evict(keeping: kept) { row in
-      guard bytes > goal else { return false }
+      guard bytes > goal, evicted.count < most else { return false }
       evicted.append(try key(of: row))
       return true
     }
     return evicted
   }
 
-  /// Removes entries until the pages in use fit the limit, whatever their fill is.
-  func holdFileSize(keeping kept: Set<Int64>) throws -> [ResourceKey] {
-    guard hasBodies, let limit = limits.bytes else { return [] }
+  /// Removes entries until the pages in use fit the limit, whatever their fill is, or about `most` are removed.
+  func holdFileSize(keeping kept: Set<Int64>, atMost most: Int = .max) throws -> [ResourceKey] {
+    guard hasBodies, let allowed = try allowedPages() else { return [] }
     let pageSize = try pragma("page_size")
-    let pinned = try Int64.fetchOne(database, sql: "SELECT sum(pinnedBytes) FROM source") ?? 0
-    let allowed = (limit - Self.reserve(limit) / 2 + pinned) / pageSize
     var evicted: [ResourceKey] = []
-    while try pragma("page_count") - pragma("freelist_count") > allowed {
-      let more = try evict(bytes: 16 * pageSize, keeping: kept)
+    while evicted.count < most, try pagesInUse() > allowed {
+      let more = try evict(bytes: 16 * pageSize, keeping: kept, atMost: most)
       if more.isEmpty { break }
       evicted += more
     }
     return evicted
+  }
+
+  private func allowedPages() throws -> Int64? {
+    guard let limit = limits.bytes else { return nil }
+    let pinned = try Int64.fetchOne(database, sql: "SELECT sum(pinnedBytes) FROM source") ?? 0
+    return try (limit - Self.reserve(limit) / 2 - held + pinned) / pragma("page_size")
+  }
+
+  private func pagesInUse() throws -> Int64 { try pragma("page_count") - pragma("freelist_count") }
+
+  /// True if the entries, or the pages in use, are beyond the limits.
+  func isBeyondLimits() throws -> Bool {
+    if bytes > byteLimit ?? .max || count > limits.count.map(Int64.init) ?? .max { return true }
+    guard hasBodies, let allowed = try allowedPages() else { return false }
+    return try pagesInUse() > allowed
   }
 
   func pragma(_ name: String) throws -> Int64 {

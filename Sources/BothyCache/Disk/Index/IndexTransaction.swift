@@ -19,6 +19,10 @@ final class IndexTransaction {
   private(set) var rank: Int64 = 0
   /// The highest rank that the limits don't evict.
   var keptRank = Int64.min
+  /// The bytes of the room that the store holds for removals.
+  var held: Int64 = 0
+  /// True if pages with little left in them are joined before the commit, which takes some room in the log.
+  var joinsPages = true
   private(set) var count: Int64 = 0
   private(set) var bytes: Int64 = 0
   var folders: Int64 = 0

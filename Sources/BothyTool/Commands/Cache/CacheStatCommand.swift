@@ -11,7 +11,8 @@ struct CacheStatCommand: AsyncParsableCommand {
     discussion: """
       Bytes are what the disk gives for the copies and their metadata. Pinned copies
       count as well, but not against the limits. Reads are those of all
-      processes that have closed the cache since the folder was made.
+      processes that have closed the cache since the folder was made. A cache of some
+      megabytes holds 256 KB more, which let copies be removed on a full disk.
 
       Example:  bothy cache stat --store ./bothy-cache --json
       """)
@@ -20,8 +21,9 @@ struct CacheStatCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
-    let (totals, counters, list) = try await store.withCache(mayAsk: false, makes: false) { cache, list in
-      (try await cache.totals(), cache.allCounters, list)
+    let (totals, counters, held, list) = try await store.withCache(mayAsk: false, makes: false) {
+      cache, list in
+      (try await cache.totals(), cache.allCounters, cache.heldRoom, list)
     }
     let rows = totals.filter { $0.value.count > 0 }.sorted { $0.key.name < $1.key.name }
     let sum = rows.reduce(into: ResourceCache.Totals()) { sum, row in
@@ -39,6 +41,7 @@ struct CacheStatCommand: AsyncParsableCommand {
       let most = { (number: String?) in number ?? "no limit" }
       return table.text(empty: "")
         + "\nLimits: \(most(limits.bytes.map { "\($0) bytes" })), \(most(limits.count.map { "\($0) entries" }))"
+        + (held > 0 ? "\nHeld:   \(held) bytes, to remove copies on a full disk" : "")
         + "\nReads:  \(counted.text)"
     } json: { writer in
       writer.list("sources", rows) { writer, row in
@@ -48,6 +51,7 @@ struct CacheStatCommand: AsyncParsableCommand {
       }
       writer.object("counters") { counted.writeMembers(to: &$0) }
       sum.write(to: &writer)
+      writer.member("heldRoom", held)
       limits.write(to: &writer)
     }
   }
@@ -82,10 +86,11 @@ struct CacheLimitsCommand: AsyncParsableCommand {
     }
     let new = limits
     if bytes != nil || entries != nil {
+      // Lower limits make the room that the list may need on a full disk.
+      try await store.withCache(mayAsk: false, makes: true) { cache, _ in try await cache.setDiskLimits(new) }
       try SourceList.change(folder: store.folder) { list in
         list.limits = SourceList.Limits(bytes: new.bytes, entries: new.count)
       }
-      try await store.withCache(mayAsk: false, makes: true) { cache, _ in try await cache.setDiskLimits(new) }
     }
     try output.print {
       "Bytes:    \(new.bytes.map { "\($0)" } ?? "no limit")\nEntries:  \(new.count.map { "\($0)" } ?? "no limit")"
