@@ -4,9 +4,9 @@ import JWTKit
 
 /// The keys that verify tokens. Each key has one algorithm and is used with no other. The algorithm that a token names
 /// selects among the keys, and never changes how a key is used. An RSA key for which its set names no algorithm counts as
-/// three keys, for RS256, RS384 and RS512.
+/// six keys, for RS256, RS384, RS512, PS256, PS384 and PS512.
 ///
-/// The algorithms are HS256, RS256, RS384, RS512, ES256, ES384 and EdDSA (RFC 7518, RFC 8037). A token may call EdDSA
+/// The algorithms are these six, HS256, ES256, ES384, ES512 and EdDSA (RFC 7518, RFC 8037). A token may call EdDSA
 /// Ed25519 (RFC 9864).
 public struct JWTKeys: Sendable {
   enum Algorithm: String, Sendable {
@@ -14,8 +14,12 @@ public struct JWTKeys: Sendable {
     case rs256 = "RS256"
     case rs384 = "RS384"
     case rs512 = "RS512"
+    case ps256 = "PS256"
+    case ps384 = "PS384"
+    case ps512 = "PS512"
     case es256 = "ES256"
     case es384 = "ES384"
+    case es512 = "ES512"
     case edDSA = "EdDSA"
 
     /// Creates an algorithm by its name in a token. Ed25519 is the newer name of EdDSA with that curve (RFC 9864).
@@ -53,9 +57,9 @@ public struct JWTKeys: Sendable {
     try await add(secret: secret, id: nil)
   }
 
-  /// Adds a key set (RFC 7517) or one PEM public key, of RSA, P-256, P-384 or Ed25519.
+  /// Adds a key set (RFC 7517) or one PEM public key, of RSA, P-256, P-384, P-521 or Ed25519.
   ///
-  /// RSA keys have at least 2048 bits. Keys of a set that can't be used are skipped, and the others are
+  /// RSA keys have at least 2048 bits, and a PEM key of RSA is for RS256. Keys of a set that can't be used are skipped, and the others are
   /// added.
   ///
   /// - Throws: `BothyError` `.invalidValue` if none of the keys can be used, and `JSONError` for other text.
@@ -72,7 +76,8 @@ public struct JWTKeys: Sendable {
       throw reason
         ?? BothyError(
           .invalidValue,
-          "The key set has no key of RSA, EC (P-256, P-384), OKP (Ed25519) or oct (HS256) for signatures.")
+          "The key set has no key of RSA, EC (P-256, P-384, P-521), OKP (Ed25519) or oct (HS256) for signatures."
+        )
     }
   }
 
@@ -97,6 +102,9 @@ public struct JWTKeys: Sendable {
     } else if let key = try? ES384PublicKey(pem: pem) {
       await collection.add(ecdsa: key)
       algorithm = .es384
+    } else if let key = try? ES512PublicKey(pem: pem) {
+      await collection.add(ecdsa: key)
+      algorithm = .es512
     } else if let key = try? EdDSA.PublicKey(pem: pem) {
       await collection.add(eddsa: key)
       algorithm = .edDSA
@@ -106,7 +114,7 @@ public struct JWTKeys: Sendable {
     } else {
       throw BothyError(
         .invalidValue,
-        "The PEM file holds no public key of P-256, P-384, Ed25519 or RSA with at least 2048 bits. "
+        "The PEM file holds no public key of P-256, P-384, P-521, Ed25519 or RSA with at least 2048 bits. "
           + "A certificate is converted by `openssl x509 -pubkey -noout -in FILE`.")
     }
     keys.append(Key(id: nil, algorithm: algorithm, collection: collection))
@@ -131,21 +139,13 @@ public struct JWTKeys: Sendable {
     switch (member["kty"]?.stringValue, member["crv"]?.stringValue) {
     case ("EC", "P-256") where name ?? "ES256" == "ES256": return try await addPoint(member, .es256)
     case ("EC", "P-384") where name ?? "ES384" == "ES384": return try await addPoint(member, .es384)
+    case ("EC", "P-521") where name ?? "ES512" == "ES512": return try await addPoint(member, .es512)
     case ("OKP", "Ed25519") where ["EdDSA", "Ed25519"].contains(name ?? "EdDSA"):
       let key = try used(member, "a point of Ed25519") {
         try EdDSA.PublicKey(x: $0("x"), curve: .ed25519)
       }
       await append(member, .edDSA) { await $0.add(eddsa: key) }
-    case ("RSA", _):
-      let digests: [Algorithm: DigestAlgorithm] = [.rs256: .sha256, .rs384: .sha384, .rs512: .sha512]
-      let named = digests.filter { name == nil || $0.key.rawValue == name }
-      guard !named.isEmpty else { return false }
-      let key = try used(member, "an RSA key with at least 2048 bits") {
-        try Insecure.RSA.PublicKey(modulus: $0("n"), exponent: $0("e"))
-      }
-      for (algorithm, digest) in named {
-        await append(member, algorithm) { await $0.add(rsa: key, digestAlgorithm: digest) }
-      }
+    case ("RSA", _): return try await addRSA(member, name)
     case ("oct", _) where name ?? "HS256" == "HS256":
       guard let secret = member["k"]?.stringValue.flatMap(Base64URL.decode) else {
         throw Self.unusable(member, "a secret with 'k' in base64url")
@@ -156,15 +156,43 @@ public struct JWTKeys: Sendable {
     return true
   }
 
+  /// Adds an RSA key for the algorithm of this name, or for all of them. Returns false for an unknown name.
+  private mutating func addRSA(_ member: JSONValue, _ name: String?) async throws -> Bool {
+    let digests: [Algorithm: DigestAlgorithm] = [
+      .rs256: .sha256, .rs384: .sha384, .rs512: .sha512, .ps256: .sha256, .ps384: .sha384, .ps512: .sha512,
+    ]
+    let named = digests.filter { name == nil || $0.key.rawValue == name }
+    guard !named.isEmpty else { return false }
+    let key = try used(member, "an RSA key with at least 2048 bits") {
+      try Insecure.RSA.PublicKey(modulus: $0("n"), exponent: $0("e"))
+    }
+    for (algorithm, digest) in named {
+      await append(member, algorithm) {
+        if [.ps256, .ps384, .ps512].contains(algorithm) {
+          await $0.add(pss: key, digestAlgorithm: digest)
+        } else {
+          await $0.add(rsa: key, digestAlgorithm: digest)
+        }
+      }
+    }
+    return true
+  }
+
   private mutating func addPoint(_ member: JSONValue, _ algorithm: Algorithm) async throws -> Bool {
-    if algorithm == .es256 {
+    switch algorithm {
+    case .es256:
       let key = try used(member, "a point of P-256") {
         try ES256PublicKey(parameters: (x: $0("x"), y: $0("y")))
       }
       await append(member, algorithm) { await $0.add(ecdsa: key) }
-    } else {
+    case .es384:
       let key = try used(member, "a point of P-384") {
         try ES384PublicKey(parameters: (x: $0("x"), y: $0("y")))
+      }
+      await append(member, algorithm) { await $0.add(ecdsa: key) }
+    default:
+      let key = try used(member, "a point of P-521") {
+        try ES512PublicKey(parameters: (x: $0("x"), y: $0("y")))
       }
       await append(member, algorithm) { await $0.add(ecdsa: key) }
     }

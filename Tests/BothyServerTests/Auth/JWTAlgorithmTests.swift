@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Algorithms and spaces of JSON Web Tokens", .timeLimit(.minutes(5)))
 struct JWTAlgorithmTests {
-  private static let algorithms = ["RS256", "RS384", "RS512", "ES384", "EdDSA"]
+  private static let algorithms = [
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES384", "ES512", "EdDSA",
+  ]
   private static let address = "/v1/spaces/hut/changes"
 
   private func server(_ text: String, _ rules: JWTRules = JWTRules()) async throws -> ServerUnderTest {
@@ -30,7 +32,7 @@ struct JWTAlgorithmTests {
     }
   }
 
-  @Test("An RSA key without a named algorithm verifies RS256, RS384 and RS512")
+  @Test("An RSA key without a named algorithm verifies every algorithm of RSA")
   func unnamed() async throws {
     let keys = try KeysUnderTest()
     let member = try keys.member("RS256", kid: "k").replacing(#""alg":"RS256","#, with: "")
@@ -38,7 +40,7 @@ struct JWTAlgorithmTests {
       for algorithm in Self.algorithms {
         let token = try await keys.token(algorithm, kid: "k")
         let status = try await call.with(token: token)(.get, Self.address).status
-        #expect(status == (algorithm.hasPrefix("RS") ? 200 : 401), "\(algorithm)")
+        #expect(status == (["RS", "PS"].contains(algorithm.prefix(2)) ? 200 : 401), "\(algorithm)")
       }
     }
   }
@@ -60,13 +62,31 @@ struct JWTAlgorithmTests {
     let keys = try KeysUnderTest()
     for (text, algorithm) in [
       (keys.rsa.publicKey.pemRepresentation, "RS256"), (keys.es384.publicKey.pemRepresentation, "ES384"),
-      (keys.edDSA.publicKey.pemRepresentation, "EdDSA"),
+      (keys.es512.publicKey.pemRepresentation, "ES512"), (keys.edDSA.publicKey.pemRepresentation, "EdDSA"),
     ] {
       try await server(text).run { call async throws in
         for other in Self.algorithms {
           let status = try await call.with(token: keys.token(other))(.get, Self.address).status
           #expect(status == (other == algorithm ? 200 : 401), "\(other) with a key of \(algorithm)")
         }
+      }
+    }
+  }
+
+  @Test("A point of P-521 is refused on another curve or with other coordinates")
+  func points() async throws {
+    let keys = try KeysUnderTest()
+    let member = try keys.member("ES512", kid: "k")
+    try await server(#"{"keys":[\#(member)]}"#).run { call async throws in
+      #expect(try await call.with(token: keys.token("ES512", kid: "k"))(.get, Self.address).status == 200)
+    }
+    for damaged in [
+      member.replacing("P-521", with: "P-384"), member.replacing("P-521", with: "P-256"),
+      member.replacing(#""x":""#, with: #""x":"AAAA"#), member.replacing(#""y":"#, with: #""z":"#),
+    ] {
+      var found = JWTKeys()
+      await #expect(throws: BothyError.self, "\(damaged)") {
+        try await found.addKeys(Array(#"{"keys":[\#(damaged)]}"#.utf8))
       }
     }
   }

@@ -46,6 +46,7 @@ struct KeysUnderTest: Sendable {
 
   let rsa: Insecure.RSA.PrivateKey
   let es384 = ES384PrivateKey()
+  let es512 = ES512PrivateKey()
   let edDSA: EdDSA.PrivateKey
 
   init() throws {
@@ -62,7 +63,11 @@ struct KeysUnderTest: Sendable {
     case "RS256": await keys.add(rsa: rsa, digestAlgorithm: .sha256)
     case "RS384": await keys.add(rsa: rsa, digestAlgorithm: .sha384)
     case "RS512": await keys.add(rsa: rsa, digestAlgorithm: .sha512)
+    case "PS256": await keys.add(pss: rsa, digestAlgorithm: .sha256)
+    case "PS384": await keys.add(pss: rsa, digestAlgorithm: .sha384)
+    case "PS512": await keys.add(pss: rsa, digestAlgorithm: .sha512)
     case "ES384": await keys.add(ecdsa: es384)
+    case "ES512": await keys.add(ecdsa: es512)
     default: await keys.add(eddsa: edDSA)
     }
     var header = JWTHeader()
@@ -84,6 +89,9 @@ struct KeysUnderTest: Sendable {
     case "ES384":
       let point = es384.publicKey.parameters
       key = #""kty":"EC","crv":"P-384","x":"\#(url(point?.x ?? ""))","y":"\#(url(point?.y ?? ""))""#
+    case "ES512":
+      let point = es512.publicKey.parameters
+      key = #""kty":"EC","crv":"P-521","x":"\#(url(point?.x ?? ""))","y":"\#(url(point?.y ?? ""))""#
     case "EdDSA", "Ed25519":
       key = #""kty":"OKP","crv":"Ed25519","x":"\#(url(edDSA.publicKey.rawRepresentation))""#
     default:
