@@ -5,18 +5,10 @@ import BothySyncService
 /// Reads the answer of a back end, strictly: an answer with anything else than one decision for each write is useless.
 enum CalloutAnswer {
   /// Returns the decisions in the order of the writes. Throws `CalloutOutage`.
-  ///
-  /// - Parameter limit: the most bytes of the body.
   static func decisions(
-    _ response: OutboundResponse, on writes: ArraySlice<ProposedWrite>, limit: Int
+    _ body: [UInt8], on writes: ArraySlice<ProposedWrite>
   ) throws(CalloutOutage) -> [WriteDecision] {
-    guard response.status == 200 else { throw .status(response.status) }
-    guard response.body.count <= limit else { throw .answer("it has more than \(limit) bytes") }
-    let entries: [Entry]
-    do { entries = try read(response.body) } catch let error as JSONError {
-      // The error's own words may have names from the answer.
-      throw .answer("its JSON is not as agreed at byte \(error.offset)")
-    } catch { throw .answer("it can't be read") }
+    let entries = try CalloutOutage.reading { try read(body) }
     let found = Dictionary(entries.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     guard found.count == entries.count else { throw .answer("it decides an operation twice") }
     guard entries.count <= writes.count else { throw .answer("it decides operations that were not asked") }

@@ -1,4 +1,6 @@
-/// The reason why a call-out has no decisions. It is logged, and has nothing of a record or an answer.
+import BothyCore
+
+/// The reason why a call-out has no answer. It is logged, and has nothing of a record or an answer.
 struct CalloutOutage: Error, Sendable, Hashable, CustomStringConvertible {
   var description: String
   /// True if the back end didn't answer, so that other requests are spared the wait.
@@ -15,5 +17,13 @@ struct CalloutOutage: Error, Sendable, Hashable, CustomStringConvertible {
 
   static func answer(_ problem: String) -> CalloutOutage {
     CalloutOutage(description: "the back end's answer can't be used: \(problem)")
+  }
+
+  /// Returns what `read` finds in an answer. Throws an outage that has nothing of the answer if it throws.
+  static func reading<Value>(_ read: () throws -> Value) throws(CalloutOutage) -> Value {
+    do { return try read() } catch let error as JSONError {
+      // The error's own words may have names from the answer.
+      throw .answer("its JSON is not as agreed at byte \(error.offset)")
+    } catch { throw .answer("it can't be read") }
   }
 }

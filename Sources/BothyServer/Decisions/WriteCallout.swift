@@ -1,7 +1,4 @@
-import BothyCore
-import BothyStore
 public import BothySyncService
-import Synchronization
 
 /// A rule that leaves the decision about writes to the team's own back end, by signed requests over HTTP.
 ///
@@ -29,17 +26,8 @@ public final class WriteCallout: WriteRule {
     public init() {}
   }
 
-  private let url: String
-  private let keys: Mutex<[[UInt8]]>
   private let limits: Limits
-  private let clock: any Clock<Duration>
-  private let now: @Sendable () -> Int64
-  private let send: @Sendable (OutboundRequest) async throws -> OutboundResponse
-  private let permits: AsyncSemaphore
-  /// The time until which the back end isn't asked, in milliseconds since 1970.
-  private let silentUntil = Mutex<Int64?>(nil)
-  /// The pause after a request without an answer, in milliseconds.
-  private static let pause: Int64 = 1000
+  private let callout: SignedCallout
 
   /// Makes the rule. Sends nothing.
   ///
@@ -56,30 +44,19 @@ public final class WriteCallout: WriteRule {
     now: @escaping @Sendable () -> Int64 = ServerConfiguration.systemClock,
     send: @escaping @Sendable (OutboundRequest) async throws -> OutboundResponse
   ) throws {
-    guard ConfidentialAddress.accepts(url) else {
-      throw BothyError(
-        .invalidValue,
-        "The back end at \(url) isn't asked, because its address has no TLS. Give one with https://.")
-    }
-    keys = Mutex(try RequestSignature.keys(secret, of: Self.receiver))
-    self.url = url
     self.limits = limits
-    self.clock = clock
-    self.now = now
-    self.send = send
-    permits = AsyncSemaphore(width: max(1, limits.requests), queue: 4 * max(1, limits.requests))
+    let requests = max(1, limits.requests)
+    callout = try SignedCallout(
+      .init(
+        url: url, secret: secret, time: limits.time, answerSize: limits.answerSize, requests: requests,
+        waiting: 4 * requests), clock: clock, now: now, send: send)
   }
-
-  private static let receiver = "the back end"
 
   /// Signs later requests with another secret. Requests that are under way keep theirs.
   ///
   /// - Parameter secret: the bytes of the secret's file, as for `init`.
   /// - Throws: `BothyError` `.invalidValue` for an unsuitable one, and keeps the secret then.
-  public func replace(secret: [UInt8]) throws {
-    let found = try RequestSignature.keys(secret, of: Self.receiver)
-    keys.withLock { $0 = found }
-  }
+  public func replace(secret: [UInt8]) throws { try callout.replace(secret: secret) }
 
   /// Sends the writes to the back end, in several requests if there are many. After a request without
   /// decisions, it leaves the other writes undecided.
@@ -92,52 +69,14 @@ public final class WriteCallout: WriteRule {
     let parts = CalloutDocument.parts(
       proposal.writes, count: max(1, limits.operations), bytes: limits.requestSize)
     do {
-      for part in parts { decisions += try await request(proposal, part) }
+      for part in parts {
+        let answer = try await callout.answer(to: CalloutDocument.text(proposal, part))
+        decisions += try CalloutAnswer.decisions(answer, on: part)
+      }
     } catch let outage as CalloutOutage {
       let missing = proposal.writes.count - decisions.count
       decisions += repeatElement(.undecided(outage.description), count: missing)
     }
     return decisions
-  }
-
-  private func request(
-    _ proposal: WriteProposal, _ writes: ArraySlice<ProposedWrite>
-  ) async throws -> [WriteDecision] {
-    if let end = silentUntil.withLock({ $0 }), case let left = end - now(), (1...Self.pause).contains(left) {
-      throw CalloutOutage.paused
-    }
-    do {
-      let response = try await answer(to: CalloutDocument.text(proposal, writes))
-      silentUntil.withLock { $0 = nil }
-      return try CalloutAnswer.decisions(response, on: writes, limit: limits.answerSize)
-    } catch let outage as CalloutOutage {
-      if outage.isSilent { silentUntil.withLock { $0 = now() + Self.pause } }
-      throw outage
-    }
-  }
-
-  /// Returns the answer, or throws `CalloutOutage` when the time is over.
-  private func answer(to body: [UInt8]) async throws -> OutboundResponse {
-    try await within(limits.time, by: clock, orThrow: CalloutOutage.late) { try await self.sendInTurn(body) }
-  }
-
-  private func sendInTurn(_ body: [UInt8]) async throws -> OutboundResponse {
-    do {
-      return try await permits.withPermit {
-        var headers = RequestSignature.fields(
-          id: UUIDv7.make(), time: now() / 1000, body: body, keys: keys.withLock { $0 })
-        headers["Content-Type"] = "application/json"
-        headers["Accept"] = "application/json"
-        return try await send(OutboundRequest(url: url, headers: headers, body: body, timeout: limits.time))
-      }
-    } catch is OutboundResponse.TooLarge {
-      throw CalloutOutage.answer("it has more than \(limits.answerSize) bytes")
-    } catch is AsyncSemaphore.Crowded {
-      throw CalloutOutage.crowded
-    } catch {
-      // A cancelled task is that of a request whose time is over, or of a caller who has left.
-      try Task.checkCancellation()
-      throw CalloutOutage.unreachable
-    }
   }
 }

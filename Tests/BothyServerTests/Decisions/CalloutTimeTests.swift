@@ -84,6 +84,29 @@ struct CalloutTimeTests {
     #expect(backEnd.requests.count == 5)
   }
 
+  @Test("A request that mostly waited in line doesn't count as silence")
+  func waits() async throws {
+    let clock = VirtualClock()
+    let backEnd = BackEndUnderTest { request in
+      try await clock.sleep(for: .milliseconds(1500))
+      return try BackEndUnderTest.accepting(request)
+    }
+    var limits = WriteCallout.Limits()
+    limits.requests = 1
+    let callout = try backEnd.callout(limits, clock: clock)
+    let first = Task { try await callout.decisions(on: Self.proposal) }
+    await clock.waitForSleepers(2)
+    let second = Task { try await callout.decisions(on: Self.proposal) }
+    await clock.waitForSleepers(3)
+    clock.advance(by: .milliseconds(1500))
+    #expect(try await first.value == [.accept])
+    await clock.waitForSleepers(2)
+    clock.advance(by: .milliseconds(500))
+    #expect(try await second.value.first?.outage?.contains("too many requests") == true)
+    backEnd.set { try BackEndUnderTest.accepting($0) }
+    #expect(try await callout.decisions(on: Self.proposal) == [.accept])
+  }
+
   @Test("A caller who leaves ends the call-out, and causes no outage")
   func leaves() async throws {
     let clock = VirtualClock()
