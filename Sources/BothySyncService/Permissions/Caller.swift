@@ -13,6 +13,8 @@ public struct Caller: Sendable, Hashable {
   ///
   /// They own nothing. A change affects the next request.
   public var groups: Set<String>
+  /// True for a user that may change nothing in the space, whatever the permissions say. It is no part of equality.
+  package var isReader = false
 
   /// Makes a user. Checks nothing.
   ///

@@ -52,13 +52,15 @@ package struct OperationEvaluator {
   /// An update of the base version without an effect is `unchanged`. An update of another version is a conflict even
   /// then, because two devices that each counted up send equal numbers.
   ///
-  /// A user that a list names may leave it at any version, without seeing it.
+  /// A user that a list names may leave it at any version, without seeing it. Each operation of a user that may only read
+  /// is rejected.
   ///
   /// - Parameter isAmended: true for an accepted operation whose fields the team's rule has set since. The user's
   ///   permissions don't concern these.
   package func decide(
     _ operation: SyncOperation, current: ServerRecord?, isAmended: Bool = false
   ) throws -> Decision {
+    if viewer.user.isReader { return .reject(forbidden(operation)) }
     if leavesList(operation) { return try leaveList(operation, current) }
     let isHidden = current.map { !rules.shows($0, to: viewer) } ?? false
     let current = isHidden ? nil : current?.sent

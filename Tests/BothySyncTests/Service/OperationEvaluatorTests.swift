@@ -37,6 +37,25 @@ struct OperationEvaluatorTests {
     }
   }
 
+  /// Promises: A-80
+  @Test("A reader's operations are all rejected, and nothing is learned by them")
+  func reader() throws {
+    var reader = Caller("ann")
+    reader.isReader = true
+    let evaluator = OperationEvaluator(rules: AccessRules(), user: reader, now: 100)
+    for current in [nil, Self.server(), Self.server(isDeleted: true), Self.server(owner: "bob")] {
+      for kind in [BothySync.ChangeKind.insert, .update, .delete] {
+        let operation = Self.operation(kind, base: "5")
+        guard case .reject(let rejection) = try evaluator.decide(operation, current: current) else {
+          Issue.record("\(kind) was not rejected")
+          continue
+        }
+        #expect(rejection.code == "forbidden" && rejection.message.contains(kind.rawValue))
+      }
+    }
+    #expect(reader == Caller("ann"), "owners and audiences know no rights")
+  }
+
   @Test("Only sensitive fields take secrets, and only a few small ones")
   func unfitSecrets() throws {
     let fields = [
