@@ -13,15 +13,17 @@ struct MetricListTests {
     let folder = try TileFolderUnderTest()
     let path = folder.path + "/server.sqlite"
     let storage = try SQLiteServerStorage(at: path)
-    var server = try ServerUnderTest(
-      tokens: #"[{"token":"a","principal":"ann","spaces":["hut"]}]"#, storage: storage)
+    let world = try await SpaceWorld(storage: storage)
+    var server = world.server
     server.configuration.rules.writeRule = RuleUnderTest { _ in .accept }
     server.configuration.files = StorageFiles(database: path, blobs: folder.path + "/blobs")
     server.configuration.traces = TraceExporter(
       endpoint: "http://localhost:4318", logger: server.configuration.logger,
       send: { _ in OutboundResponse(status: 200) })
     try await server.run { call async throws in
-      let ann = call.with(token: "a")
+      let ann = call.with(token: "service")
+      let bob = try await call.with(token: world.token("bob"))
+      #expect(try await bob(.get, "/v1/spaces/hut/changes").status == 200)
       #expect(try await ann(.put, "/v1/spaces/hut/records/T/1", #"{"fields":{}}"#).status == 201)
       #expect(try await ann(.post, "/v1/spaces/hut/query", #"{"type":"T"}"#).status == 200)
       #expect(try await call(.get, "/v1/spaces/hut/changes").status == 401)

@@ -18,6 +18,8 @@ public struct AccessFiles: Sendable {
   public var jwtSecret: String?
   /// The rules for JSON Web Tokens. They come from no file and don't change when files do.
   public var rules: JWTRules
+  /// The back end that decides about the spaces of JSON Web Tokens, or `nil` if their claims do.
+  public var spaces: SpaceCallout?
   private let read: @Sendable (String) throws -> [UInt8]
 
   /// Creates the value. It reads no file and makes no request.
@@ -28,16 +30,19 @@ public struct AccessFiles: Sendable {
   ///   - keyAddress: the address of a key set.
   ///   - jwtSecret: the path of a shared secret.
   ///   - rules: the rules for JSON Web Tokens.
+  ///   - spaces: the back end that decides about the spaces of JSON Web Tokens.
   ///   - read: reads a whole file. It may block, and throws for a file that can't be read.
   public init(
     tokens: String? = nil, jwtKeys: String? = nil, keyAddress: JWTKeyAddress? = nil, jwtSecret: String? = nil,
-    rules: JWTRules = JWTRules(), read: @escaping @Sendable (String) throws -> [UInt8]
+    rules: JWTRules = JWTRules(), spaces: SpaceCallout? = nil,
+    read: @escaping @Sendable (String) throws -> [UInt8]
   ) {
     self.tokens = tokens
     self.jwtKeys = jwtKeys
     self.keyAddress = keyAddress
     self.jwtSecret = jwtSecret
     self.rules = rules
+    self.spaces = spaces
     self.read = read
   }
 
@@ -87,7 +92,7 @@ public struct AccessFiles: Sendable {
     var (keys, rules) = (contents.keys, rules)
     if let provider { keys.add(provider.keys) }
     rules.issuer = rules.issuer ?? provider?.issuer
-    return JWTVerifier(keys: keys, rules: rules)
+    return JWTVerifier(keys: keys, rules: rules, claimsForSpaces: spaces?.claims)
   }
 
   private func named<Value>(_ path: String, _ parse: ([UInt8]) throws -> Value) throws -> Value {

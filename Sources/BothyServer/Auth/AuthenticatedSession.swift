@@ -3,7 +3,8 @@ import Synchronization
 
 /// The admission of a caller to a space, for as long as the call lasts. An event stream checks it before each line.
 ///
-/// A check costs two comparisons. The token is evaluated again only after the files of access have changed.
+/// A check costs two comparisons. The token is evaluated again only after the files of access have changed. A back end
+/// that decides about spaces is asked when its last answer is too old.
 final class AuthenticatedSession: Sendable {
   private let access: Authentication
   private let token: String
@@ -27,17 +28,21 @@ final class AuthenticatedSession: Sendable {
     state = Mutex(State(grant: grant, generation: generation))
   }
 
-  /// Returns true if the token still opens the space, for the same user and groups.
+  /// Returns true if the token still opens the space, for the same user and groups. Returns false if that isn't known.
   func holds() async -> Bool {
     let state = state.withLock { $0 }
     let now = now()
     if let end = state.grant.end, now >= end { return false }
     let generation = access.generation
-    guard generation != state.generation else { return true }
+    guard generation != state.generation else { return await opens(by: state.grant) }
     guard let grant = try? await access.grant(for: token[...], at: now),  // the reason doesn't matter
-      grant.user == state.grant.user, grant.admits(to: space)
+      grant.user == state.grant.user, await opens(by: grant)
     else { return false }
     self.state.withLock { $0 = State(grant: grant, generation: generation) }
     return true
+  }
+
+  private func opens(by grant: Grant) async -> Bool {
+    do { return try await access.user(of: grant, in: space) != nil } catch { return false }
   }
 }

@@ -8,6 +8,8 @@ import Synchronization
 /// disconnected.
 public final class Authentication: Sendable {
   private let files: AccessFiles?
+  /// The back end that decides about the spaces of JSON Web Tokens, or `nil` if their claims do.
+  let spaces: SpaceCallout?
   private let now: @Sendable () -> Int64
   private let state: Mutex<State>
 
@@ -30,18 +32,24 @@ public final class Authentication: Sendable {
   /// Creates access control by the tokens of a table that doesn't change.
   ///
   /// Every check is one look-up in memory. `reload()` does nothing.
-  public convenience init(tokens: TokenTable) { self.init(tokens: tokens, verifier: nil) }
+  public convenience init(tokens: TokenTable) { self.init(tokens: tokens, verifier: nil, spaces: nil) }
 
   /// Creates access control by JSON Web Tokens, and by the tokens of `tokens` if it is given.
   ///
   /// The table is searched first. Neither keys nor rules change, so a new key needs a new server. An empty
   /// collection of keys admits no JSON Web Token.
-  public convenience init(jwt keys: JWTKeys, rules: JWTRules = JWTRules(), tokens: TokenTable? = nil) {
-    self.init(tokens: tokens, verifier: JWTVerifier(keys: keys, rules: rules))
+  ///
+  /// - Parameter spaces: the back end that decides about the spaces of JSON Web Tokens. With `nil` their claims do.
+  public convenience init(
+    jwt keys: JWTKeys, rules: JWTRules = JWTRules(), tokens: TokenTable? = nil, spaces: SpaceCallout? = nil
+  ) {
+    let verifier = JWTVerifier(keys: keys, rules: rules, claimsForSpaces: spaces?.claims)
+    self.init(tokens: tokens, verifier: verifier, spaces: spaces)
   }
 
-  private init(tokens: TokenTable?, verifier: JWTVerifier?) {
+  private init(tokens: TokenTable?, verifier: JWTVerifier?, spaces: SpaceCallout?) {
     files = nil
+    self.spaces = spaces
     now = { 0 }
     state = Mutex(State(contents: AccessFiles.Contents(tokens: tokens), verifier: verifier))
   }
@@ -63,6 +71,7 @@ public final class Authentication: Sendable {
     }
     state.renew(by: files)
     self.files = files
+    spaces = files.spaces
     self.now = now
     self.state = Mutex(state)
   }
@@ -160,5 +169,23 @@ public final class Authentication: Sendable {
       guard let renewed else { throw error }
       return try await renewed.grant(for: token, at: now)
     }
+  }
+
+  /// Returns the user of a grant with its rights in a space, or `nil` if the space is closed to it. Throws if the back
+  /// end that decides about it doesn't answer.
+  func user(of grant: Grant, in space: String) async throws(CalloutOutage) -> Caller? {
+    guard let question = grant.question, let spaces else {
+      return grant.admits(to: space) ? grant.user : nil
+    }
+    guard space.isNormalName, let right = try await spaces.right(question, in: space) else { return nil }
+    var user = grant.user
+    user.isReader = right == .read
+    return user
+  }
+
+  /// Returns the names of the spaces that a grant opens, `*` for all. Throws like `user(of:in:)`.
+  func spaces(of grant: Grant) async throws(CalloutOutage) -> Set<String> {
+    guard let question = grant.question, let spaces else { return grant.spaces }
+    return try await spaces.spaces(question)
   }
 }

@@ -34,12 +34,12 @@ struct Authenticator: RouterMiddleware {
     let guest = try await guest(request.headers)
     var context = context
     context.subject.user = guest?.grant.user.name
-    context.spaces = guest?.grant.spaces
+    context.spaces = { try await spaces(of: guest) }
     try context.decodeNames()
     context.user = guest?.grant.user ?? Caller("anyone")
     let space = context.names["space"]
     (context.subject.user, context.subject.space) = (context.user.name, space)
-    if let space { context.admission = try admit(guest, to: space) }
+    if let space { try await admit(guest, to: space, &context) }
     try count(context.user, space)
     return try await next(request, context)
   }
@@ -74,20 +74,36 @@ struct Authenticator: RouterMiddleware {
     }
   }
 
-  /// Throws `HTTPFailure` 403 for a space that the token doesn't open, whether it exists or not. Throws 400 for a
-  /// name that no space can have.
-  private func admit(_ guest: AuthenticatedCaller?, to space: String) throws -> AuthenticatedSession? {
-    if let guest, !guest.grant.admits(to: space) {
-      throw HTTPFailure(.forbidden, "forbidden", "Your token does not open this space.", reason: "space")
+  /// Sets the user and the admission of a caller. Throws `HTTPFailure` 403 for a space that is closed to it, whether it
+  /// exists or not. Throws 400 for a name that no space can have, and 503 if the back end that decides doesn't answer.
+  private func admit(
+    _ guest: AuthenticatedCaller?, to space: String, _ context: inout ServerContext
+  ) async throws {
+    if let guest, let access {
+      guard let user = try await known({ try await access.user(of: guest.grant, in: space) }) else {
+        throw HTTPFailure(.forbidden, "forbidden", "Your token does not open this space.", reason: "space")
+      }
+      context.user = user
     }
     guard (1...FixedLimits.spaceName).contains(space.utf8.count), space.isNormalName else {
       throw HTTPFailure.badRequest(
         "A space's name has 1 to \(FixedLimits.spaceName) bytes in Unicode's normal form C (NFC).",
         code: "invalidName")
     }
-    guard let guest, let access else { return nil }
-    return AuthenticatedSession(
+    guard let guest, let access else { return }
+    context.admission = AuthenticatedSession(
       access, token: guest.token, space: space, guest.grant, generation: guest.generation, now: now)
+  }
+
+  /// Returns the names of the spaces that the token opens, or `nil` if the server requires no token.
+  private func spaces(of guest: AuthenticatedCaller?) async throws -> Set<String>? {
+    guard let guest, let access else { return nil }
+    return try await known { try await access.spaces(of: guest.grant) }
+  }
+
+  /// Returns what `body` returns. Throws `HTTPFailure` 503 if the back end that decides about spaces doesn't answer.
+  private func known<Value>(_ body: () async throws -> Value) async throws -> Value {
+    do { return try await body() } catch is CalloutOutage { throw HTTPFailure.spacesUnknown }
   }
 
   /// Throws `HTTPFailure` 429 if the user or the space has used up its requests.

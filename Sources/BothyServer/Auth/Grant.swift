@@ -3,9 +3,12 @@ import BothySyncService
 /// The rights that a token grants: the user, the spaces and the end.
 struct Grant: Sendable, Equatable {
   var user: Caller
+  /// The spaces that the token names. It names none if the back end decides about them.
   var spaces: Set<String>
   /// The first moment at which the token no longer holds, in milliseconds since 1970, or `nil` if it doesn't end.
   var end: Int64?
+  /// The question to the back end that decides about the spaces, or `nil` if the token does.
+  var question: SpaceQuestion?
 
   func admits(to space: String) -> Bool { spaces.contains("*") || spaces.hasName(space) }
 }

@@ -23,7 +23,7 @@ public struct JWTRules: Sendable, Hashable {
   /// `*` means all spaces. With braces it is a template for the name of a space, or several with commas:
   /// `user-{sub}` is a space for each user. A token without a claim of a template is refused. So is one in which a claim
   /// before another one has the character that follows it in the template. No claim may have a slash, so `{org}/{sub}`
-  /// refuses none for that.
+  /// refuses none for that. With a `SpaceCallout` the claim is ignored.
   public var spacesClaim: String
   /// The largest accepted difference between the clocks of issuer and server, from zero to five minutes.
   ///

@@ -11,6 +11,8 @@ import JWTKit
 struct JWTVerifier: Sendable {
   let keys: JWTKeys
   let rules: JWTRules
+  /// The names of the claims for the back end that decides about spaces, or `nil` if the token's own claims do.
+  var claimsForSpaces: [String]?
 
   static let sizeLimit = 16_384
   static let groupLimit = 256
@@ -73,11 +75,16 @@ struct JWTVerifier: Sendable {
     guard let name = Self.claim(rules.userClaim, in: claims)?.stringValue, UserName.isValid(name)
     else { throw .claims }
     guard let groups = Self.names(Self.claim(rules.groupsClaim, in: claims)),
-      groups.count <= Self.groupLimit, groups.allSatisfy(UserName.isValidGroup),
-      let spaces = spaces(of: claims)
+      groups.count <= Self.groupLimit, groups.allSatisfy(UserName.isValidGroup)
     else { throw .claims }
-    return Grant(
-      user: Caller(name, groups: Set(groups)), spaces: Set(spaces), end: end + leeway)
+    let user = Caller(name, groups: Set(groups))
+    if let names = claimsForSpaces {
+      let shown = names.compactMap { name in Self.claim(name, in: claims).map { (name, $0) } }
+      let question = SpaceQuestion(user, claims: Dictionary(shown, uniquingKeysWith: { first, _ in first }))
+      return Grant(user: user, spaces: [], end: end + leeway, question: question)
+    }
+    guard let spaces = spaces(of: claims) else { throw .claims }
+    return Grant(user: user, spaces: Set(spaces), end: end + leeway)
   }
 
   /// Returns the spaces of the claim, or those that templates such as `user-{sub}` make of claims.

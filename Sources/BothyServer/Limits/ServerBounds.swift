@@ -8,6 +8,7 @@ package struct ServerBounds: Sendable {
   package var blobs = BlobLimits()
   package var database = DatabaseBounds()
   package var decisions = WriteCallout.Limits()
+  package var spaces = SpaceCallout.Limits()
   package var webhooks = WebhookBounds()
 
   /// Creates the defaults.

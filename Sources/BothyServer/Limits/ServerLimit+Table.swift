@@ -6,7 +6,7 @@ extension ServerLimit {
   /// All limits, in the order of their documentation.
   package static let all: [ServerLimit] =
     connectionLimits + requestLimits + answerLimits + recordLimits + storageLimits
-    + decisionLimits + backEndLimits
+    + decisionLimits + spaceLimits + backEndLimits
 
   static let connectionLimits = [
     connections, addressConnections, streams, headerTime, headerSize,
@@ -253,6 +253,37 @@ extension ServerLimit {
   package static let decideRequests = count(
     "decide-requests", .decisions, 1...256, \.decisions.requests,
     "Requests to the back end at a time. Four times as many wait.")
+}
+
+extension ServerLimit {
+  static let spaceLimits = [
+    spacesTime, spacesRequests, spacesLifetime, spacesRefusalLifetime, spacesOutageTime, spacesPrincipals,
+    fixed(
+      "spaces-answer-size", .spaces, SpaceAnswer.size, in: .bytes,
+      "The bytes of an answer about the spaces of a user."),
+    fixed("spaces-of-user", .spaces, SpaceAnswer.spaces, "The spaces of one user."),
+  ]
+
+  package static let spacesTime = time(
+    "spaces-time", .spaces, 50...30_000, \.spaces.time,
+    "The time for an answer about the spaces of a user. Without one, requests are answered 503, or as --spaces-outage-time says."
+  )
+  package static let spacesRequests = count(
+    "spaces-requests", .spaces, 1...256, \.spaces.requests,
+    "Requests about spaces at a time, one for each user. A thousand wait.")
+  package static let spacesLifetime = time(
+    "spaces-lifetime", .spaces, 1000...86_400_000, \.spaces.lifetime,
+    "The time for which an answer opens its spaces. One that is withdrawn is closed after it.")
+  package static let spacesRefusalLifetime = time(
+    "spaces-refusal-lifetime", .spaces, 0...3_600_000, \.spaces.refusalLifetime,
+    "The time for which a space that is not in an answer stays closed.")
+  package static let spacesOutageTime = time(
+    "spaces-outage-time", .spaces, 0...604_800_000, \.spaces.outageTime,
+    "The time for which an answer opens its spaces while there is no newer one. Requests are answered 503 after it."
+  )
+  package static let spacesPrincipals = count(
+    "spaces-principals", .spaces, 100...1_000_000, \.spaces.principals,
+    "Users whose spaces are kept in memory.")
 }
 
 /// The limits of a header that no option changes.

@@ -13,6 +13,7 @@ package struct ServerLimit: Sendable {
     case records = "Records and blobs"
     case storage = "The database"
     case decisions = "Decisions of a back end"
+    case spaces = "Spaces by a back end"
     case backEnds = "Feeds and webhooks"
   }
 

@@ -54,6 +54,16 @@ package struct ServerMetric: Sendable {
     ServerMetric(
       name: "bothy_decision_seconds", kind: .histogram, about: "Times of calls of the team's own rule."),
     ServerMetric(
+      name: "bothy_space_looks_total", kind: .counter, labels: ["result"],
+      about:
+        "Looks at the spaces of a user with --spaces-from: known, asked, kept during an outage or unavailable."
+    ),
+    ServerMetric(
+      name: "bothy_space_outages_total", kind: .counter,
+      about: "Questions about the spaces of a user that were not answered."),
+    ServerMetric(
+      name: "bothy_space_seconds", kind: .histogram, about: "Times of questions about the spaces of a user."),
+    ServerMetric(
       name: "bothy_storage_transaction_seconds", kind: .histogram, labels: ["kind", "result"],
       about: "Times of transactions on the database: read, write or search."),
     ServerMetric(

@@ -87,6 +87,20 @@ struct ServerMetrics: Sendable {
       .increment(by: isOutage ? 1 : 0)
   }
 
+  /// Counts a look at the spaces of a user, or a question to the back end about them, and times the question.
+  func spaces(_ event: SpaceCallout.Event) {
+    switch event {
+    case .look(let look):
+      registry.makeCounter(label: "bothy_space_looks_total", dimensions: [("result", look.rawValue)])
+        .increment(by: 1)
+    case .asked(let duration, let outage):
+      registry.makeTimer(label: "bothy_space_seconds", dimensions: [])
+        .recordNanoseconds(Self.nanoseconds(duration))
+      registry.makeCounter(label: "bothy_space_outages_total", dimensions: [])
+        .increment(by: outage == nil ? 0 : 1)
+    }
+  }
+
   func eventStreams(changeBy amount: Double) {
     registry.makeMeter(label: "bothy_event_streams", dimensions: []).increment(by: amount)
   }

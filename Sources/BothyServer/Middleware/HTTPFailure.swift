@@ -97,6 +97,15 @@ extension HTTPFailure {
     "The server can't decide about changes at the moment, so nothing was written. Send this again later.",
     code: "undecided", retryAfter: WriteRuleUnavailable.retryAfter)
 
+  /// The failure for a space of which the back end doesn't say if it is open. The request can be sent again later.
+  static var spacesUnknown: HTTPFailure {
+    var problem = unavailable(
+      "The server can't find out at the moment which spaces you may use. Send this again later.",
+      retryAfter: WriteRuleUnavailable.retryAfter)
+    problem.reason = "spaces"
+    return problem
+  }
+
   /// The failure for a full disk. The request is valid and can be sent again later.
   static let diskFull = unavailable(
     "The server's disk is full, so nothing was written. Make room on it, and send this again later.",

@@ -23,8 +23,9 @@ struct ServerContext: RequestContext {
   var turn: RequestTurns.Turn?
   /// The caller's admission to the space, or `nil` if the server requires no token.
   var admission: AuthenticatedSession?
-  /// The spaces that the caller's token opens, or `nil` if the server requires no token.
-  var spaces: Set<String>?
+  /// Returns the spaces that the caller's token opens, or `nil` if the server requires no token. Throws `HTTPFailure` 503
+  /// if the back end that decides about them doesn't answer.
+  var spaces: @Sendable () async throws -> Set<String>? = { nil }
 
   /// The subject for the logs, which all copies of the context share.
   private final class Facts: Sendable { let subject = Mutex(AuditLog.Subject(requestID: "")) }

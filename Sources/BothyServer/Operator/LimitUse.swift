@@ -35,6 +35,7 @@ struct LimitUse: Sendable {
     LimitUse(limit: "scan-time", refusals: ["tooExpensive"]),
     LimitUse(limit: "blob-quota", refusals: ["quotaExceeded"]),
     LimitUse(limit: "decide-time", refusals: ["undecided"]),
+    LimitUse(limit: "spaces-time", refusals: ["spaces"]),
     LimitUse(limit: "readers", gauge: ("bothy_storage_transactions_running", ["kind": "read"])),
     LimitUse(limit: "database-connections", gauge: ("bothy_storage_transactions_running", ["kind": "write"])),
   ]

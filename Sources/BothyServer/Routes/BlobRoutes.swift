@@ -109,7 +109,14 @@ extension ServerServices {
 
   // MARK: taking
 
+  /// Throws `HTTPFailure` 403 for a caller that may only read.
+  private static func checkWriter(_ call: ServerContext) throws {
+    guard call.user.isReader else { return }
+    throw HTTPFailure(.forbidden, "forbidden", "You may only read in this space.", reason: "rights")
+  }
+
   private func putBlob(_ call: ServerContext) async throws -> ServerResponse {
+    try Self.checkWriter(call)
     let name = call.names["sha256"] ?? ""
     let bytes = Array(call.body.readableBytesView)
     // The server's part is the beginning of the same bytes, or the checksum detects the difference.
@@ -133,6 +140,7 @@ extension ServerServices {
   }
 
   private func uploadBlobPart(_ call: ServerContext) async throws -> ServerResponse {
+    try Self.checkWriter(call)
     let name = call.names["sha256"] ?? ""
     let (offset, length) = (try call.number(.uploadOffset), try call.number(.uploadLength))
     let part = BlobPart(

@@ -123,7 +123,7 @@ extension ServerServices {
     var limit = min(try call.query.positive("limit") ?? 1000, 1000)
     var found: [SpaceHead] = []
     var next: String?
-    if let named = call.spaces, !named.contains("*") {
+    if let named = try await call.spaces(), !named.contains("*") {
       limit = min(limit, Self.namedLimit)
       let names = named.filter { $0 > after }.sorted()
       let page = names.prefix(limit)

@@ -44,6 +44,8 @@ struct ServerServices: Sendable {
       rules.writeRule = InstrumentedRule(
         rule, metrics: metrics, logger: configuration.logger, now: configuration.now)
     }
+    configuration.access?.spaces?.observe(
+      SpaceOutages(metrics: metrics, logger: configuration.logger, now: configuration.now).note)
     let service = SyncService(
       storage: storage, rules: rules, blobs: configuration.blobs, now: configuration.now)
     UpkeepMetrics(registry: metrics.registry).begin()

@@ -76,12 +76,13 @@ struct IssuerUnderTest: Sendable {
   }
 
   func access(
-    _ rules: JWTRules = JWTRules(), withSecret: Bool = true, tokens: TokenTable? = nil
+    _ rules: JWTRules = JWTRules(), withSecret: Bool = true, tokens: TokenTable? = nil,
+    spaces: SpaceCallout? = nil
   ) async throws -> Authentication {
     var keys = JWTKeys()
     try await keys.addKeys(Array(keySet.utf8))
     if withSecret { try await keys.addSecret(secret) }
-    return Authentication(jwt: keys, rules: rules, tokens: tokens)
+    return Authentication(jwt: keys, rules: rules, tokens: tokens, spaces: spaces)
   }
 }
 

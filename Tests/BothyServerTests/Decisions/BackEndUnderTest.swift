@@ -24,11 +24,12 @@ final class BackEndUnderTest: Sendable {
   ) throws -> WriteCallout {
     try WriteCallout(
       url: "https://team.example/decide", secret: Array("0123456789abcdef0123456789abcdef".utf8),
-      limits: limits, clock: clock, now: now
-    ) { [self] request in
-      received.change { $0.append(request) }
-      return try await answer.value(request)
-    }
+      limits: limits, clock: clock, now: now, send: send)
+  }
+
+  @Sendable func send(_ request: OutboundRequest) async throws -> OutboundResponse {
+    received.change { $0.append(request) }
+    return try await answer.value(request)
   }
 
   /// Returns the answer that accepts all writes of a request.
