@@ -69,6 +69,10 @@ struct ServeCommand: AsyncParsableCommand {
       refuse it with a reason. The requests are signed like webhooks. While no
       decision comes, changes are answered 503 and devices send them again later.
 
+      With --spaces-from URL it decides which spaces the user of a JSON Web Token
+      may read and write. Answers are kept for --spaces-lifetime. While none comes,
+      they hold for --spaces-outage-time; without one, requests are answered 503.
+
       Example:  bothy serve --port 8080 --database home.sqlite --tokens tokens.json
                 bothy serve --jwt-audience bothy --jwt-spaces 'user-{sub}' \\
                   --tls-certificate fullchain.pem --tls-key key.pem \\
@@ -130,6 +134,8 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup(title: "Limits of the storage") var storageLimits: StorageLimitOptions
   @OptionGroup(title: "Decisions") var decisions: DecisionOptions
   @OptionGroup(title: "Limits of decisions") var decisionLimits: DecisionLimitOptions
+  @OptionGroup(title: "Spaces") var spaces: SpaceOptions
+  @OptionGroup(title: "Limits of spaces") var spaceLimits: SpaceLimitOptions
   @OptionGroup(title: "Back ends") var backEnds: BackEndOptions
   @OptionGroup(title: "Limits of back ends") var backEndLimits: BackEndLimitOptions
   @OptionGroup var output: OutputOptions
@@ -145,6 +151,9 @@ struct ServeCommand: AsyncParsableCommand {
     guard replica.allSatisfy(ServedStorage.isPostgres) else {
       throw ValidationError("--replica is an address such as postgres://user@host/database.")
     }
+    guard spaces.spacesFrom == nil || access.takesWebTokens else {
+      throw ValidationError("--spaces-from needs --jwt-keys, --jwt-secret or a --jwt-issuer with https://.")
+    }
     let bounds = try bounds()
     guard bounds.rules.recordSizeLimit <= bounds.server.bodySize else {
       throw ValidationError("--record-size is at most --body-size, as a body has at least one record.")
@@ -155,7 +164,8 @@ struct ServeCommand: AsyncParsableCommand {
   private func bounds() throws -> ServerBounds {
     var bounds = ServerBounds()
     let groups: [any LimitOptions] = [
-      connectionLimits, requestLimits, answerLimits, storageLimits, decisionLimits, backEndLimits,
+      connectionLimits, requestLimits, answerLimits, storageLimits, spaceLimits,
+      decisionLimits, backEndLimits,
     ]
     for group in groups { try group.set(&bounds) }
     if connectionLimits.shutdownTime == nil {
@@ -226,7 +236,8 @@ struct ServeCommand: AsyncParsableCommand {
     rules.secretStaging = served.secrets
     try await SyncService(storage: served.storage, rules: rules, now: { clock.now() }).recoverSecrets()
     let decideSecret = try decisions.set(&rules, bounds.decisions, now: { clock.now() })
-    let control = try await access.control { clock.now() }
+    let spaces = try spaces.callout(bounds.spaces, now: { clock.now() })
+    let control = try await access.control(spaces?.callout) { clock.now() }
     if control == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {
       StandardStreams.note(
         "Everybody who can reach \(host) may read and write every space. Give --tokens or --jwt-keys to say who may."
@@ -241,7 +252,7 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.upkeep = keeping.terms
     configuration.bounds = bounds
     configuration.schemaFiles = schemaFiles
-    configuration.watchedFiles = [decideSecret, s3.watch(served.blobs)].compactMap(\.self)
+    configuration.watchedFiles = [decideSecret, spaces?.secret, s3.watch(served.blobs)].compactMap(\.self)
     configuration.files = served.files
     try backEnds.set(&configuration, bounds.webhooks, database: database)
     configuration.allowedHosts = access.allowHost

@@ -91,12 +91,19 @@ struct AccessOptions: ParsableArguments {
   }
 
   /// True if callers are authenticated.
-  var asks: Bool { tokens != nil || keys != nil || jwtSecret != nil }
+  var asks: Bool { tokens != nil || takesWebTokens }
+
+  /// True if JSON Web Tokens are accepted.
+  var takesWebTokens: Bool { keys != nil || jwtSecret != nil }
 
   /// Returns the access control, or `nil` without authentication. Prints a note if the file has tokens in clear text.
   ///
-  /// - Parameter now: the present time, in milliseconds since 1970.
-  func control(now: @escaping @Sendable () -> Int64) async throws -> Authentication? {
+  /// - Parameters:
+  ///   - spaces: the back end that decides about the spaces of JSON Web Tokens.
+  ///   - now: the present time, in milliseconds since 1970.
+  func control(
+    _ spaces: SpaceCallout?, now: @escaping @Sendable () -> Int64
+  ) async throws -> Authentication? {
     guard asks else { return nil }
     let isAddress = keys.map(Self.isAddress) ?? false
     let rules = JWTRules(
@@ -106,7 +113,7 @@ struct AccessOptions: ParsableArguments {
       reading: AccessFiles(
         tokens: tokens, jwtKeys: isAddress ? nil : keys,
         keyAddress: isAddress ? keys.map { JWTKeyAddress(url: $0, send: OutboundTransport().send) } : nil,
-        jwtSecret: jwtSecret, rules: rules, read: { try StandardStreams.read($0) }), now: now)
+        jwtSecret: jwtSecret, rules: rules, spaces: spaces, read: { try StandardStreams.read($0) }), now: now)
     if access.plainTokens > 0, let tokens {
       StandardStreams.note(
         "\(access.plainTokens) of the tokens in \(tokens) are in clear, so everybody who reads the file can "

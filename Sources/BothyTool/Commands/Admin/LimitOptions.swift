@@ -151,6 +151,26 @@ struct DecisionLimitOptions: LimitOptions {
   func validate() throws { try check() }
 }
 
+/// The limits of requests to the back end that decides about spaces, and of its answers.
+struct SpaceLimitOptions: LimitOptions {
+  @Option(limit: .spacesTime) var spacesTime: String?
+  @Option(limit: .spacesRequests) var spacesRequests: String?
+  @Option(limit: .spacesLifetime) var spacesLifetime: String?
+  @Option(limit: .spacesRefusalLifetime) var spacesRefusalLifetime: String?
+  @Option(limit: .spacesOutageTime) var spacesOutageTime: String?
+  @Option(limit: .spacesPrincipals) var spacesPrincipals: String?
+
+  var given: [(limit: ServerLimit, text: String?)] {
+    [
+      (.spacesTime, spacesTime), (.spacesRequests, spacesRequests), (.spacesLifetime, spacesLifetime),
+      (.spacesRefusalLifetime, spacesRefusalLifetime), (.spacesOutageTime, spacesOutageTime),
+      (.spacesPrincipals, spacesPrincipals),
+    ]
+  }
+
+  func validate() throws { try check() }
+}
+
 /// The limits of feeds and webhooks.
 struct BackEndLimitOptions: LimitOptions {
   @Option(limit: .feedWaits) var feedWaits: String?
