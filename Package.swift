@@ -295,6 +295,7 @@ if isDevelopment {
       name: "BothyServerStorageTests",
       dependencies: [
         "BothyStore", "BothySync", "BothySyncService", "BothyPostgres", "BothyTesting", "BothyTestSupport",
+        grdb,
       ],
       swiftSettings: strict),
     .testTarget(

@@ -25,7 +25,7 @@ extension PostgresServerStorage {
         take.bind(end)
         take.bind(time)
         take.bind(MaintenanceTurn.lastDue(at: time))
-        let rows = try worker.attempt { try $0.run(take) }
+        let rows = try worker.attempt { try $0.act(take) }
         guard rows.count > 0 else { continue }
         taken.append(
           DueSpace(
@@ -52,19 +52,14 @@ extension PostgresServerStorage {
   }
 
   public func putOff(_ due: DueSpace, until time: Int64) async throws {
-    try await update { worker in
-      var update = PostgresStatement(StorageSQL.putOff, in: due.space)
-      update.bind(due.lease)
-      update.bind(time)
-      _ = try worker.attempt { try $0.run(update) }
-    }
+    var update = PostgresStatement(StorageSQL.putOff, in: due.space)
+    update.bind(due.lease)
+    update.bind(time)
+    try await act(update) { _ in }
   }
 
   public func makeDue(space: String) async throws {
-    try await update { worker in
-      let update = PostgresStatement(StorageSQL.makeDue, in: space)
-      _ = try worker.attempt { try $0.run(update) }
-    }
+    try await act(PostgresStatement(StorageSQL.makeDue, in: space)) { _ in }
   }
 
   public func lastCollection(of space: String) async throws -> BlobCollection? {

@@ -30,42 +30,35 @@ extension PostgresServerStorage: FeedStorage {
   public func claim(
     _ hook: String, in space: String, for holder: String, until end: Int64, at now: Int64
   ) async throws -> WebhookProgress? {
-    try await act { connection in
-      var claim = PostgresStatement(FeedSQL.claim, in: space)
-      claim.bind(hook)
-      claim.bind(holder)
-      claim.bind(end)
-      claim.bind(now)
-      claim.bind(now.addingClamped(WebhookState.longestClaim))
-      let rows = try connection.run(claim)
-      return rows.count > 0 ? Self.progress(rows, 0, from: 0) : nil
-    }
+    var claim = PostgresStatement(FeedSQL.claim, in: space)
+    claim.bind(hook)
+    claim.bind(holder)
+    claim.bind(end)
+    claim.bind(now)
+    claim.bind(now.addingClamped(WebhookState.longestClaim))
+    return try await act(claim) { $0.count > 0 ? Self.progress($0, 0, from: 0) : nil }
   }
 
   public func note(
     _ progress: WebhookProgress, of hook: String, in space: String, by holder: String, until end: Int64
   ) async throws -> Bool {
-    try await act { connection in
-      var note = PostgresStatement(FeedSQL.note, in: space)
-      note.bind(hook)
-      note.bind(holder)
-      note.bind(progress.position.epoch)
-      note.bind(progress.position.position)
-      note.bind(Int64(progress.failures))
-      note.bind(progress.deliveredAt)
-      note.bind(end)
-      return try connection.run(note).count > 0
-    }
+    var note = PostgresStatement(FeedSQL.note, in: space)
+    note.bind(hook)
+    note.bind(holder)
+    note.bind(progress.position.epoch)
+    note.bind(progress.position.position)
+    note.bind(Int64(progress.failures))
+    note.bind(progress.deliveredAt)
+    note.bind(end)
+    return try await act(note) { $0.count > 0 }
   }
 
   public func place(_ hook: String, in space: String, at position: FeedPosition) async throws {
-    try await act { connection in
-      var place = PostgresStatement(FeedSQL.place, in: space)
-      place.bind(hook)
-      place.bind(position.epoch)
-      place.bind(position.position)
-      _ = try connection.run(place)
-    }
+    var place = PostgresStatement(FeedSQL.place, in: space)
+    place.bind(hook)
+    place.bind(position.epoch)
+    place.bind(position.position)
+    try await act(place) { _ in }
   }
 
   private func states(

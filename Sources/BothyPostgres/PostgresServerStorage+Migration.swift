@@ -29,6 +29,6 @@ extension PostgresServerStorage {
 
 extension PostgresServerStorage.Configuration {
   func installer(on connection: PostgresConnection) -> StorageInstaller {
-    StorageInstaller(schema: schema, connection: connection, known: knownSteps, migrates: migrates)
+    StorageInstaller(schema: schema, connection: connection, steps: steps, migrates: migrates)
   }
 }

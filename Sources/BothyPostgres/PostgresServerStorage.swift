@@ -12,6 +12,9 @@ import Synchronization
 /// a commit whose answer was lost is checked. Each writing transaction leaves its process's serial number in the space,
 /// and the next one that holds the space's lock finds it there or not. So nothing is done twice, and no answered write
 /// is lost as long as PostgreSQL keeps its commits.
+///
+/// A newer server may change the tables meanwhile, so that this one must not use them. Each transaction looks for that, in
+/// a round trip that it makes anyway, and throws `BothyError` `.newerFile`.
 public final class PostgresServerStorage: ServerStorage {
   /// The storage's use of the database.
   public struct Configuration: Sendable {
@@ -40,8 +43,8 @@ public final class PostgresServerStorage: ServerStorage {
     package var checkTime = Duration.seconds(2)
     /// The most writes that share a commit.
     package var joinedWrites = 32
-    /// The number of steps of the tables that the server knows, for tests of earlier servers.
-    package var knownSteps = StorageTables.steps.count
+    /// The steps of the tables that the server knows, for tests of earlier and later servers.
+    package var steps = StorageTables.steps
     /// Receives the SQL of each statement.
     package var trace: (@Sendable (String) -> Void)?
 
@@ -172,7 +175,7 @@ public final class PostgresServerStorage: ServerStorage {
     let found = try connection.run([
       PostgresStatement.command(StorageSQL.beginReading),
       PostgresStatement.command("SET LOCAL statement_timeout TO \(max(1, milliseconds))"),
-      PostgresStatement(StorageSQL.state, in: space),
+      PostgresStatement(StorageSQL.state, in: space), PostgresStatement(StorageSQL.checkTables),
     ])
     return PostgresTransaction(connection, space: space, row: found[2])
   }
@@ -202,7 +205,7 @@ public final class PostgresServerStorage: ServerStorage {
   ) throws -> Result {
     let found = try connection.run([
       PostgresStatement.command(StorageSQL.beginReading),
-      PostgresStatement(StorageSQL.state, in: space),
+      PostgresStatement(StorageSQL.state, in: space), PostgresStatement(StorageSQL.checkTables),
     ])
     let result = try body(PostgresTransaction(connection, space: space, row: found[1]))
     try connection.execute("COMMIT")
@@ -285,8 +288,10 @@ public final class PostgresServerStorage: ServerStorage {
     try check(space)
     try await writers.run(time) { connection in
       _ = try connection.run(
-        [.command(StorageSQL.beginWriting), PostgresStatement(StorageSQL.lockedState, in: space)]
-          + statements() + [.command("COMMIT")])
+        [
+          .command(StorageSQL.beginWriting), PostgresStatement(StorageSQL.lockedState, in: space),
+          PostgresStatement(StorageSQL.checkTables),
+        ] + statements() + [.command("COMMIT")])
     }
   }
 
@@ -298,7 +303,8 @@ public final class PostgresServerStorage: ServerStorage {
   ) async throws -> Result {
     try check(space)
     return try await writers.run(time) { connection in
-      let found = try connection.run([.command(StorageSQL.beginWriting)] + reads)
+      let found = try connection.run(
+        [.command(StorageSQL.beginWriting)] + reads + [PostgresStatement(StorageSQL.checkTables)])
       let (result, writes) = try body(connection, Array(found.dropFirst()))
       _ = try connection.run(writes + [.command("COMMIT")])
       return result
@@ -319,17 +325,24 @@ public final class PostgresServerStorage: ServerStorage {
     try await readers.run(time, body)
   }
 
-  /// Runs statements that need no lock of a space, on a connection for writes. They may be repeated.
+  /// Runs one statement that needs no lock of a space, on a connection for writes. It may be repeated.
   func act<Result: Sendable>(
-    _ body: @escaping @Sendable (PostgresConnection) throws -> Result
+    _ statement: PostgresStatement, _ body: @escaping @Sendable (PostgresResult) throws -> Result
   ) async throws -> Result {
-    try await writers.run(CallTime(), body)
+    try await writers.run(CallTime()) { try body($0.act(statement)) }
   }
 
   private func check(_ space: String) throws {
     guard !space.utf8.contains(0) else {
       throw BothyError(.invalidValue, "The name of a space has no zero byte.")
     }
+  }
+}
+
+extension PostgresConnection {
+  /// Runs a statement that is a transaction of its own, unless the tables need a newer server.
+  func act(_ statement: PostgresStatement) throws -> PostgresResult {
+    try run([PostgresStatement(StorageSQL.checkTables), statement])[1]
   }
 }
 

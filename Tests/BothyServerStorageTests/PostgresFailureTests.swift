@@ -45,6 +45,7 @@ struct PostgresFailureTests {
     Case(.reconnect, "58000", "terminating connection due to administrator command"),
     Case(.none, "58030", "could not read file"), Case(.none, "XX000", "cache lookup failed"),
     // Errors of the statement itself.
+    Case(.none, "22P02", "the tables of bothy need a server that knows 14"),
     Case(.none, "23505"), Case(.none, "42501"), Case(.none, "22021"), Case(.none, "53100"),
   ]
 

@@ -67,7 +67,7 @@ struct PostgresTablesTests {
   private func configuration(known: Int? = nil, migrates: Bool = true) -> PostgresServerStorage.Configuration
   {
     var configuration = RealPostgres.configuration(schema, connections: 2)
-    if let known { configuration.knownSteps = known }
+    if let known { configuration.steps = Array(StorageTables.steps.prefix(known)) }
     configuration.migrates = migrates
     return configuration
   }

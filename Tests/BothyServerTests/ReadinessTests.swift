@@ -5,6 +5,7 @@ import BothySyncService
 import BothyTesting
 import Foundation
 import HTTPTypes
+import Logging
 import ServiceLifecycle
 import Testing
 
@@ -61,6 +62,21 @@ struct ReadinessTests {
     }
   }
 
+  @Test("A server older than its database is not ready, and its log says so")
+  func outdated() async throws {
+    let log = LogUnderTest()
+    var configuration = try ServerUnderTest(storage: OutdatedStorage()).configuration
+    configuration.logger = log.logger()
+    try await ConnectedServer.run(configuration) { server async throws in
+      for path in ["/readyz", "/healthz", "/v1/spaces/hut/changes"] {
+        let reply = try await server.get(path)
+        #expect(reply.status == 503 && reply.text.contains(#""code":"outdated""#), "\(path) \(reply.text)")
+      }
+      #expect(try await server.get("/livez").status == 200)
+    }
+    #expect(log.lines.contains { $0.level == .error && $0.metadata["error"]?.contains("Update it") ?? false })
+  }
+
   @Test("A full disk leaves a server ready, because pulls go on")
   func fullDisk() async throws {
     let configuration = try ServerUnderTest(storage: FullStorage()).configuration
@@ -69,6 +85,20 @@ struct ReadinessTests {
       #expect(try await server.get("/readyz").status == 200)
     }
   }
+}
+
+/// A storage that a newer server has changed.
+private struct OutdatedStorage: ServerStorage {
+  let identity = "outdated"
+  private let error = BothyError(.newerFile, "The tables need a newer server. Update it.")
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
+  ) async throws -> Result { throw error }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result { throw error }
 }
 
 /// A storage whose check doesn't respond until the test releases it.

@@ -115,6 +115,11 @@ extension PostgresFailure {
     case "42501":
       BothyError(
         .cannotOpen, "The database's user lacks a right: \(message) Grant it to the user.", underlying: self)
+    case "22P02" where message.contains(StorageSQL.tablesMark):
+      BothyError(
+        .newerFile,
+        "A newer server has changed the tables, and this one must no longer use them. Update the server. Nothing was "
+          + "written.", underlying: self)
     case "26000", "42P05", Self.sharedSession.code:
       BothyError(
         .cannotOpen,

@@ -106,7 +106,7 @@ final class Replica: Sendable {
       let found = try connection.run([
         .command(ReplicaSQL.beginLook), PostgresStatement(ReplicaSQL.progress), .command("COMMIT"),
         .command(StorageSQL.beginReading), PostgresStatement(StorageSQL.state, in: space),
-        PostgresStatement(ReplicaSQL.isStandby),
+        PostgresStatement(ReplicaSQL.isStandby), PostgresStatement(StorageSQL.checkTables),
       ])
       let (progress, log) = (found[1], found[1].int(0, 1))
       // While it is a standby after the snapshot, the snapshot has no change of its own.

@@ -20,7 +20,7 @@ final class ReplicaSet: Sendable {
   init(_ configuration: PostgresServerStorage.Configuration, primary: SessionSettings, queries: Int) {
     marks = PrimaryMarks(primary)
     lookInterval = configuration.replicaLookInterval
-    let admission = ReplicaAdmission(knowing: configuration.knownSteps)
+    let admission = ReplicaAdmission(knowing: configuration.steps.count)
     self.admission = admission
     replicas = configuration.replicas.enumerated().map { index, address in
       var settings = primary

@@ -78,7 +78,9 @@ struct GroupCommit {
 
   private func begin(_ connection: PostgresConnection) throws -> PostgresResult {
     let state = PostgresStatement(StorageSQL.lockedState, in: space)
-    let found = try connection.run([.command(StorageSQL.beginWriting), state])[1]
+    let found = try connection.run([
+      .command(StorageSQL.beginWriting), state, PostgresStatement(StorageSQL.checkTables),
+    ])[1]
     if found.count > 0 { return found }
     var insert = PostgresStatement(StorageSQL.newSpace, in: space)
     insert.bind(UUIDv7.make())

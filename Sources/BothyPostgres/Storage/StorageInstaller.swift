@@ -12,10 +12,12 @@ struct StorageInstaller {
 
   let schema: String
   let connection: PostgresConnection
-  /// The number of steps that the server knows.
-  let known: Int
+  /// The steps that the server knows.
+  let steps: [StorageTables.Step]
   /// True if missing steps may be run.
   let migrates: Bool
+
+  private var known: Int { steps.count }
 
   /// Returns the version before and after. Throws `BothyError` `.newerFile` for tables that need a newer server, and
   /// `.schemaMismatch` if steps are missing and may not be run.
@@ -132,11 +134,12 @@ struct StorageInstaller {
         return nil
       }
       if verdict == .tooNew { throw BothyError.newerTables(found.version, known: known) }
-      let step = StorageTables.steps[found.version.version]
+      let step = steps[found.version.version]
       let next = found.version.next(isAdditive: step.isAdditive)
       if !found.hasOldest {
         try connection.execute("ALTER TABLE \(table) ADD COLUMN oldest bigint NOT NULL DEFAULT 0")
       }
+      if !step.isAdditive, found.version.version > 0 { try stopWrites() }
       let sql = withoutCollation ? step.sql.replacing(" COLLATE \"C\"", with: "") : step.sql
       try run(sql, to: next)
       try connection.execute("UPDATE \(table) SET version = \(next.version), oldest = \(next.oldest)")
@@ -148,6 +151,17 @@ struct StorageInstaller {
         try? connection.execute("ROLLBACK")
       }
       throw error
+    }
+  }
+
+  /// Waits for the running writes, and lets others wait until the step is committed. They then read its version, and
+  /// an older server's writes fail.
+  ///
+  /// CockroachDB and YugabyteDB have no such lock. There a write that runs at the time may be committed after the step.
+  private func stopWrites() throws {
+    try connection.execute("SAVEPOINT writes")
+    do { try connection.execute("LOCK TABLE space IN EXCLUSIVE MODE") } catch  where error.isLasting {
+      try connection.execute("ROLLBACK TO SAVEPOINT writes")
     }
   }
 

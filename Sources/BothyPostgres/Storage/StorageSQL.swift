@@ -1,6 +1,7 @@
 import BothySyncService
 
-/// The statements of a storage. Each but `spaces`, `dueSpaces` and `dueCount` has the space as its first parameter.
+/// The statements of a storage. Each but `checkTables`, `spaces`, `dueSpaces` and `dueCount` has the space as its first
+/// parameter.
 enum StorageSQL {
   static let columns =
     "position, type, id, container, modified, owner, deleted, fields, sharing, created"
@@ -14,6 +15,13 @@ enum StorageSQL {
   static let state = "SELECT epoch, head, floor, due IS NULL, indexes, indexed FROM space WHERE space = $1"
   /// The row's lock makes the order of positions the order of commits.
   static let lockedState = state + " FOR UPDATE"
+  /// Fails if the tables need a newer server. It follows the lock of a space, for which the steps of a newer server wait.
+  /// So a write that passes it is committed before such a step. PostgreSQL's log has the text.
+  static let checkTables = """
+    SELECT CASE WHEN oldest > \(StorageTables.steps.count)
+      THEN ('\(tablesMark) need a server that knows ' || oldest)::bigint END FROM bothy_version
+    """
+  static let tablesMark = "the tables of bothy"
   static let newSpace =
     "INSERT INTO space (space, epoch, head, floor, due) VALUES ($1, $2, 0, 0, 0) ON CONFLICT (space) DO NOTHING"
   static let moveHead = "UPDATE space SET head = $2, \(dueByChange) WHERE space = $1"

@@ -111,6 +111,11 @@ extension HTTPFailure {
     "The server's disk is full, so nothing was written. Make room on it, and send this again later.",
     code: "diskFull", retryAfter: 30)
 
+  /// The failure for a database that a newer server has changed, until this server is updated.
+  static let outdated = unavailable(
+    "This server is older than its database, so nothing was read or written. Send this again later.",
+    code: "outdated", retryAfter: 30)
+
   /// Creates the failure for a rejection of one record.
   init(_ rejection: Rejection) {
     let status: HTTPResponse.Status =
@@ -142,6 +147,7 @@ extension HTTPFailure {
         self.init(.unprocessableContent, error.code.description, error.message)
       case .busy: self = .unavailable("The database is busy; try again.")
       case .diskFull: self = .diskFull
+      case .newerFile: self = .outdated
       default: return nil
       }
     default: return nil

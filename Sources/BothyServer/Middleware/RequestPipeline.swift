@@ -178,7 +178,8 @@ struct RequestPipeline: RouterMiddleware {
       if [401, 403, 429].contains(status) { audit.refused(subject, status: status, reason: reason) }
       if [401, 403, 408, 413, 429, 503, 507].contains(status) { metrics.refusal(reason) }
       problem = known
-    } else {
+    }
+    if problem.status == .internalServerError || problem.code == HTTPFailure.outdated.code {
       logger.error(
         "request failed",
         metadata: AuditLog.metadata(subject, ["error": "\(LogText.safe(String(reflecting: error)))"]))

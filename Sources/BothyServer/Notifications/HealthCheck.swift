@@ -44,8 +44,8 @@ final class HealthCheck: Sendable {
     var problem: HTTPFailure?
     do { try await storage.check() } catch let error as StorageUnavailable {
       problem = .unavailable(error.reason.rawValue)
-    } catch let error as BothyError where error.code == .diskFull {
-      problem = .diskFull
+    } catch let error as BothyError where [.diskFull, .newerFile].contains(error.code) {
+      problem = HTTPFailure(error)
     } catch {  // an open address doesn't reveal the reason
       problem = .unavailable("The database cannot be read.")
     }

@@ -38,7 +38,15 @@ extension SQLiteServerStorage {
         .notADatabase,
         "\(path) is not the database of a Bothy server. Choose another path; the file was left as it is.")
     }
-    let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+    try refuseNewer(database, path)
+  }
+
+  /// Throws `BothyError` `.newerFile` if a newer server wrote the file, also while this one runs. Within a transaction it
+  /// costs no more than one number of a page that every transaction reads.
+  static func refuseNewer(_ database: Database, _ path: String) throws {
+    let select = try PreparedStatement("PRAGMA user_version", in: database)
+    defer { select.reset() }
+    let found = try select.step() ? select.int(at: 0) : 0
     guard found > version else { return }
     throw BothyError(
       .newerFile,

@@ -11,7 +11,8 @@ import GRDB
 ///
 /// Calls may be made from any task, and block none of its threads. A write on a full disk throws `BothyError`
 /// `.diskFull` and leaves the file unchanged. Commands of operators may open the file beside the server. A write that
-/// waits for theirs longer than 5 seconds throws `.busy`, with those that wait beside it.
+/// waits for theirs longer than 5 seconds throws `.busy`, with those that wait beside it. After those of a newer version
+/// have changed the file's form, each call throws `.newerFile`.
 public final class SQLiteServerStorage: ServerStorage {
   /// The identity of this database, created with it and kept by its copies.
   ///
@@ -135,7 +136,7 @@ public final class SQLiteServerStorage: ServerStorage {
   private func commit(_ writes: [JoinedWrite]) async {
     do {
       let run = run
-      for answer in try await database.write({ try Self.work(writes, $0, run) }) { answer() }
+      for answer in try await change({ try Self.work(writes, $0, run) }) { answer() }
     } catch  where writes.count > 1 && !isBusy(error) {
       // The commit itself failed. Each write now has its own, so that one doesn't affect the others.
       for write in writes { await commit([write]) }
@@ -156,7 +157,12 @@ public final class SQLiteServerStorage: ServerStorage {
 
   /// Runs one transaction beside the queue of writes, for operators, upkeep and webhooks. Throws like `write(space:_:)`.
   func change<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
-    do { return try await database.write(body) } catch { throw named(error) }
+    do {
+      return try await database.write { [path] database in
+        try Self.refuseNewer(database, path)
+        return try body(database)
+      }
+    } catch { throw named(error) }
   }
 
   /// Limits the file's size to a number of pages, as on a full disk; `nil` removes the limit.
@@ -198,7 +204,7 @@ public final class SQLiteServerStorage: ServerStorage {
   public func read<Result: Sendable>(
     space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result {
-    try await database.read { try body(SQLiteServerTransaction($0, space: space, run: nil)) }
+    try await database.read { [path] in try body(Self.snapshot($0, of: space, path)) }
   }
 
   /// Like `read(space:_:)`, and calls `step` after each thousand steps of one statement, for tests of costs.
@@ -206,14 +212,21 @@ public final class SQLiteServerStorage: ServerStorage {
     space: String, eachThousand step: @escaping @Sendable () -> Void,
     _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result {
-    try await database.read { database in
+    try await database.read { [path] database in
       try database.interrupted(when: {
         step()
         return false
       }) {
-        try body(SQLiteServerTransaction(database, space: space, run: nil))
+        try body(Self.snapshot(database, of: space, path))
       }
     }
+  }
+
+  private static func snapshot(
+    _ database: Database, of space: String, _ path: String
+  ) throws -> SQLiteServerTransaction {
+    try refuseNewer(database, path)
+    return try SQLiteServerTransaction(database, space: space, run: nil)
   }
 
   /// Like `read(space:_:)`, but on the connections for long reads, which never delay short ones.
@@ -229,9 +242,9 @@ public final class SQLiteServerStorage: ServerStorage {
     let watch = SearchWatch(within: limit)
     return try await watch.ending {
       try await searchPermits.withPermit {
-        try await (searches ?? database).read { database in
+        try await (searches ?? database).read { [path] database in
           try database.interrupted(when: { watch.isOver }) {
-            try body(SQLiteServerTransaction(database, space: space, run: nil))
+            try body(Self.snapshot(database, of: space, path))
           }
         }
       }
@@ -243,9 +256,7 @@ public final class SQLiteServerStorage: ServerStorage {
   /// Reads one row on a connection of its own, so that no other call delays it. Throws the database's error if it
   /// can't.
   public func check() async throws {
-    _ = try await (health ?? database).read {
-      try SQLiteServerTransaction($0, space: "", run: nil).head
-    }
+    _ = try await (health ?? database).read { [path] in try Self.snapshot($0, of: "", path).head }
   }
 
   /// Writes a copy of the present content to a new file.

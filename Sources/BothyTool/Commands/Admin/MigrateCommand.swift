@@ -9,8 +9,8 @@ struct MigrateCommand: AsyncParsableCommand {
     discussion: """
       A server does this by itself when it starts, unless it has --no-migrate. Here a
       step may take as long as it needs. With PostgreSQL the servers may run
-      meanwhile. Servers of an older version go on where a step only adds something;
-      otherwise they refuse to start again, so update them then.
+      meanwhile. Servers of an older version go on where a step only adds something.
+      After other steps they refuse all requests, so update them then.
 
       Example:  bothy admin migrate postgres://bothy@db.internal/bothy
                 bothy admin migrate server.sqlite
