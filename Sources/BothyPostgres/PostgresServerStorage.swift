@@ -83,7 +83,7 @@ public final class PostgresServerStorage: ServerStorage {
   /// in order, and the first that accepts changes is used. A database that isn't available yet is tried for the time of
   /// `patience`. Throws `StorageUnavailable`, or `BothyError` for a database that cannot be used: `.newerFile` if it
   /// needs a newer server, `.schemaMismatch` if steps are missing and `migrates` is false, `.migrationFailed` for a slow
-  /// step.
+  /// step, `.cannotOpen` behind a pooler that mixes sessions.
   public static func open(
     _ address: String, configuration: Configuration = Configuration()
   ) async throws -> PostgresServerStorage {
@@ -94,6 +94,8 @@ public final class PostgresServerStorage: ServerStorage {
         return try connection.run(PostgresStatement("SELECT identity FROM server")).text(0, 0) ?? ""
       }
       storage.ownIdentity.withLock { $0 = identity }
+      // A pooler that pools transactions lends the first session to this one, which is refused.
+      try await storage.health.run { _ in }
     } catch {
       storage.close()
       throw error

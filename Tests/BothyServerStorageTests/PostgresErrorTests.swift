@@ -74,6 +74,30 @@ struct PostgresErrorTests {
     #expect(error?.code == .cannotOpen && error.map { "\($0)".contains("pool_mode = session") } ?? false)
   }
 
+  @Test(
+    "A pooler that lends the first session again is refused at the start",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
+  func sharedLater() async throws {
+    let url = RealPostgres.url ?? ""
+    let role = RealPostgres.newSchema()
+    _ = try PostgresCatalogue.rows(url, "CREATE ROLE \(role) LOGIN SUPERUSER")
+    var configuration = RealPostgres.configuration()
+    configuration.trace = { sql in
+      // The first session is about to answer its last statement of the start.
+      guard sql == "SELECT identity FROM server" else { return }
+      do {
+        _ = try PostgresCatalogue.rows(url, "ALTER ROLE \(role) SET bothy.session TO 'taken'")
+      } catch { Issue.record(error) }
+    }
+    let pooled = configuration
+    let error = await #expect(throws: BothyError.self) {
+      try await PostgresServerStorage.open("\(url)?user=\(role)", configuration: pooled).close()
+    }
+    #expect(error?.code == .cannotOpen && error.map { "\($0)".contains("pool_mode = session") } ?? false)
+    _ = try PostgresCatalogue.rows(url, "DROP OWNED BY \(role) CASCADE")
+    _ = try PostgresCatalogue.rows(url, "DROP ROLE \(role)")
+  }
+
   @Test("An address with an unknown option is refused at once")
   func unknownOption() async throws {
     #expect(await code(of: "host=127.0.0.1 unknown=1") == .cannotOpen)

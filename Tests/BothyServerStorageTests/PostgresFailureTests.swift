@@ -32,6 +32,9 @@ struct PostgresFailureTests {
     Case(.reconnect, "57P01"), Case(.reconnect, "57P02"), Case(.reconnect, "57P03"),
     Case(.reconnect, "57P05"), Case(.reconnect, "25P03"), Case(.reconnect, "25P04"),
     Case(.reconnect, "25006"), Case(.reconnect, "53300"),
+    // PgBouncer refuses a transaction and ends the session.
+    Case(.none, "08P01", "transaction blocks not allowed in statement pooling mode"),
+    Case(.none, nil, "transaction blocks not allowed in statement pooling mode"),
     // Prepared statements.
     Case(.prepareAgain, "26000"), Case(.prepareAgain, "42P05"),
     Case(.prepareAgain, "0A000", "cached plan must not change result type"),
@@ -81,8 +84,12 @@ struct PostgresFailureTests {
 
   @Test("An error names what helps")
   func words() {
-    let pooled = PostgresFailure(code: "42P05", message: "prepared statement exists").storeError
-    #expect(pooled.code == .cannotOpen && "\(pooled)".contains("pool_mode = session"))
+    for (code, message) in [
+      ("42P05", "prepared statement exists"), ("08P01", "not allowed in statement pooling mode"),
+    ] {
+      let pooled = PostgresFailure(code: code, message: message).storeError
+      #expect(pooled.code == .cannotOpen && "\(pooled)".contains("pool_mode = session"))
+    }
     let lacking = PostgresFailure(code: "0A000", message: "not implemented").storeError
     #expect("\(lacking)".contains("not implemented"))
     #expect(PostgresFailure(code: "53100", message: "no space left").storeError.code == .diskFull)

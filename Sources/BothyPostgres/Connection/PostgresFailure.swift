@@ -49,6 +49,7 @@ package struct PostgresFailure: Error, Hashable, CustomStringConvertible {
 
   /// The remedy, by the codes of PostgreSQL, Citus, YugabyteDB and CockroachDB.
   package var remedy: Remedy {
+    if isOfStatementPool { return .none }
     guard let code else { return isRefusal ? .none : .reconnect }
     switch code {
     // Serialization failure, deadlock, or a lock or a statement that took too long.
@@ -86,6 +87,14 @@ package struct PostgresFailure: Error, Hashable, CustomStringConvertible {
     remedy == .none && ["0A", "42"].contains { code?.hasPrefix($0) ?? false }
   }
 
+  /// True for PgBouncer's refusal of a transaction, after which it closes the connection.
+  private var isOfStatementPool: Bool { message.contains("statement pooling mode") }
+
+  /// True if a pooler gives statements of one session to others.
+  private var isOfPooler: Bool {
+    isOfStatementPool || ["26000", "42P05", Self.sharedSession.code].contains(code)
+  }
+
   private var isStalePlan: Bool {
     routine == "RevalidateCachedQuery" || message.contains("cached plan must not change result type")
   }
@@ -108,6 +117,12 @@ package struct PostgresFailure: Error, Hashable, CustomStringConvertible {
 extension PostgresFailure {
   package var storeError: BothyError {
     switch code {
+    case _ where isOfPooler:
+      BothyError(
+        .cannotOpen,
+        "Settings and prepared statements don't stay in their session: \(message) A pooler mixes sessions. Let it pool sessions "
+          + "(PgBouncer: pool_mode = session), or give the address of the database itself.",
+        underlying: self)
     case nil: BothyError(.cannotOpen, "PostgreSQL refuses the connection. \(message)", underlying: self)
     case "53100": BothyError(.diskFull, "The database's disk is full: \(message)", underlying: self)
     case "22021":
@@ -120,12 +135,6 @@ extension PostgresFailure {
         .newerFile,
         "A newer server has changed the tables, and this one must no longer use them. Update the server. Nothing was "
           + "written.", underlying: self)
-    case "26000", "42P05", Self.sharedSession.code:
-      BothyError(
-        .cannotOpen,
-        "Settings and prepared statements don't stay in their session: \(message) A pooler mixes sessions. Let it pool sessions "
-          + "(PgBouncer: pool_mode = session), or give the address of the database itself.",
-        underlying: self)
     case "0A000":
       BothyError(
         .database, "The database lacks something that the server needs: \(message) Use PostgreSQL or Citus.",
