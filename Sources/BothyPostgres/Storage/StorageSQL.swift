@@ -2,6 +2,9 @@ import BothySyncService
 
 /// The statements of a storage. Each but `checkTables`, `spaces`, `dueSpaces` and `dueCount` has the space as its first
 /// parameter.
+///
+/// Several values for each row come as arrays, so one plan serves any number of rows: PostgreSQL's relatives have `unnest`
+/// of several arrays and LATERAL too. Inserts have VALUES, because Citus takes others to its coordinator.
 enum StorageSQL {
   static let columns =
     "position, type, id, container, modified, owner, deleted, fields, sharing, created"
@@ -133,10 +136,7 @@ enum StorageSQL {
   static let moveUniqueMark =
     "UPDATE unique_mark SET position = $4 WHERE space = $1 AND mark = $2 AND position = $3"
 
-  static let lists = """
-    SELECT DISTINCT member.list FROM unnest($2::text[]) AS wanted(name)
-    JOIN member ON member.space = $1 AND member.principal = wanted.name
-    """
+  static let lists = "SELECT DISTINCT list FROM member WHERE space = $1 AND principal = ANY($2::text[])"
   /// The numbers of lists that name the users `$2`, each counted up to `$3`.
   static let listCounts = countLists(where: "")
   /// Those of the lists of the owner `$4`.
