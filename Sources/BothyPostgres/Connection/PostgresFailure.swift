@@ -20,7 +20,7 @@ package struct PostgresFailure: Error, Hashable, CustomStringConvertible {
 
   /// The failure of a session that others use too. No database has the code.
   package static let sharedSession = PostgresFailure(
-    code: "BOTHY", message: "A new session has the settings of another one.")
+    code: "BOTHY", message: "A session has the settings of another one, or not its own.")
 
   /// The failure of a commit that is visible, and that no standby may have. The code is that of a commit in doubt, so the
   /// next attempt finds it made, and commits after it.

@@ -21,19 +21,21 @@ struct SessionSettings: Sendable {
   /// locked. A wait for a lock ends a little before the patience, so that its reason is known.
   ///
   /// A session that begins with the mark of another one is refused: a pooler lends both the same session of the database
-  /// by turns, and neither has its own settings. Prepared statements don't show that, because poolers can keep them.
+  /// by turns, and neither has its own settings. Prepared statements don't show that, because poolers can keep them. So is
+  /// one that has lost its mark by its next statement, as where a pooler takes its sessions in turn.
   func open(by end: ContinuousClock.Instant) throws(PostgresFailure) -> PostgresConnection {
     let connection = try PostgresConnection(to: address, target: target, by: end, trace: trace)
     let statements = (statementTime ?? .zero) / .milliseconds(1)
     let locks = max(100, patience * 0.8 / .milliseconds(1))
-    let mark = try connection.run(.command("SELECT current_setting('bothy.session', true)")).text(0, 0)
-    guard mark?.isEmpty ?? true else { throw .sharedSession }
+    let mark = PostgresStatement.command("SELECT current_setting('bothy.session', true)")
+    guard try connection.run(mark).text(0, 0)?.isEmpty ?? true else { throw .sharedSession }
     try connection.execute(
       """
       SET search_path TO \(schema.quotedIdentifier); SET statement_timeout TO \(Int64(statements));
       SET lock_timeout TO \(Int64(locks)); SET idle_in_transaction_session_timeout TO '10s';
       SET bothy.session TO 'taken'
       """)
+    guard try connection.run(mark).text(0, 0) == "taken" else { throw .sharedSession }
     return connection
   }
 }
