@@ -10,6 +10,9 @@ import Synchronization
 /// are looked at every few seconds and after each new connection. If the database refuses LISTEN or NOTIFY, these looks
 /// are all there is.
 final class NewsChannel: @unchecked Sendable {
+  /// The number of failures in a row that are reported, after some seconds. A restart of a database is shorter.
+  private static let reportedFailures = 10
+
   private let settings: SessionSettings
   /// The time between two looks.
   private let pause: Duration
@@ -90,6 +93,10 @@ final class NewsChannel: @unchecked Sendable {
         } catch {
           // Nothing is lost, because the next connection begins with a look at all positions.
           failures += 1
+          if failures == Self.reportedFailures {
+            listener.report(
+              "Other processes' writes aren't noticed for now, as news have no connection. \(error)")
+          }
           wait(for: -1, Backoff.database.delay(attempt: failures))
         }
       }

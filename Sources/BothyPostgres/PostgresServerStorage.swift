@@ -259,7 +259,8 @@ public final class PostgresServerStorage: ServerStorage {
 
   /// Calls `receive` with the name of each space that another process has written to. `followed` returns the relevant
   /// spaces. Their positions are looked at every `lookInterval`, to make up for lost notifications. `report` receives
-  /// one sentence for a log if the database has no LISTEN and NOTIFY, and these looks are all there is.
+  /// one sentence for a log if the database has no LISTEN and NOTIFY, and these looks are all there is, and one whenever
+  /// the connection for them can't be made for some seconds.
   ///
   /// Costs one connection. Call it once.
   public func passNews(

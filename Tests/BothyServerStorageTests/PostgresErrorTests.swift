@@ -98,6 +98,32 @@ struct PostgresErrorTests {
     _ = try PostgresCatalogue.rows(url, "DROP ROLE \(role)")
   }
 
+  @Test(
+    "News that get no connection are reported, and come once they have one",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
+  func newsWithoutConnection() async throws {
+    let url = RealPostgres.url ?? ""
+    let role = RealPostgres.newSchema()
+    _ = try PostgresCatalogue.rows(url, "CREATE ROLE \(role) LOGIN SUPERUSER")
+    let storage = try await PostgresServerStorage.open(
+      "\(url)?user=\(role)", configuration: RealPostgres.configuration())
+    try await storage.write(space: "s") { try $0.put([ServerStorageConformance.entry(1, "a")]) }
+    _ = try PostgresCatalogue.rows(url, "ALTER ROLE \(role) SET bothy.session TO 'taken'")
+    let (reports, reporting) = AsyncStream.makeStream(of: String.self)
+    let (spaces, hearing) = AsyncStream.makeStream(of: String.self)
+    storage.passNews(of: { ["s"] }, to: { hearing.yield($0) }) { reporting.yield($0) }
+    for await report in reports {
+      #expect(report.contains("no connection") && !storage.looksForNews, "\(report)")
+      break
+    }
+    _ = try PostgresCatalogue.rows(url, "ALTER ROLE \(role) RESET bothy.session")
+    for await space in spaces {
+      #expect(space == "s")
+      break
+    }
+    storage.close()
+  }
+
   @Test("An address with an unknown option is refused at once")
   func unknownOption() async throws {
     #expect(await code(of: "host=127.0.0.1 unknown=1") == .cannotOpen)

@@ -159,12 +159,12 @@ struct ServedStorage {
   }
 
   /// Forwards the writes of other processes to the streams of this process. A database without notifications is
-  /// reported to the log once, and shown by the metrics.
+  /// reported to the log once, and shown by the metrics. So is a lack of a connection, but to the log alone.
   func passNews(to notifications: ChangeNotifier, _ logger: Logger) {
     postgres?.passNews(
       of: { notifications.spaces }, to: { notifications.publish(space: $0) },
-      reporting: { sentence in
-        notifications.looksForNews()
+      reporting: { [postgres] sentence in
+        if postgres?.looksForNews ?? false { notifications.looksForNews() }
         logger.warning("\(sentence)")
       })
   }
