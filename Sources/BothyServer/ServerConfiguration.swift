@@ -150,6 +150,9 @@ public struct ServerConfiguration: Sendable {
     /// The most bytes of all bodies and answers over 64 KiB that are on their way. One user may hold an eighth of them, if
     /// tokens distinguish users. Requests beyond that receive 503, but one body always fits, and so does one answer of any
     /// size while no other is on its way.
+    ///
+    /// An answer takes its part before its records are read, and three times its bytes while it is made. Where room is
+    /// short it has fewer records, and the next request brings others.
     public var transferSize: Int = 512 << 20
     /// The number of pulls and other short reads that run at a time. Further ones wait in line.
     ///

@@ -106,7 +106,7 @@ extension ServerLimit {
     "The bytes of all unpacked bodies together, half of them for one user.")
   package static let transferSize = bytes(
     "transfer-size", .requests, 8 << 20...64 << 30, \.server.transferSize,
-    "The bytes of all bodies and answers over 64K that are on their way, an eighth of them for one user, or one larger answer. Further ones are answered 503."
+    "The bytes of all bodies and answers over 64K that are on their way, an eighth of them for one user, or one larger answer. An answer counts three times while it is made, and has fewer records where room is short. Others are answered 503."
   )
   package static let operations = count(
     "operations", .requests, 1000...100_000, \.rules.operationLimit, "Operations in one request.")

@@ -14,7 +14,7 @@ struct BodyReader: Sendable {
   let unpacked: SharedBudget
 
   /// The bytes of a body or answer that count as small, and are part of no budget.
-  static let small = 64 << 10
+  static let small = SyncService.answerStart
   /// The bytes of an answer that count as small for callers without a token.
   static let smallForAll = 256 << 10
 

@@ -121,7 +121,11 @@ struct RequestPipeline: RouterMiddleware {
       try checkType(of: request, body)
       call.body = try await bodies.receive(request, on: call.channel, holding: transfer)
     }
-    return try await handle(call, by: route)
+    let room = AnswerRoom(bodies.transfers.hold(for: call.user.name ?? ""))
+    call.room = room
+    var answer = try await handle(call, by: route)
+    answer.room = room
+    return answer
   }
 
   /// Decompresses the body and calls the handler when a slot of the request's kind is free. A query ends with its
@@ -220,24 +224,25 @@ struct RequestPipeline: RouterMiddleware {
       }
       headers[.contentLength] = String(bytes.count)
       guard !isHead else { return Response(status: answer.status, headers: headers) }
-      guard let transfer = try transfer(bytes.count, of: subject) else {
-        metrics.answered(bytes: bytes.count)
-        return Response(
-          status: answer.status, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
-      }
+      let transfer = try transfer(bytes.count, of: subject, answer.room)
       metrics.answered(bytes: bytes.count)
-      let body = Self.body(bytes, by: context.channel, holding: transfer)
-      return Response(status: answer.status, headers: headers, body: body)
+      let buffer = ByteBuffer(bytes: bytes)
+      let body = transfer.map { Self.body(buffer, by: context.channel, holding: $0) }
+      return Response(status: answer.status, headers: headers, body: body ?? .init(byteBuffer: buffer))
     }
   }
 
   /// Returns the part of the budget for a large body, or `nil` for a small one. Throws `HTTPFailure` beyond the budget.
   ///
-  /// - Parameter bytes: those of the body that are in memory until the caller reads them.
-  private func transfer(_ bytes: Int, of subject: AuditLog.Subject) throws -> SharedBudget.Hold? {
+  /// - Parameters:
+  ///   - bytes: those of the body that are in memory until the caller reads them.
+  ///   - room: the part that the body has already.
+  private func transfer(
+    _ bytes: Int, of subject: AuditLog.Subject, _ room: AnswerRoom? = nil
+  ) throws -> SharedBudget.Hold? {
     // Answers for everybody, such as the metrics, have no part in the budget of users.
     guard bytes > (subject.user == nil ? BodyReader.smallForAll : BodyReader.small) else { return nil }
-    let transfer = bodies.transfers.hold(for: subject.user ?? "")
+    let transfer = room?.hold ?? bodies.transfers.hold(for: subject.user ?? "")
     guard transfer.takeWhole(bytes) else { throw HTTPFailure.crowded }
     return transfer
   }
@@ -245,11 +250,11 @@ struct RequestPipeline: RouterMiddleware {
   /// Returns a large body that is written in pieces, and holds its part of the budget until the caller has read it, but
   /// for the last piece and what the system keeps.
   private static func body(
-    _ bytes: [UInt8], by channel: any Channel, holding transfer: SharedBudget.Hold
+    _ bytes: ByteBuffer, by channel: any Channel, holding transfer: SharedBudget.Hold
   ) -> ResponseBody {
-    ResponseBody(contentLength: bytes.count) { writer in
+    ResponseBody(contentLength: bytes.readableBytes) { writer in
       defer { withExtendedLifetime(transfer) {} }
-      try await writer.write(ByteBuffer(bytes: bytes), to: channel)
+      try await writer.write(bytes, to: channel)
       try await writer.finish(nil)
     }
   }

@@ -21,6 +21,8 @@ struct ServerContext: RequestContext {
   var user = Caller.anonymous
   /// The slot in which the request runs, or `nil` for a route without a line.
   var turn: RequestTurns.Turn?
+  /// The memory for the answer, or `nil` for a route that is open.
+  var room: AnswerRoom?
   /// The caller's admission to the space, or `nil` if the server requires no token.
   var admission: AuthenticatedSession?
   /// Returns the spaces that the caller's token opens, or `nil` if the server requires no token. Throws `HTTPFailure` 503

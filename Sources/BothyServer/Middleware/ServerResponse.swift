@@ -15,6 +15,8 @@ struct ServerResponse: Sendable {
   var status: HTTPResponse.Status
   var headers: HTTPFields
   var body: Body
+  /// The memory that the body has already, or `nil` for none.
+  var room: AnswerRoom?
 
   init(_ status: HTTPResponse.Status, headers: HTTPFields = [:], body: Body = .none) {
     self.status = status

@@ -57,20 +57,25 @@ extension ServerServices {
     try checkBackEnd(call)
     let limit = try call.query.positive("limit") ?? SyncService.feedLimit
     let wait = try call.query.positive("wait").map { min($0, FeedWaits.longest) } ?? 0
-    let page = try await service.feed(space: call.space, after: call.query["after"], limit: limit)
+    let page = try await service(within: call.room).feed(
+      space: call.space, after: call.query["after"], limit: limit)
     guard wait > 0, !page.hasNews else { return .json(page.json) }
     guard feedWaits.hasRoom else {
       throw HTTPFailure.unavailable("Too many back ends wait for changes. Read again later.")
     }
-    let (space, admission) = (call.space, call.admission)
+    let (space, admission, room, channel) = (call.space, call.admission, call.room, call.channel)
     // The wait is a part of the body, so that it takes no turn from other requests.
     return ServerResponse(
       .ok, headers: [.contentType: ServerResponse.jsonType],
       body: .stream { writer in
+        defer { withExtendedLifetime(room) {} }
         let news = await feedWaits.counting {
-          await self.news(space, after: page, limit: limit, within: .seconds(wait), admission)
+          await self.news(space, after: page, limit: limit, within: .seconds(wait), admission, room)
         }
-        try await writer.write(ByteBuffer(bytes: news.json))
+        var json = news.json
+        // A page that has no room isn't sent, and its changes come with the next.
+        if json.count > BodyReader.small, let room, !room.hold.takeWhole(json.count) { json = page.json }
+        try await writer.write(ByteBuffer(bytes: json), to: channel)
         try await writer.finish(nil)
       })
   }
@@ -78,7 +83,7 @@ extension ServerServices {
   /// Returns the next page with changes, or the page itself at the end of the wait or of the token.
   private func news(
     _ space: String, after page: FeedPage, limit: Int, within wait: Duration,
-    _ admission: AuthenticatedSession?
+    _ admission: AuthenticatedSession?, _ room: AnswerRoom?
   ) async -> FeedPage {
     await notifications.withSubscription(to: space) { subscription in
       let timer = Task {
@@ -89,7 +94,8 @@ extension ServerServices {
       return await withGracefulShutdownHandler {
         do {
           repeat {
-            let found = try await service.feed(space: space, after: page.cursor, limit: limit)
+            let found = try await service(within: room).feed(
+              space: space, after: page.cursor, limit: limit)
             if found.hasNews { return found }
           } while await Self.isReported(subscription, admission)
         } catch {

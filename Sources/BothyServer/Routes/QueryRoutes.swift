@@ -23,7 +23,7 @@ extension ServerServices {
 
   private func query(_ call: ServerContext) async throws -> ServerResponse {
     let (query, cursor) = try queryDocument(call)
-    let page = try await service.queryPage(
+    let page = try await service(within: call.room).queryPage(
       space: call.space, user: call.user, query, after: cursor)
     return ServerResponse.object { writer in
       writer.array("records", page.records) { $1.write(to: &$0) }

@@ -29,6 +29,12 @@ struct ServerServices: Sendable {
   /// The rules at present.
   var service: SyncService { rulebook.service }
 
+  /// Returns the rules at present for one answer.
+  func service(within room: AnswerRoom?) -> SyncService {
+    guard let room else { return service }
+    return service.answering { room.take($0, for: $1) }
+  }
+
   init(_ configuration: ServerConfiguration) {
     metrics = ServerMetrics(
       registry: MetricsRegistry(),

@@ -36,7 +36,8 @@ extension ServerServices {
   private func sync(_ call: ServerContext) async throws -> ServerResponse {
     let request = try call.parseBody { try SyncRequest(decoding: $0) }
     if !request.operations.isEmpty || request.oldestOpen != nil { try await call.turn?.move(to: .push) }
-    let response = try await service.sync(space: call.space, user: call.user, request)
+    let response = try await service(within: call.room).sync(
+      space: call.space, user: call.user, request)
     if !response.outcomes.isEmpty {
       metrics.operations(response.outcomes)
       audit.refused(response.outcomes, call.subject)
@@ -74,7 +75,8 @@ extension ServerServices {
     var request = SyncRequest(device: "http", schemaVersion: service.rules.minimumSchemaVersion)
     request.pulls = [.init(try call.query.scope(), cursor: call.query["cursor"])]
     if let limit = try call.query.positive("limit") { request.limit = limit }
-    let response = try await service.sync(space: call.space, user: call.user, request)
+    let response = try await service(within: call.room).sync(
+      space: call.space, user: call.user, request)
     var writer = JSONWriter(reserving: 4096)
     for page in response.pages { page.write(to: &writer) }
     return .json(writer.bytes)

@@ -35,6 +35,12 @@ public struct FeedPage: Sendable, Hashable {
 }
 
 extension FeedPage {
+  /// Adds the page that follows, from the same state of the space.
+  mutating func append(_ next: FeedPage) {
+    changes += next.changes
+    (upTo, more, cursor) = (next.upTo, next.more, next.cursor)
+  }
+
   /// Writes the members `epoch`, `after`, `upTo`, `cursor`, `more`?, `reset`?, `incomplete`? and `changes` into the open
   /// object.
   package func writeMembers(to writer: inout JSONWriter) {

@@ -29,7 +29,7 @@ extension SyncService {
       }
       return cursor
     }
-    let (limit, bytes) = (max(1, min(limit, Self.feedLimit)), max(1, rules.answerSize))
+    let limit = max(1, min(limit, Self.feedLimit))
     return try await storage.read(space: space) { storage in
       var start: Int64 = 0
       var began: Int64? = storage.head
@@ -38,7 +38,15 @@ extension SyncService {
         (start, began, isReset) = (cursor.position, cursor.began, false)
         isIncomplete = start > 0 && max(start, began ?? 0) < storage.floor
       }
-      var page = try Self.page(after: start, limit: limit, bytes: bytes, began: began, storage)
+      var bytes = answerBytes(for: .changes)
+      var page = try Self.page(after: start, limit: limit, bytes: bytes.left, began: began, storage)
+      while page.more, page.changes.count < limit {
+        bytes.spend(bytes.left)
+        guard bytes.left > 0 else { break }
+        page.append(
+          try Self.page(
+            after: page.upTo, limit: limit - page.changes.count, bytes: bytes.left, began: began, storage))
+      }
       (page.isReset, page.isIncomplete) = (isReset, isIncomplete)
       return page
     }

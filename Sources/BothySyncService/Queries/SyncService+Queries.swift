@@ -53,13 +53,13 @@ extension SyncService {
     let (page, isBehind) = try await storage.search(space: space, within: rules.queryTime) { storage in
       var page = QueryPage()
       guard try mayShow(query.type, to: viewer(user, in: storage)) else { return (page, false) }
-      var (left, isFull) = (rules.answerSize, false)
+      var (bytes, isFull) = (answerBytes(for: .changes), false)
       try selection(final, user, in: storage).records(after: start, in: storage) { entry in
         isFull = page.records.count == limit
-        page.more = !isFull && left <= 0
+        page.more = !isFull && bytes.left == 0
         if page.more || isFull { return false }
         page.records.append(entry.record)
-        left -= entry.record.weight
+        bytes.spend(entry.record.weight)
         return true
       }
       if page.more || isFull, let last = page.records.last {

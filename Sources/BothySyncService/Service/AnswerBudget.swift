@@ -3,19 +3,19 @@ import BothyStore
 /// The changes and bytes of records that the pages of one answer may still have, and the hidden rows that they may read.
 struct PageBudget {
   private(set) var changes: Int
-  private(set) var bytes: Int
+  private(set) var bytes: AnswerBytes
   private(set) var hidden: Int
   /// True if a page was made. The first page of an answer is never empty for lack of room.
   private var isBegun = false
 
-  init(changes: Int, bytes: Int, hidden: Int) {
+  init(changes: Int, bytes: AnswerBytes, hidden: Int) {
     self.changes = max(1, changes)
-    self.bytes = max(1, bytes)
+    self.bytes = bytes
     self.hidden = max(1, hidden)
   }
 
   /// True if the answer has no more room.
-  var isSpent: Bool { isBegun && (changes == 0 || bytes == 0 || hidden == 0) }
+  var isSpent: Bool { isBegun && (changes == 0 || bytes.left == 0 || hidden == 0) }
 
   /// The bytes that count as one hidden row more.
   private static let hiddenBytes = 4096
@@ -28,7 +28,7 @@ struct PageBudget {
   mutating func spend(_ page: SyncResponse.Page) {
     isBegun = true
     changes = max(0, changes - page.changes.count - page.outOfScope.count)
-    bytes = max(0, bytes - page.changes.reduce(0) { $0 + $1.weight })
+    bytes.spend(page.changes.reduce(0) { $0 + $1.weight })
   }
 }
 
@@ -57,15 +57,15 @@ struct ListBudget {
 
 /// The bytes of records that the outcomes of one answer may still have.
 struct OutcomeBudget {
-  private var left: Int
+  private var bytes: AnswerBytes
   /// The operation whose record was the last to fit.
   private var last: String?
 
-  init(bytes: Int) { left = max(1, bytes) }
+  init(_ bytes: AnswerBytes) { self.bytes = bytes }
 
   /// Returns false if an operation among these is applied and its record has no room.
   func hasRoom(for outcomes: some Sequence<Outcome>) -> Bool {
-    left > 0 || outcomes.allSatisfy { !$0.verdict.isAppliedOtherwise }
+    bytes.left > 0 || outcomes.allSatisfy { !$0.verdict.isAppliedOtherwise }
   }
 
   /// Returns the verdict, or `waiting` if its record doesn't fit and the operation changed nothing. The device then
@@ -73,7 +73,7 @@ struct OutcomeBudget {
   mutating func bounded(_ verdict: Outcome.Verdict, of operation: String) -> Outcome.Verdict {
     switch verdict {
     case .conflict(let current?):
-      if left == 0, let last { return .waiting(on: last) }
+      if bytes.left == 0, let last { return .waiting(on: last) }
       spend(current, operation)
     case .applied(_, _, let record?), .duplicate(_, _, let record?): spend(record, operation)
     default: break
@@ -82,7 +82,7 @@ struct OutcomeBudget {
   }
 
   private mutating func spend(_ record: ServerRecord, _ operation: String) {
-    left = max(0, left.subtractingClamped(record.weight))
+    bytes.spend(record.weight)
     last = operation
   }
 }

@@ -74,7 +74,7 @@ extension SyncService {
   /// Returns the outcomes within the budget of an answer. A conflict that waits for room is remembered as a conflict.
   /// The outcomes end before an applied operation or group whose records have no room. The device sends the rest again.
   func answers(_ decided: DecidedRequest, to request: SyncRequest) -> [Outcome] {
-    var budget = OutcomeBudget(bytes: rules.answerSize)
+    var budget = OutcomeBudget(answerBytes(for: .outcomes))
     var answers: [Outcome] = []
     for unit in request.units {
       let outcomes = decided.outcomes.dropFirst(answers.count).prefix(unit.count)

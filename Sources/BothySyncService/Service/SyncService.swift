@@ -28,6 +28,8 @@ public struct SyncService: Sendable {
   public let blobs: (any BlobFileStorage)?
   /// The server's clock, in milliseconds since 1970.
   let now: @Sendable () -> Int64
+  /// The memory of all answers, for a service that makes one answer.
+  var room: AnswerRoom?
 
   /// Makes a service. Opens and reads nothing.
   ///
@@ -169,7 +171,8 @@ public struct SyncService: Sendable {
   ) throws -> [SyncResponse.Page] {
     let viewer = try viewer(user, in: storage)
     var budget = PageBudget(
-      changes: min(request.limit, rules.pageLimit), bytes: rules.answerSize, hidden: rules.hiddenRowLimit)
+      changes: min(request.limit, rules.pageLimit), bytes: answerBytes(for: .changes),
+      hidden: rules.hiddenRowLimit)
     return try request.pulls.map { pull in
       let page = try page(pull, of: request.history, viewer, storage, &budget, leavingOut: reported)
       budget.spend(page)

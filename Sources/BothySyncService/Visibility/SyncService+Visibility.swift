@@ -37,16 +37,16 @@ extension SyncService {
   /// Returns the position at which a page ends so that the records that it reads for notices fit in `bytes`, or `nil` if
   /// all fit. Those that the page doesn't bring count too.
   func end(
-    of notices: [VisibilityNotice], _ storage: any ServerSnapshot, bytes: Int
+    of notices: [VisibilityNotice], _ storage: any ServerSnapshot, bytes: AnswerBytes
   ) throws -> Int64? {
-    var left = bytes
+    var bytes = bytes
     for first in stride(from: 0, to: notices.count, by: 16) {
       let some = notices[first..<min(first + 16, notices.count)]
       let records = try storage.records(some.map(\.record))
       for notice in some {
         guard let entry = records[notice.record] else { continue }
-        left -= entry.record.weight
-        if left <= 0 { return notice.position }
+        bytes.spend(entry.record.weight)
+        if bytes.left == 0 { return notice.position }
       }
     }
     return nil

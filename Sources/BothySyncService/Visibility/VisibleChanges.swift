@@ -23,9 +23,9 @@ extension SyncService {
     let filter = try rules.filter(
       for: viewer, after: start, in: storage, limit: limit, bindsConditions: reported.isEmpty)
     var visible = VisibleChanges()
-    var (position, left) = (start, budget.bytes)
+    var (position, bytes) = (start, budget.bytes)
     while true {
-      let (wanted, room) = (max(limit + 1 - visible.entries.count, 64), left)
+      let (wanted, room) = (max(limit + 1 - visible.entries.count, 64), bytes.left)
       let found = try storage.changes(
         after: position, in: scope, limit: wanted, bytes: room, seenBy: filter)
       var size = 0
@@ -42,8 +42,8 @@ extension SyncService {
           continue
         }
         visible.entries.append(entry)
-        left -= entry.record.weight
-        if left <= 0 || visible.entries.count > limit {
+        bytes.spend(entry.record.weight)
+        if bytes.left == 0 || visible.entries.count > limit {
           visible.end = position
           return visible
         }

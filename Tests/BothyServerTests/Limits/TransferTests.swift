@@ -85,6 +85,36 @@ struct TransferTests {
       as: 404)
   }
 
+  @Test("While others' answers aren't read, an answer is shorter and not refused")
+  func shorter() async throws {
+    var limits = ServerConfiguration.Limits(bodySize: 1 << 20)
+    limits.transferSize = 9_000_000
+    let server = try ServerUnderTest(tokens: Self.tokens, limits: limits)
+    try await server.run { call async throws in
+      for (type, count, size) in [("Large", 80, 100_000), ("T", 60, 20_000)] {
+        let text = String(repeating: "x", count: size)
+        for number in 0..<count {
+          let path = "/v1/spaces/hut/records/\(type)/\(number)"
+          let made = try await call.with(token: "a")(.put, path, #"{"fields":{"a":"\#(text)"}}"#)
+          #expect(made.status == 201)
+        }
+      }
+    }
+    try await ConnectedServer.run(server.configuration) { server async throws in
+      try await Self.slowLine(server.address) { slow async throws in
+        try await slow.send(Self.get("/v1/spaces/hut/changes?container=Large"))
+        #expect(try await slow.text(12) == "HTTP/1.1 200")
+        try await server.line { line async throws in
+          let path = "/v1/spaces/hut/changes?container=T"
+          let answer = try await line.request(Self.get(path, token: "b"))
+          let page = try JSONValue(parsing: Array(answer.text.utf8))
+          let count = page["changes"]?.arrayValue?.count ?? 0
+          #expect(answer.status == 200 && page["more"] == true && (3..<60).contains(count), "\(count)")
+        }
+      }
+    }
+  }
+
   @Test("A blob that isn't read uses up the user's share, until it is read")
   func blobs() async throws {
     let folder = try TemporaryFolder()
@@ -168,8 +198,8 @@ struct TransferTests {
     }
   }
 
-  private static func get(_ path: String) -> String {
-    "GET \(path) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\n\r\n"
+  private static func get(_ path: String, token: String = "a") -> String {
+    "GET \(path) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\r\n"
   }
 
   /// Connects with little room for bytes that aren't read.
