@@ -22,4 +22,9 @@ final class AnswerRoom: Sendable {
       return min(taken, bytes)
     }
   }
+
+  /// Takes the bytes of an answer that can't be shorter. Throws `HTTPFailure` 503 if there is no room for them.
+  func take(whole bytes: Int) throws {
+    guard hold.takeWhole(bytes * Self.copies) else { throw HTTPFailure.crowded }
+  }
 }

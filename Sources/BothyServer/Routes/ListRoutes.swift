@@ -57,14 +57,18 @@ extension ServerServices {
     return ServerResponse.object { $0.array("lists", lists) { $1.write(to: &$0) } }
   }
 
-  /// Reads the caller's lists page by page. Ids order them, because a long name has no cursor.
+  /// Reads the caller's lists page by page, each when there is room for those before it. Ids order them, because a long
+  /// name has no cursor.
   private func allLists(_ call: ServerContext) async throws -> [UserList] {
     let query = AnyQuery(UserList.typeName, order: [SortKey("id")])
     var lists: [UserList] = []
+    var size = 0
     var cursor: String?
     for _ in 0..<Self.pageLimit {
       let page = try await service.queryPage(
         space: call.space, user: call.user, query, after: cursor)
+      size += page.records.reduce(0) { $0 + $1.fields.bytes.count }
+      try call.room?.take(whole: size)
       try lists.append(contentsOf: page.records.map { try UserList($0) })
       guard let next = page.next else { return lists }
       cursor = next

@@ -87,30 +87,59 @@ struct TransferTests {
 
   @Test("While others' answers aren't read, an answer is shorter and not refused")
   func shorter() async throws {
+    try await Self.whileUnread { call in
+      let text = String(repeating: "x", count: 20_000)
+      for number in 0..<60 {
+        let path = "/v1/spaces/hut/records/T/\(number)"
+        #expect(try await call(.put, path, #"{"fields":{"a":"\#(text)"}}"#).status == 201)
+      }
+    } check: { line in
+      let answer = try await line.request(Self.get("/v1/spaces/hut/changes?container=T", token: "b"))
+      let page = try JSONValue(parsing: Array(answer.text.utf8))
+      let count = page["changes"]?.arrayValue?.count ?? 0
+      #expect(answer.status == 200 && page["more"] == true && (3..<60).contains(count), "\(count)")
+    }
+  }
+
+  @Test("While others' answers aren't read, lists without room are refused unread")
+  func lists() async throws {
+    try await Self.whileUnread { call in
+      let members = (0..<5000).map { #""member number \#(10_000 + $0)""# }.joined(separator: ",")
+      for number in 0..<4 {
+        let body = #"{"id":"L\#(number)","name":"\#(number)","members":[\#(members)]}"#
+        #expect(try await call(.post, "/v1/spaces/hut/lists", body).status == 201)
+      }
+      let lists = try await call(.get, "/v1/spaces/hut/lists")
+      #expect(lists.status == 200 && (400_000..<900_000).contains(lists.text.utf8.count))
+    } check: { line in
+      let answer = try await line.request(Self.get("/v1/spaces/hut/lists", token: "b"))
+      #expect(answer.status == 503 && answer.text.contains("on their way"), "\(answer.status)")
+    }
+  }
+
+  /// Runs `check` while an answer of 8 MB isn't read, and answers have room for 9 MB.
+  ///
+  /// - Parameter fill: makes what is asked for, as another user than the one who doesn't read.
+  private static func whileUnread(
+    fill: @Sendable (RouteClient) async throws -> Void, check: (ProxyLine) async throws -> Void
+  ) async throws {
     var limits = ServerConfiguration.Limits(bodySize: 1 << 20)
     limits.transferSize = 9_000_000
-    let server = try ServerUnderTest(tokens: Self.tokens, limits: limits)
+    let server = try ServerUnderTest(tokens: tokens, limits: limits)
     try await server.run { call async throws in
-      for (type, count, size) in [("Large", 80, 100_000), ("T", 60, 20_000)] {
-        let text = String(repeating: "x", count: size)
-        for number in 0..<count {
-          let path = "/v1/spaces/hut/records/\(type)/\(number)"
-          let made = try await call.with(token: "a")(.put, path, #"{"fields":{"a":"\#(text)"}}"#)
-          #expect(made.status == 201)
-        }
+      let text = String(repeating: "x", count: 100_000)
+      for number in 0..<80 {
+        let path = "/v1/spaces/hut/records/Large/\(number)"
+        let made = try await call.with(token: "a")(.put, path, #"{"fields":{"a":"\#(text)"}}"#)
+        #expect(made.status == 201)
       }
+      try await fill(call.with(token: "b"))
     }
     try await ConnectedServer.run(server.configuration) { server async throws in
-      try await Self.slowLine(server.address) { slow async throws in
-        try await slow.send(Self.get("/v1/spaces/hut/changes?container=Large"))
+      try await slowLine(server.address) { slow async throws in
+        try await slow.send(get("/v1/spaces/hut/changes?container=Large"))
         #expect(try await slow.text(12) == "HTTP/1.1 200")
-        try await server.line { line async throws in
-          let path = "/v1/spaces/hut/changes?container=T"
-          let answer = try await line.request(Self.get(path, token: "b"))
-          let page = try JSONValue(parsing: Array(answer.text.utf8))
-          let count = page["changes"]?.arrayValue?.count ?? 0
-          #expect(answer.status == 200 && page["more"] == true && (3..<60).contains(count), "\(count)")
-        }
+        try await server.line { line async throws in try await check(line) }
       }
     }
   }
