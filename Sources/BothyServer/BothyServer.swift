@@ -151,7 +151,7 @@ public final class BothyServer: Service {
       responder: pipeline.responder(), server: connections(certificate),
       configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
       services: [
-        Heartbeat(hub: configuration.notifications, interval: .seconds(15)),
+        Heartbeat(hub: configuration.notifications, interval: Heartbeat.interval),
         Upkeep(parts.rulebook, configuration, parts.metrics),
         AccessWatch(
           access: configuration.access, hub: configuration.notifications, logger: configuration.logger),

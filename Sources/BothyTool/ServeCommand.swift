@@ -165,13 +165,14 @@ struct ServeCommand: AsyncParsableCommand {
     var bounds = ServerBounds()
     let groups: [any LimitOptions] = [
       connectionLimits, requestLimits, answerLimits, storageLimits, spaceLimits,
-      decisionLimits, backEndLimits,
+      decisionLimits, backEndLimits, keeping,
     ]
     for group in groups { try group.set(&bounds) }
     if connectionLimits.shutdownTime == nil {
       let longest = max(bounds.server.bodyTime, bounds.rules.scanTime)
       bounds.server.shutdownTime = max(bounds.server.shutdownTime, longest)
     }
+    bounds.retention = bounds.retention.bounded
     return bounds
   }
 
@@ -249,7 +250,7 @@ struct ServeCommand: AsyncParsableCommand {
     var configuration = ServerConfiguration(
       host: host, port: port, storage: served.storage, rules: rules, blobs: served.blobs, tiles: library,
       access: control, tls: access.tls, limits: bounds.server, logger: logger(), now: { clock.now() })
-    configuration.upkeep = keeping.terms
+    configuration.upkeep = bounds.retention
     configuration.bounds = bounds
     configuration.schemaFiles = schemaFiles
     configuration.watchedFiles = [decideSecret, spaces?.secret, s3.watch(served.blobs)].compactMap(\.self)

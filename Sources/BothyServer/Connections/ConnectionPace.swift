@@ -52,7 +52,7 @@ package struct ConnectionPace {
   /// True if the server works on so few requests of the connection that it may read further ones.
   var hasRoom: Bool { unanswered < Self.pipelined }
   /// The most requests of a connection that are read before their answers.
-  private static let pipelined = 8
+  static let pipelined = 8
 
   /// The time at which the connection is too slow, or `nil` for none at present.
   package var deadline: NIODeadline? {

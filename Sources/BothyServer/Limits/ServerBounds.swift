@@ -10,6 +10,7 @@ package struct ServerBounds: Sendable {
   package var decisions = WriteCallout.Limits()
   package var spaces = SpaceCallout.Limits()
   package var webhooks = WebhookBounds()
+  package var retention = RetentionPolicy()
 
   /// Creates the defaults.
   package init() {}

@@ -6,12 +6,22 @@ extension ServerLimit {
   /// All limits, in the order of their documentation.
   package static let all: [ServerLimit] =
     connectionLimits + requestLimits + answerLimits + recordLimits + storageLimits
-    + decisionLimits + spaceLimits + backEndLimits
+    + decisionLimits + spaceLimits + backEndLimits + keepingLimits
 
   static let connectionLimits = [
     connections, addressConnections, streams, headerTime, headerSize,
     fixed(
       "header-fields", .connections, HeaderLimits.fields, "The fields of a header."),
+    fixed(
+      "pipelined-requests", .connections, ConnectionPace.pipelined,
+      "Requests of a connection that are read before their answers. A proxy needs fewer."),
+    fixed(
+      "unread-body", .connections, ExchangeHandler.rest, in: .bytes,
+      "The bytes of a body that are taken for 30 seconds after its answer, as many callers read no answer before."
+    ),
+    fixed(
+      "heartbeat", .connections, time: Heartbeat.interval,
+      "The time between two signs of life on an event stream. Devices rely on it."),
     bodyTime, bodyRate, idleTime, drainTime, shutdownTime, notificationInterval,
   ]
 
@@ -57,6 +67,17 @@ extension ServerLimit {
   static let requestLimits = [
     requests, pushes, queries, principalRequests, waiting, principalRate, principalBurst, spaceRate,
     spaceBurst, bodySize, unpackedSize, transferSize, operations, pushSize, sharingRows, pulls,
+    fixed(
+      "waiting-queries", .requests, RequestTurns.queryLine,
+      "Waiting queries of one user, if --waiting allows more. Others have waited too long when their turn comes."
+    ),
+    fixed(
+      "threads", .requests, WorkThreads.most,
+      "Threads for requests. The system has no more for one process, so further requests share them."),
+    fixed(
+      "small-transfer", .requests, BodyReader.small, in: .bytes,
+      "The bytes of a body or answer that needs no part of --transfer-size, so that small requests always go on."
+    ),
     fixed(
       "secrets-of-request", .requests, FixedLimits.secretsOfRequest,
       "Values of sensitive fields in one request."),
@@ -124,7 +145,7 @@ extension ServerLimit {
 
 extension ServerLimit {
   static let answerLimits = [
-    answerMegabytes, changes, queryTime, scanTime,
+    answerMegabytes, changes, queryTime, scanTime, healthTime,
     fixed("conditions", .answers, FixedLimits.conditions, "Conditions of a query."),
     fixed("condition-depth", .answers, ConditionTree.maximumDepth, "Levels of nested conditions."),
     fixed("condition-values", .answers, ConditionTree.maximumTerms, "Values of a list in a condition."),
@@ -138,8 +159,15 @@ extension ServerLimit {
       "joined-lists", .answers, SyncService.joinedListLimit,
       "Lists that name the caller in one answer. Others are named when it has left some."),
     fixed(
-      "health-time", .answers, Int(ServerConfiguration.Limits().healthTime / .milliseconds(1)), in: .time,
-      "The time for /healthz and /readyz to answer."),
+      "list-pages", .answers, ServerServices.listPages,
+      "Times --answer-megabytes that one answer with all lists of a user has at most. Larger ones are 413."),
+    fixed(
+      "hidden-changes", .answers, AccessRules().hiddenRowLimit,
+      "Changes that its user can't see and that one answer reads, each 4K of one counting as another. The rest follows with the next."
+    ),
+    fixed(
+      "cursor-size", .answers, QueryCursor.longest, in: .bytes,
+      "The bytes of the cursor of a query. A client continues by an offset where sort values are longer."),
     fixed(
       "wanted-blobs", .answers, FixedLimits.wantedBlobsReported, "Missing blobs that one answer requests."),
     fixed(
@@ -147,6 +175,9 @@ extension ServerLimit {
       "The bytes of a compressed tile that is given out unpacked."),
   ]
 
+  package static let healthTime = time(
+    "health-time", .answers, 100...60_000, \.server.healthTime,
+    "The time for the database to answer to /healthz and /readyz. Then they are 503.")
   package static let answerMegabytes = megabytes(
     "answer-megabytes", .answers, 1...1024, \.rules.answerSize,
     "About how many megabytes of records one answer brings. The rest follows with the next.")
@@ -294,6 +325,21 @@ enum HeaderLimits {
 extension ServerLimit {
   static let backEndLimits = [
     feedWaits, webhookDeliveries, webhookChanges, webhookSize, webhookTime,
+    fixed(
+      "feed-spaces", .backEnds, ServerServices.spacesLimit,
+      "Spaces in one answer of the list of spaces, 100 of them for a token that names its spaces."),
+    fixed(
+      "webhook-pause", .backEnds, time: WebhookVerdict.longestWait,
+      "The longest pause that a receiver may ask for. It can't stop a webhook for longer."),
+    fixed(
+      "key-set-pause", .backEnds, time: .milliseconds(KeySetSchedule.pause),
+      "The time between two requests for a key set, so that unknown keys in tokens don't burden its server."),
+    fixed(
+      "key-set-age", .backEnds, time: .milliseconds(KeySetSchedule.longest),
+      "The time for which keys are used while their server doesn't answer."),
+    fixed(
+      "waiting-spans", .backEnds, TraceExporter.capacity,
+      "Spans that wait for the collector. Further ones are dropped and counted."),
     fixed("feed-page", .backEnds, SyncService.feedLimit, "Changes on one page of a feed."),
     fixed(
       "feed-wait", .backEnds, 1000 * FeedWaits.longest, in: .time,
@@ -315,4 +361,35 @@ extension ServerLimit {
   package static let webhookTime = time(
     "webhook-time", .backEnds, 1000...300_000, \.webhooks.timeout,
     "The time for an answer of a receiver. A later one counts as a failure.")
+}
+
+extension ServerLimit {
+  static let keepingLimits = [
+    keepTombstones, keepAcknowledged, keepOutcomes, keepBlobs, upkeepInterval,
+    fixed(
+      "upkeep-rate", .keeping, UpkeepPace(interval: 0).perSecond,
+      "Spaces a second that one process looks after. Further ones are due until then."),
+    fixed(
+      "idle-upload", .keeping, time: .milliseconds(BlobLimits.idleUpload),
+      "The time after which an unfinished upload makes room for another one, if --blob-quota has none."),
+    fixed(
+      "unused-blobs", .keeping, time: ServerConfiguration.Limits().unusedBlobAge,
+      "The time for unfinished uploads, and for blobs of which no record came. Devices rely on a day."),
+  ]
+
+  package static let keepTombstones = milliseconds(
+    "keep-tombstones", .keeping, 0...RetentionPolicy.longest, \.retention.tombstoneAge,
+    "The time for which tombstones are kept. A device that was away longer starts over.")
+  package static let keepAcknowledged = milliseconds(
+    "keep-acknowledged", .keeping, 0...RetentionPolicy.longest, \.retention.acknowledgedAge,
+    "The time for which tombstones are kept that every device in use has. --keep-tombstones if that is less.")
+  package static let keepOutcomes = milliseconds(
+    "keep-outcomes", .keeping, RetentionPolicy.day...RetentionPolicy.longest, \.retention.outcomeAge,
+    "The time for which outcomes of operations are kept. Devices rely on a day.")
+  package static let keepBlobs = milliseconds(
+    "keep-blobs", .keeping, 2 * RetentionPolicy.day...RetentionPolicy.longest, \.retention.blobGrace,
+    "The time for which blobs are kept that no record names. Devices rely on a day.")
+  package static let upkeepInterval = milliseconds(
+    "upkeep-interval", .keeping, 1000...RetentionPolicy.longest, \.retention.interval,
+    "The least time between two upkeeps of a space.")
 }

@@ -15,6 +15,7 @@ package struct ServerLimit: Sendable {
     case decisions = "Decisions of a back end"
     case spaces = "Spaces by a back end"
     case backEnds = "Feeds and webhooks"
+    case keeping = "Retention and upkeep"
   }
 
   /// The name. If an option sets the limit, it is the option's name without the hyphens in front.
@@ -116,6 +117,19 @@ extension ServerLimit {
       write: { $0[keyPath: path] = .milliseconds(Int64($1)) })
   }
 
+  /// - Parameters:
+  ///   - range: in milliseconds.
+  ///   - path: the limit in milliseconds.
+  static func milliseconds(
+    _ name: String, _ subject: Subject, _ range: ClosedRange<Int64>,
+    _ path: Path<Int64>, _ about: String
+  ) -> ServerLimit {
+    ServerLimit(
+      name: name, about: about, subject: subject, unit: .time,
+      range: Double(range.lowerBound)...Double(range.upperBound),
+      read: { Double($0[keyPath: path]) }, write: { $0[keyPath: path] = Int64($1) })
+  }
+
   static func rate(
     _ name: String, _ subject: Subject, _ path: Path<Double?>,
     _ about: String
@@ -140,6 +154,10 @@ extension ServerLimit {
 // MARK: limits without an option
 
 extension ServerLimit {
+  static func fixed(_ name: String, _ subject: Subject, time: Duration, _ about: String) -> ServerLimit {
+    fixed(name, subject, Int(time / .milliseconds(1)), in: .time, about)
+  }
+
   static func fixed(
     _ name: String, _ subject: Subject, _ value: Int, in unit: LimitUnit = .count, _ about: String
   ) -> ServerLimit {

@@ -16,6 +16,9 @@ final class RequestTurns: Sendable {
   private let pushes: Turns
   private let queries: Turns
 
+  /// The most queries of one user that may wait.
+  static let queryLine = 64
+
   /// - Parameter isShared: true if tokens distinguish users. Otherwise all callers are one user, without a share.
   init(_ limits: ServerConfiguration.Limits, isShared: Bool) {
     func turns(_ width: Int, share: Int, line: Int) -> Turns {
@@ -24,7 +27,7 @@ final class RequestTurns: Sendable {
     let (share, line, queries) = (limits.principalConcurrency, limits.waiting, limits.queryConcurrency)
     pulls = turns(limits.concurrency, share: share, line: line)
     pushes = turns(limits.pushConcurrency, share: share, line: line)
-    self.queries = turns(queries, share: max(1, queries / 2), line: min(line, 64))
+    self.queries = turns(queries, share: max(1, queries / 2), line: min(line, Self.queryLine))
   }
 
   func turns(_ kind: RequestKind) -> Turns {

@@ -17,7 +17,7 @@ final class WorkThreads: TaskExecutor, RouterMiddleware {
   }
 
   /// The most threads, because the system has no more for queues.
-  private static let most = 240
+  static let most = 240
   /// The threads for requests that have no slot yet.
   private static let others = 8
 

@@ -4,6 +4,8 @@ import ServiceLifecycle
 struct Heartbeat: Service {
   let hub: ChangeNotifier
   let interval: Duration
+  /// The time between two signs of life on an event stream.
+  static let interval = Duration.seconds(15)
 
   func run() async throws {
     try await repeating(after: { interval }) { hub.beat() }

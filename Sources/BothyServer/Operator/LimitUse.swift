@@ -62,9 +62,11 @@ enum LimitMetrics {
   static func set(in registry: MetricsRegistry, _ configuration: ServerConfiguration) {
     var bounds = ServerBounds()
     (bounds.rules, bounds.server) = (configuration.rules, configuration.limits)
+    bounds.retention = configuration.upkeep
     let known = configuration.bounds ?? bounds
     let subjects: [ServerLimit.Subject] =
-      configuration.bounds == nil ? [.connections, .requests, .answers] : ServerLimit.Subject.allCases
+      configuration.bounds == nil
+      ? [.connections, .requests, .answers, .keeping] : ServerLimit.Subject.allCases
     for limit in ServerLimit.all where limit.range != nil && subjects.contains(limit.subject) {
       registry.makeMeter(label: "bothy_limit", dimensions: [("limit", limit.name)])
         .set(limit.value(in: known) ?? .infinity)

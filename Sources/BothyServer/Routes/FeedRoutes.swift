@@ -8,6 +8,8 @@ import ServiceLifecycle
 
 /// The routes for back ends: the changes of a space with their records, and the spaces with their heads.
 extension ServerServices {
+  /// The most spaces of one answer.
+  static let spacesLimit = 1000
   /// The most spaces of one answer to a token that names its spaces. Each costs a read.
   private static let namedLimit = 100
 
@@ -126,7 +128,7 @@ extension ServerServices {
   private func listSpaces(_ call: ServerContext) async throws -> ServerResponse {
     try checkBackEnd(call)
     let after = call.query["after"] ?? ""
-    var limit = min(try call.query.positive("limit") ?? 1000, 1000)
+    var limit = min(try call.query.positive("limit") ?? Self.spacesLimit, Self.spacesLimit)
     var found: [SpaceHead] = []
     var next: String?
     if let named = try await call.spaces(), !named.contains("*") {

@@ -50,7 +50,7 @@ extension ServerServices {
   }
 
   /// The most pages of a query that are read for one answer.
-  private static let pageLimit = 8
+  static let listPages = 8
 
   private func getLists(_ call: ServerContext) async throws -> ServerResponse {
     let lists = try await allLists(call).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
@@ -64,7 +64,7 @@ extension ServerServices {
     var lists: [UserList] = []
     var size = 0
     var cursor: String?
-    for _ in 0..<Self.pageLimit {
+    for _ in 0..<Self.listPages {
       let page = try await service.queryPage(
         space: call.space, user: call.user, query, after: cursor)
       size += page.records.reduce(0) { $0 + $1.fields.bytes.count }

@@ -8,7 +8,7 @@ import struct Foundation.Data
 /// the query, and is refused with another one. It shows its holder nothing but values that the answer had.
 package struct QueryCursor {
   /// The most bytes of a token. Without one, a client continues by an offset.
-  static let longest = 8192
+  package static let longest = 8192
   private static let prefix = "q1."
 
   /// A record with the values of the sort keys alone.

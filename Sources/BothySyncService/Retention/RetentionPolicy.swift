@@ -42,8 +42,17 @@ public struct RetentionPolicy: Sendable, Hashable {
     self.interval = max(interval, 1000)
   }
 
+  /// The terms within the bounds that `init` has.
+  package var bounded: RetentionPolicy {
+    RetentionPolicy(
+      tombstoneAge: tombstoneAge, acknowledgedAge: acknowledgedAge, outcomeAge: outcomeAge,
+      blobGrace: blobGrace, interval: interval)
+  }
+
   /// The milliseconds of a day.
   public static let day: Int64 = 86_400_000
+  /// The longest time that an option may set, in milliseconds.
+  package static let longest: Int64 = 10_000 * day
   /// The milliseconds of an hour.
   public static let hour: Int64 = 3_600_000
 }

@@ -1,5 +1,6 @@
 import BothyServer
 import BothyStore
+import BothySyncService
 import Foundation
 import Testing
 
@@ -46,6 +47,8 @@ struct LimitTableTests {
     try ServerLimit.principalRate.set("0.5", in: &bounds)
     try ServerLimit.blobQuota.set("2T", in: &bounds)
     try ServerLimit.pulls.set("100", in: &bounds)
+    try ServerLimit.keepOutcomes.set("30d", in: &bounds)
+    #expect(bounds.retention.outcomeAge == 30 * RetentionPolicy.day)
     #expect(bounds.rules.queryTime == .seconds(90) && bounds.rules.pullLimit == 100)
     #expect(bounds.rules.answerSize == 4 << 20 && bounds.server.bodySize == 16 << 20)
     #expect(bounds.server.requestsPerSecond == 0.5 && bounds.blobs.quota == 2 << 40)

@@ -98,11 +98,12 @@ struct AnswerLimitOptions: LimitOptions {
   @Option(limit: .changes) var changes: String?
   @Option(limit: .queryTime) var queryTime: String?
   @Option(limit: .scanTime) var scanTime: String?
+  @Option(limit: .healthTime) var healthTime: String?
 
   var given: [(limit: ServerLimit, text: String?)] {
     [
       (.answerMegabytes, answerMegabytes), (.changes, changes), (.queryTime, queryTime),
-      (.scanTime, scanTime),
+      (.scanTime, scanTime), (.healthTime, healthTime),
     ]
   }
 
@@ -183,6 +184,24 @@ struct BackEndLimitOptions: LimitOptions {
     [
       (.feedWaits, feedWaits), (.webhookDeliveries, webhookDeliveries), (.webhookChanges, webhookChanges),
       (.webhookSize, webhookSize), (.webhookTime, webhookTime),
+    ]
+  }
+
+  func validate() throws { try check() }
+}
+
+/// The retention times of unneeded data, and the pace of upkeep. A running server and `bothy admin compact` have them.
+struct RetentionOptions: LimitOptions {
+  @Option(limit: .keepTombstones) var keepTombstones: String?
+  @Option(limit: .keepAcknowledged) var keepAcknowledged: String?
+  @Option(limit: .keepOutcomes) var keepOutcomes: String?
+  @Option(limit: .keepBlobs) var keepBlobs: String?
+  @Option(limit: .upkeepInterval) var upkeepInterval: String?
+
+  var given: [(limit: ServerLimit, text: String?)] {
+    [
+      (.keepTombstones, keepTombstones), (.keepAcknowledged, keepAcknowledged),
+      (.keepOutcomes, keepOutcomes), (.keepBlobs, keepBlobs), (.upkeepInterval, upkeepInterval),
     ]
   }
 

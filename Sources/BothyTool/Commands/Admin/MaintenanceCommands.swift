@@ -1,4 +1,5 @@
 import ArgumentParser
+import BothyServer
 import BothyStore
 import BothySync
 import BothySyncService
@@ -155,7 +156,9 @@ struct CompactCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
-    let terms = keeping.terms
+    var bounds = ServerBounds()
+    try keeping.set(&bounds)
+    let terms = bounds.retention.bounded
     try await AdminSession.with(served) { session in
       var found: [(space: String, report: RetentionReport)] = []
       for space in try await session.spaces(spaces) {
@@ -177,40 +180,6 @@ struct CompactCommand: AsyncParsableCommand {
         }
       }
     }
-  }
-}
-
-/// The retention times of unneeded data, and the pace of upkeep. A running server and
-/// `bothy admin compact` have them.
-struct RetentionOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("How long tombstones are kept.", valueName: "time")) var keepTombstones = "90d"
-  @Option(help: ArgumentHelp("How long they are kept where every device in use has them.", valueName: "time"))
-  var keepAcknowledged = "7d"
-  @Option(help: ArgumentHelp("How long outcomes of operations are kept; at least 1d.", valueName: "time"))
-  var keepOutcomes = "90d"
-  @Option(help: ArgumentHelp("How long blobs are kept that no record names; at least 2d.", valueName: "time"))
-  var keepBlobs = "7d"
-  @Option(help: ArgumentHelp("The least time between two upkeeps of a space.", valueName: "time"))
-  var upkeepInterval = "1h"
-
-  func validate() throws {
-    for text in [keepTombstones, keepAcknowledged, keepOutcomes, keepBlobs, upkeepInterval]
-    where CLIClock.offset("+" + text) == nil {
-      throw ValidationError("'\(text)' isn't a time such as 90d or 12h.")
-    }
-    guard terms.outcomeAge == CLIClock.offset("+" + keepOutcomes) else {
-      throw ValidationError("--keep-outcomes is at least 1d: devices rely on a day.")
-    }
-    guard terms.blobGrace == CLIClock.offset("+" + keepBlobs) else {
-      throw ValidationError("--keep-blobs is at least 2d: devices rely on a day.")
-    }
-  }
-
-  var terms: RetentionPolicy {
-    func time(_ text: String) -> Int64 { CLIClock.offset("+" + text) ?? 0 }
-    return RetentionPolicy(
-      tombstoneAge: time(keepTombstones), acknowledgedAge: time(keepAcknowledged),
-      outcomeAge: time(keepOutcomes), blobGrace: time(keepBlobs), interval: time(upkeepInterval))
   }
 }
 
