@@ -183,7 +183,7 @@ public final class PlaceStore: Sendable {
 
   /// Returns the open file. If another process has repaired it, that is the new one.
   ///
-  /// - Parameter toWrite: true opens a file again that was read as it lies, as the disk may have room by now.
+  /// - Parameter toWrite: true reopens a file that was opened without its log, as the disk may have room by now.
   private func current(toWrite: Bool = false) throws(BothyError) -> ClosableDatabase {
     let (pool, isClosed) = state.withLock { ($0.pool, $0.isClosed) }
     let isUnwritten = toWrite && pool.isReadOnly

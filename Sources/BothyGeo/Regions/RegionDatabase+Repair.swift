@@ -36,7 +36,7 @@ extension RegionDatabase {
 
   /// Returns the open list. If another process has repaired it, that is the new one.
   ///
-  /// - Parameter toWrite: true opens a list again that was read as it lies, as the disk may have room by now.
+  /// - Parameter toWrite: true reopens a list that was opened without its log, as the disk may have room by now.
   func current(toWrite: Bool = false) throws -> ClosableDatabase {
     try state.withLock { state in
       let isUnwritten = toWrite && state.queue.isReadOnly

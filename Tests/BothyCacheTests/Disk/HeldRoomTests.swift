@@ -53,7 +53,7 @@ struct HeldRoomTests {
   @Test("A store of some megabytes holds room, and a small one none", arguments: StoreKind.allCases)
   func large(_ kind: StoreKind) throws {
     let store = try open(kind)
-    try store.store(tile(0), makeEntry(0))
+    try store.store([(tile(0), makeEntry(0))])
     #expect(held(kind) == 0)
     try fill(store)
     #expect(held(kind) == Self.size)
