@@ -90,8 +90,9 @@ struct TransferTests {
     try await Self.whileUnread { call in
       let text = String(repeating: "x", count: 20_000)
       for number in 0..<60 {
-        let path = "/v1/spaces/hut/records/T/\(number)"
-        #expect(try await call(.put, path, #"{"fields":{"a":"\#(text)"}}"#).status == 201)
+        let body = #"{"fields":{"a":"\#(text)"}}"#
+        let answer = try await call(.put, "/v1/spaces/hut/records/T/\(number)", body)
+        #expect(answer.status == 201)
       }
     } check: { line in
       let answer = try await line.request(Self.get("/v1/spaces/hut/changes?container=T", token: "b"))
