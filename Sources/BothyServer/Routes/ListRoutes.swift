@@ -67,7 +67,7 @@ extension ServerServices {
     for _ in 0..<Self.listPages {
       let page = try await service.queryPage(
         space: call.space, user: call.user, query, after: cursor)
-      size += page.records.reduce(0) { $0 + $1.fields.bytes.count }
+      size = page.records.reduce(size) { $0.addingClamped($1.fields.bytes.count) }
       try call.room?.take(whole: size)
       try lists.append(contentsOf: page.records.map { try UserList($0) })
       guard let next = page.next else { return lists }
