@@ -50,6 +50,21 @@ extension ServerStorageConformance {
       #expect(
         repeated == [refusal, .duplicate(version: "1", modified: record.modified, record: record)])
     },
+    Check("An operation with a zero byte in its record's name is rejected alone") { storage in
+      let service = service(storage, nil)
+      let names = [RecordID.note("a\u{0}b"), RecordID(type: "No\u{0}te", id: "a"), .note("good")]
+      let operations = names.enumerated().map { number, name in
+        SyncOperation(id: "op-\(number)", kind: .insert, record: name, fields: ["title": "t"])
+      }
+      let verdicts = try await send(operations, service)
+      let codes = verdicts.map { verdict in
+        if case .rejected(let rejection) = verdict { rejection.code } else { "" }
+      }
+      #expect(codes == ["invalidName", "invalidName", ""])
+      #expect(try await send(operations, service).prefix(2) == verdicts.prefix(2))
+      let found = try await storage.read(space: "s") { try $0.records(names) }
+      #expect(found.map(\.key) == [.note("good")])
+    },
     Check("A rule that fails leaves the space as it was") { storage in
       let service = service(storage, FunctionRule { _ in .undecided("out") })
       await #expect(throws: WriteRuleUnavailable.self) { try await send([insert("a")], service) }

@@ -144,6 +144,19 @@ def wrong_text(site):
     everybody_reads(site)
 
 
+@attack("zero bytes beside right operations")
+def zero_bytes(site):
+    """A zero byte in the id, type or container of one operation, which is refused. The others of the request are applied."""
+    def body(caller, number):
+        bad = site.insert({})
+        bad[["record", "type", "container"][number % 3]] = "a\0b"
+        status, answer = caller.sync("arena", [site.insert({}), bad, site.insert({})])
+        found = [outcome["outcome"] for outcome in (answer or {}).get("outcomes", [])]
+        if status == 200 and found != ["applied", "rejected", "applied"] or status == 422:
+            raise Broken(f"one bad name was answered {status} {found}")
+    site.flood(3, body)
+
+
 @attack("names of every length", memory=96)
 def long_names(site):
     """Ids, types, containers, fields, devices and groups with a megabyte, and just below and above their limits."""

@@ -143,11 +143,17 @@ public struct SyncService: Sendable {
     guard Set(request.operations.map(\.id)).count == request.operations.count else {
       throw SyncServiceError(.badRequest, "Two operations of the request have the same id.")
     }
-    guard (1...FixedLimits.deviceName).contains(request.device.utf8.count) else {
-      throw SyncServiceError(.badRequest, "A device's id has 1 to \(FixedLimits.deviceName) bytes.")
+    guard (1...FixedLimits.deviceName).contains(request.device.utf8.count), !request.device.utf8.contains(0)
+    else {
+      throw SyncServiceError(
+        .badRequest, "A device's id has 1 to \(FixedLimits.deviceName) bytes, none of them zero.")
     }
-    guard request.operations.allSatisfy({ (1...FixedLimits.operationName).contains($0.id.utf8.count) }) else {
-      throw SyncServiceError(.badRequest, "An operation's id has 1 to \(FixedLimits.operationName) bytes.")
+    let ids = request.operations.map(\.id)
+    guard ids.allSatisfy({ (1...FixedLimits.operationName).contains($0.utf8.count) }),
+      !(ids + [request.oldestOpen ?? ""]).contains(where: { $0.utf8.contains(0) })
+    else {
+      throw SyncServiceError(
+        .badRequest, "An operation's id has 1 to \(FixedLimits.operationName) bytes, none of them zero.")
     }
     guard request.pulls.count <= rules.pullLimit else {
       throw SyncServiceError(

@@ -52,8 +52,8 @@ struct BoundTests {
   }
 
   @Test(
-    "A device's id that is empty or too long is refused",
-    arguments: ["", String(repeating: "d", count: 129)])
+    "A device's id that is empty, long or has a zero byte is refused",
+    arguments: ["", "a\u{0}b", String(repeating: "d", count: 129)])
   func device(name: String) async throws {
     let (service, _) = try await service(rules(), records: 1)
     await #expect {
