@@ -184,6 +184,23 @@ def unread_answers(site):
     parallel(100, one, site.until + 2)
 
 
+@attack("answers of 8 MB of many members that are not read", "8 members", before="722 MB", memory=640,
+        latency=BUSY)
+def many_unread_answers(site):
+    """8 members ask for 8 MB on 12 connections each and never read. Together they have --transfer-size, 512 MB."""
+    body = json.dumps({"device": "a", "pulls": [{"container": "large"}]}).encode()
+
+    def one(number):
+        message = head("POST", "/v1/spaces/arena/sync", f"of-friend{number % 8}", Content_Type="application/json",
+                       Content_Length=len(body)) + body
+        with Line(site.port, buffer=4096) as line:
+            line.send(message)
+            site.answers.note("held", len(message))
+            while site.is_on:
+                site.pause()
+    parallel(96, one, site.until + 2)
+
+
 @attack("the feed without its group", "a member", memory=160)
 def feed(site):
     """The feed and the list of spaces, for which only back ends may ask."""
