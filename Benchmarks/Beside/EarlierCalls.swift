@@ -1,4 +1,6 @@
 import BothyCache
+import BothyGeo
+import BothyStore
 import Foundation
 import HTTPTypes
 
@@ -21,6 +23,13 @@ enum Calls {
   /// Brings a tile into memory.
   static func load(_ key: ResourceKey, into cache: ResourceCache) async throws {
     _ = try await cache.value(key, mode: .cacheOnly)
+  }
+
+  /// Copies the tiles of an archive, and returns their number.
+  static func copy(
+    _ archive: any TileArchive, into store: any DiskCache.Store, at time: Timestamp
+  ) async throws -> Int {
+    try await archive.copy(into: store, as: Entries.source, at: time).written
   }
 }
 

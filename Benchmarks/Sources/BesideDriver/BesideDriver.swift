@@ -117,7 +117,7 @@ struct Imports {
     let start = ContinuousClock.now
     let archive = try await TileArchives.open(path: archives[number])
     let time = Timestamp(milliseconds: Entries.now)
-    let written = try await archive.copy(into: store, as: Entries.source, at: time).written
+    let written = try await Calls.copy(archive, into: store, at: time)
     // Closing moves the log into the file.
     try store.close()
     return [start.duration(to: .now) / .seconds(1), Double(written)]

@@ -1,4 +1,6 @@
 import BothyCache
+import BothyGeo
+import BothyStore
 import Foundation
 import HTTPTypes
 
@@ -20,5 +22,14 @@ enum Calls {
   /// Brings a tile into memory.
   static func load(_ key: ResourceKey, into cache: ResourceCache) async throws {
     _ = try await cache.value(key, policy: .local)
+  }
+
+  /// Copies the tiles of an archive, and returns their number.
+  static func copy(
+    _ archive: any TileArchive, into store: any DiskCache.Store, at time: Timestamp
+  ) async throws -> Int {
+    let source = try ResourceSource(
+      Entries.source, template: "https://tile.example/{z}/{x}/{y}.png", userAgent: "bench")
+    return try await archive.copy(into: store, as: source, at: time).written
   }
 }

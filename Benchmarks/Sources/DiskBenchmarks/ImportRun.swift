@@ -68,7 +68,7 @@ struct ImportRun {
     let start = ContinuousClock.now
     let archive = try await TileArchives.open(path: way.archive)
     let time = Timestamp(milliseconds: Tiles.now)
-    let (written, left) = try await archive.copy(into: store, as: Tiles.source, at: time)
+    let (written, left) = try await archive.copy(into: store, as: try Tiles.described, at: time)
     // Closing moves the log into the file, as SQLite's copy does too.
     try store.close()
     let spent = start.duration(to: .now) / .seconds(1)

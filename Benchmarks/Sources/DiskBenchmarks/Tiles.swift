@@ -7,6 +7,14 @@ import HTTPTypes
 enum Tiles {
   static let size = 15_360
   static let source: SourceID = "osm"
+
+  /// The source itself, for imports.
+  static var described: ResourceSource {
+    get throws {
+      try ResourceSource(source, template: "https://tile.example/{z}/{x}/{y}.png", userAgent: "bench")
+    }
+  }
+
   /// A moment after the tiles were stored.
   static let now: Int64 = 1_700_000_001_000
   /// The milliseconds for which the tiles are fresh, as their fields say.
