@@ -181,7 +181,10 @@ struct SpaceOutageTests {
       let staff = try await call.with(token: world.token("robot", groups: ["staff"]))
       let spaces = try await staff(.get, "/v1/spaces").json()["spaces"]?.arrayValue
       #expect(spaces?.isEmpty == true, "nothing was written yet")
-      async let page = staff(.get, "/v1/spaces/hut/feed?wait=30")
+      // A page without a cursor says that it begins, and waits for nothing.
+      let first = try await staff(.get, "/v1/spaces/hut/feed").json()
+      let cursor = try #require(first["cursor"]?.stringValue)
+      async let page = staff(.get, "/v1/spaces/hut/feed?wait=30&after=\(cursor)")
       try await until { notifications.streamCount == 1 }
       world.open([:])
       world.time.now += 300_000
