@@ -6,7 +6,8 @@ import Synchronization
 
 /// The repair of a damaged list of regions, or one of a newer format: readable regions are copied into a new file.
 extension RegionDatabase {
-  /// Checks every page of the list, and repairs a damaged one. Returns the reason for a repair, as a sentence, or `nil`.
+  /// Checks every page, index and region of the list, and repairs a damaged one. Returns the reason for a repair, as a
+  /// sentence, or `nil`.
   func checked() async throws(BothyError) -> String? {
     do {
       let queue = try current()
@@ -14,8 +15,13 @@ extension RegionDatabase {
       if queue.isReadOnly { return nil }
       do {
         try await queue.read { database in
-          let verdict = try String.fetchOne(database, sql: "PRAGMA quick_check(1)") ?? ""
+          let verdict = try String.fetchOne(database, sql: "PRAGMA integrity_check(1)") ?? ""
           guard verdict == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
+          // A few changed bytes of a value leave its page whole.
+          let rows = try Row.fetchAll(database, sql: "SELECT * FROM region")
+          guard rows.allSatisfy({ (try? Self.decoded($0)) != nil }) else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "A region can't be read.")
+          }
         }
         return nil
       } catch {

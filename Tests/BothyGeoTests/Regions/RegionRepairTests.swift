@@ -167,4 +167,29 @@ struct RegionRepairTests {
     #expect(seen.contains { $0.id == region.id && $0.state == .complete })
     #expect(seen.count > 20)
   }
+
+  @Test("A changed byte of a region or of an index costs no region", arguments: [true, false])
+  func byte(inIndex: Bool) async throws {
+    var rig = try RegionRig()
+    let region = try await loaded(rig, rig.plan())
+    rig = try await reopened(rig) { list in
+      guard inIndex else { return try self.execute("UPDATE region SET area = '%' || substr(area, 2)", list) }
+      let queue = try DatabaseQueue(path: list)
+      let root = try queue.read { database in
+        try Int.fetchOne(
+          database, sql: "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_region_1'")
+      }
+      try queue.close()
+      var bytes = try Data(contentsOf: URL(filePath: list))
+      let page = (try #require(root) - 1) * 4096
+      let place = try #require(bytes.range(of: Data(region.id.utf8), in: page..<page + 4096))
+      bytes[place.lowerBound] = UInt8(ascii: "z")
+      try bytes.write(to: URL(filePath: list))
+    }
+    rig.server.forget()
+    let seen = try await rig.regions.all()
+    #expect(seen.map(\.id) == [region.id] && seen.map(\.name) == ["Oslo"])
+    #expect(seen.map(\.state) == [.complete] && rig.server.requests.isEmpty)
+    #expect(try await rig.bodies(region) == RegionRig.all(1, region))
+  }
 }
