@@ -23,7 +23,8 @@ extension ResourceCache {
   /// Removes the holder's pins of the keys, or all its pins for `nil`. The limits are enforced before this returns.
   ///
   /// The entries stay while the limits allow it, unless another holder has pinned them. If the disk is nearly full, as
-  /// many bytes are evicted at once, those used longest ago first. An unknown holder or key is skipped. Each 512 keys take one transaction, and evictions take more.
+  /// many bytes are evicted at once, those used longest ago first. An unknown holder or key is skipped. Each 512 keys
+  /// take one transaction, and evictions take more.
   ///
   /// - Throws: `BothyError`, such as `.busy` while another process writes.
   public func unpin(_ keys: [ResourceKey]? = nil, by holder: String) async throws {

@@ -101,4 +101,19 @@ extension ResourceCache {
     if decoded.count > 0 { decoded.removeAll { key, _ in dropped.contains(key.resource) } }
     recency.forget(places)
   }
+
+  /// Runs a write of a removal to a file beside the cache. On a full disk, runs it again with the room that the cache holds
+  /// for removals.
+  package func removing(_ write: () async throws -> Void) async throws {
+    do { try await write() } catch let error as BothyError where error.code == .diskFull {
+      guard let disk, try await disk.write({ try $0.giveUpRoom() }) else { throw error }
+      try await write()
+    }
+  }
+
+  /// Holds room for removals again, after the last of them.
+  package func endRemoving() async {
+    // Room that can't be held now is held by a later opening or removal.
+    try? await disk?.write { try $0.keepRoom() }
+  }
 }

@@ -31,20 +31,38 @@ extension DiskStore {
 
   package func remove(_ keys: [ResourceKey]) throws {
     try lock.writing {
-      var left = try present(keys)[...]
-      if left.isEmpty { return }
-      while !left.isEmpty {
-        let part = try removing { most in
-          let part = left.prefix(most)
-          try write { transaction in
-            for number in part { try transaction.row(number).map { try transaction.delete($0) } }
-          }
-          return part
-        }
-        left = left.dropFirst(part.count)
-        changes.announce()
-      }
+      let numbers = try present(keys)
+      if numbers.isEmpty { return }
+      try delete(numbers)
       try settle()
+    }
+  }
+
+  /// Deletes entries in steps of a removal, and announces each. Call it with the lock held.
+  private func delete(_ numbers: [Int64]) throws {
+    try inSteps(numbers) { transaction, part in
+      // An entry that goes may leave its body to one of the next.
+      for number in part { try transaction.row(number).map { try transaction.delete($0) } }
+    } then: {
+      changes.announce()
+    }
+  }
+
+  /// Runs a step of a removal for as many of the entries as it may take, until all have had theirs. Call it with the lock
+  /// held.
+  ///
+  /// - Parameter end: runs after the transaction of each step.
+  private func inSteps(
+    _ numbers: [Int64], _ step: (IndexTransaction, ArraySlice<Int64>) throws -> Void,
+    then end: () throws -> Void
+  ) throws {
+    var left = numbers[...]
+    while !left.isEmpty {
+      left = try removing { [left] most in
+        try write { try step($0, left.prefix(most)) }
+        return left.dropFirst(most)
+      }
+      try end()
     }
   }
 
@@ -84,19 +102,7 @@ extension DiskStore {
         let page = try page(after: last, source, isLocked: true)
         guard let end = page.last else { return try settle() }
         last = end.row.number
-        var numbers = page.filter(goes).map(\.row.number)[...]
-        while !numbers.isEmpty {
-          let part = try removing { most in
-            let part = numbers.prefix(most)
-            try write { transaction in
-              // An entry that goes may leave its body to one of the next.
-              for number in part { try transaction.row(number).map { try transaction.delete($0) } }
-            }
-            return part
-          }
-          numbers = numbers.dropFirst(part.count)
-          changes.announce()
-        }
+        try delete(page.filter(goes).map(\.row.number))
       }
     }
   }
@@ -168,14 +174,9 @@ extension DiskStore {
       var pinned = try pinnedBytes()
       var isSmaller = false
       if let keys {
-        var left = keys.map { sources.source($0.source).number(of: $0) }[...]
-        while !left.isEmpty {
-          let part = try removing { most in
-            let part = left.prefix(most)
-            try write { try $0.unpin(Array(part), holder) }
-            return part
-          }
-          left = left.dropFirst(part.count)
+        try inSteps(keys.map { sources.source($0.source).number(of: $0) }) { transaction, part in
+          try transaction.unpin(Array(part), holder)
+        } then: {
           if try trim(after: &pinned) { isSmaller = true }
         }
       } else {
