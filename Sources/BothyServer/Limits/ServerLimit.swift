@@ -78,20 +78,25 @@ extension ServerLimit {
     _ name: String, _ subject: Subject, _ range: ClosedRange<Int>,
     _ path: Path<Int>, default words: String? = nil, _ about: String
   ) -> ServerLimit {
-    ServerLimit(
-      name: name, about: about, subject: subject, unit: .count,
-      range: Double(range.lowerBound)...Double(range.upperBound), defaultWords: words,
-      read: { Double($0[keyPath: path]) }, write: { $0[keyPath: path] = Int($1) })
+    whole(name, subject, in: .count, range, path, default: words, about)
   }
 
   static func bytes(
     _ name: String, _ subject: Subject, _ range: ClosedRange<Int>,
     _ path: Path<Int>, _ about: String
   ) -> ServerLimit {
+    whole(name, subject, in: .bytes, range, path, about)
+  }
+
+  /// A limit that is kept as a whole number of its unit.
+  private static func whole<Value: FixedWidthInteger & Sendable>(
+    _ name: String, _ subject: Subject, in unit: LimitUnit, _ range: ClosedRange<Value>,
+    _ path: Path<Value>, default words: String? = nil, _ about: String
+  ) -> ServerLimit {
     ServerLimit(
-      name: name, about: about, subject: subject, unit: .bytes,
-      range: Double(range.lowerBound)...Double(range.upperBound),
-      read: { Double($0[keyPath: path]) }, write: { $0[keyPath: path] = Int($1) })
+      name: name, about: about, subject: subject, unit: unit,
+      range: Double(range.lowerBound)...Double(range.upperBound), defaultWords: words,
+      read: { Double($0[keyPath: path]) }, write: { $0[keyPath: path] = Value($1) })
   }
 
   /// - Parameter path: the limit in bytes.
@@ -124,10 +129,7 @@ extension ServerLimit {
     _ name: String, _ subject: Subject, _ range: ClosedRange<Int64>,
     _ path: Path<Int64>, _ about: String
   ) -> ServerLimit {
-    ServerLimit(
-      name: name, about: about, subject: subject, unit: .time,
-      range: Double(range.lowerBound)...Double(range.upperBound),
-      read: { Double($0[keyPath: path]) }, write: { $0[keyPath: path] = Int64($1) })
+    whole(name, subject, in: .time, range, path, about)
   }
 
   static func rate(
