@@ -171,7 +171,7 @@ public final class SpaceCallout: Sendable {
     state.withLock { state in
       state.flights[question.key] = nil
       switch result {
-      case .success(let known): state.memory.take(known.rights, of: question.key, asked: asked)
+      case .success(let known): state.memory.take(known, of: question.key)
       case .failure: state.memory.rest(question.key, at: now())
       }
     }

@@ -7,7 +7,7 @@ struct SpaceMemory {
   /// The pause after an outage in which a user isn't asked about again.
   static let pause = Int64(WriteRuleUnavailable.retryAfter) * 1000
 
-  /// What is known of a user.
+  /// The last answer about a user, and the pause after an outage.
   struct Known: Sendable {
     var rights: [String: SpaceRight] = [:]
     /// The moment of the question that was answered, or `nil` without an answer.
@@ -16,7 +16,7 @@ struct SpaceMemory {
     var restsUntil: Int64?
   }
 
-  /// What follows from what is known.
+  /// The standing of an answer in memory.
   enum Standing {
     /// The answer holds.
     case holds(Known)
@@ -52,9 +52,7 @@ struct SpaceMemory {
     return isOpen && (0..<outageTime).contains(age) ? .kept(known) : .rests
   }
 
-  mutating func take(_ rights: [String: SpaceRight], of key: SHA256Digest, asked: Int64) {
-    users.insert(key, Known(rights: rights, asked: asked), cost: 1)
-  }
+  mutating func take(_ known: Known, of key: SHA256Digest) { users.insert(key, known, cost: 1) }
 
   /// Notes that the back end didn't answer. What was known stays.
   mutating func rest(_ key: SHA256Digest, at now: Int64) {

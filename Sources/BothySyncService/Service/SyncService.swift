@@ -148,10 +148,10 @@ public struct SyncService: Sendable {
       throw SyncServiceError(
         .badRequest, "A device's id has 1 to \(FixedLimits.deviceName) bytes, none of them zero.")
     }
-    let ids = request.operations.map(\.id)
-    guard ids.allSatisfy({ (1...FixedLimits.operationName).contains($0.utf8.count) }),
-      !(ids + [request.oldestOpen ?? ""]).contains(where: { $0.utf8.contains(0) })
-    else {
+    let isNamed = request.operations.allSatisfy {
+      (1...FixedLimits.operationName).contains($0.id.utf8.count) && !$0.id.utf8.contains(0)
+    }
+    guard isNamed, request.oldestOpen?.utf8.contains(0) != true else {
       throw SyncServiceError(
         .badRequest, "An operation's id has 1 to \(FixedLimits.operationName) bytes, none of them zero.")
     }
