@@ -2,7 +2,7 @@ import Bars
 import BothyStore
 import GRDBSQLite
 
-/// The questions, as an app asks them and as somebody writes them on SQLite's C API.
+/// The questions, in the words of an app and in SQL on SQLite's C API.
 extension QuestionRun {
   /// A row of the join in SQL.
   private struct Busy: Decodable, Sendable {

@@ -139,7 +139,7 @@ final class PostgresTransaction: ServerTransaction {
 
   func records(_ ids: [RecordID], bytes: Int) throws -> [StoredRecord] {
     var seen: Set<RecordID> = []
-    // There is no record with a zero byte in its name, and a parameter of a statement can't have one.
+    // No record has a zero byte in its name, and a parameter of a statement can't have one.
     let ids = ids.filter { !"\($0.type)\($0.id)".utf8.contains(0) && seen.insert($0).inserted }
     guard !ids.isEmpty else { return [] }
     var select = statement(StorageSQL.records)

@@ -59,8 +59,8 @@ public struct JWTKeys: Sendable {
 
   /// Adds a key set (RFC 7517) or one PEM public key, of RSA, P-256, P-384, P-521 or Ed25519.
   ///
-  /// RSA keys have at least 2048 bits, and a PEM key of RSA is for RS256. Keys of a set that can't be used are skipped, and the others are
-  /// added.
+  /// RSA keys have at least 2048 bits, and a PEM key of RSA is for RS256. Keys of a set that can't be used are skipped,
+  /// and the others are added.
   ///
   /// - Throws: `BothyError` `.invalidValue` if none of the keys can be used, and `JSONError` for other text.
   public mutating func addKeys(_ text: [UInt8]) async throws {

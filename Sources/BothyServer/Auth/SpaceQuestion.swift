@@ -24,11 +24,11 @@ struct SpaceQuestion: Sendable, Equatable {
   }
 }
 
-/// What a user may do in a space.
+/// The right of a user in a space.
 enum SpaceRight: String, Sendable {
   /// Reading alone. Each change is rejected, whatever the permissions say.
   case read
-  /// What the permissions say.
+  /// Reading and writing, as far as the permissions allow it.
   case write
 }
 

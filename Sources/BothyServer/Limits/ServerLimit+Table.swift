@@ -310,7 +310,7 @@ extension ServerLimit {
     "The time for which a space that is not in an answer stays closed.")
   package static let spacesOutageTime = time(
     "spaces-outage-time", .spaces, 0...604_800_000, \.spaces.outageTime,
-    "The time for which an answer opens its spaces while there is no newer one. Requests are answered 503 after it."
+    "The time for which an answer opens its spaces while no newer one comes. Requests are answered 503 after it."
   )
   package static let spacesPrincipals = count(
     "spaces-principals", .spaces, 100...1_000_000, \.spaces.principals,

@@ -4,8 +4,7 @@ import Synchronization
 /// The part of the budget of all bodies and answers that one answer has: while its records are read, while it is made of
 /// them, and until its caller has read it.
 final class AnswerRoom: Sendable {
-  /// How often the bytes of an answer are in memory while it is made: as records, as JSON, and compressed or for the
-  /// connection.
+  /// The copies of an answer in memory while it is made: as records, as JSON, and compressed or for the connection.
   static let copies = 3
 
   let hold: SharedBudget.Hold

@@ -38,8 +38,8 @@ extension ServerServices {
 
   /// Writes until the server stops, the caller leaves, its token ends, its space is closed or the task is cancelled.
   ///
-  /// The end of a token or of an admission is detected before each notification, and with the next heartbeat at the latest. News that
-  /// arrive within the interval after the last notification are combined into one at its end.
+  /// The end of a token or of an admission is detected before each notification, and with the next heartbeat at the
+  /// latest. News that arrive within the interval after the last notification are combined into one at its end.
   private func stream(
     _ news: StreamNews, _ admission: AuthenticatedSession?, _ writer: inout any ResponseBodyWriter
   ) async throws {
